@@ -1,0 +1,73 @@
+"""Preferences given pair by pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """`winner[k]` should stand above `loser[k]` with `probability[k]`; the pair counts `weight[k]` times.
+
+    Winner and loser are row numbers of the data the pairs belong to. Pairs may be incomplete, contradictory or
+    cyclic; both rows of a pair must belong to one query.
+    """
+
+    winner: npt.NDArray[np.int64]
+    loser: npt.NDArray[np.int64]
+    probability: npt.NDArray[np.float64]
+    weight: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        winner: npt.ArrayLike,
+        loser: npt.ArrayLike,
+        probability: npt.ArrayLike = 1.0,
+        weight: npt.ArrayLike = 1.0,
+    ) -> Pairs:
+        """Pairs from arrays or single values; probability and weight are 1 where not given."""
+        rows = [np.atleast_1d(np.asarray(side)) for side in (winner, loser)]
+        for name, side in zip(("winner", "loser"), rows, strict=True):
+            if side.ndim != 1 or (side.size and side.dtype.kind not in "iu"):
+                raise DataError(
+                    f"pairs: {name} must be a flat array of row numbers, not {side.dtype} of shape {side.shape}"
+                )
+        if len(rows[0]) != len(rows[1]):
+            raise DataError(f"pairs: {len(rows[0])} winners but {len(rows[1])} losers; each pair needs one of each")
+        values = []
+        for name, given in (("probability", probability), ("weight", weight)):
+            value = np.asarray(given, np.float64)
+            if value.ndim > 1 or (value.ndim == 1 and len(value) != len(rows[0])):
+                raise DataError(
+                    f"pairs: {name} has shape {value.shape} for {len(rows[0])} pairs; give one value or one per pair"
+                )
+            values.append(np.ascontiguousarray(np.broadcast_to(value, rows[0].shape)))
+        pairs = cls(rows[0].astype(np.int64), rows[1].astype(np.int64), *values)
+        pairs._check()
+        return pairs
+
+    def _check(self) -> None:
+        for name, bad, rule in (
+            ("probability", ~((self.probability >= 0) & (self.probability <= 1)), "must lie in [0, 1]"),
+            ("weight", ~((self.weight >= 0) & np.isfinite(self.weight)), "must be finite and not negative"),
+        ):
+            if bad.any():
+                k = int(np.argmax(bad))
+                raise DataError(f"pairs: {name}[{k}] = {getattr(self, name)[k]} {rule}")
+
+    def __len__(self) -> int:
+        return len(self.winner)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pairs):
+            return NotImplemented
+        names = ("winner", "loser", "probability", "weight")
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays inside

@@ -1,0 +1,88 @@
+"""Text ids by the million: one block of UTF-8 and where each string ends, as Arrow keeps them, so they map from a file."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Strings:
+    """An immutable column of strings: `data[offsets[i]:offsets[i + 1]]` is string i in UTF-8."""
+
+    __slots__ = ("data", "offsets")
+
+    def __init__(self, offsets: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]) -> None:
+        self.offsets, self.data = offsets, data
+
+    @classmethod
+    def of(cls, values: Iterable[object]) -> Strings:
+        """A column of `str(value)` for each value (a Strings comes back as it is)."""
+        if isinstance(values, Strings):
+            return values
+        encoded = [str(value).encode() for value in values]
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(text) for text in encoded], out=offsets[1:])
+        return cls(offsets, np.frombuffer(b"".join(encoded), np.uint8))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int | np.integer[Any]) -> str: ...
+    @overload
+    def __getitem__(self, index: slice | npt.NDArray[Any]) -> Strings: ...
+    def __getitem__(self, index: int | np.integer[Any] | slice | npt.NDArray[Any]) -> str | Strings:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step == 1:
+                return Strings(self.offsets[start : max(start, stop) + 1], self.data)
+            index = np.arange(start, stop, step)
+        if isinstance(index, np.ndarray):
+            return self._take(np.flatnonzero(index) if index.dtype == bool else index)
+        position = int(index) + (len(self) if index < 0 else 0)
+        if not 0 <= position < len(self):
+            raise IndexError(f"string {index} of {len(self)}")
+        return self.data[self.offsets[position] : self.offsets[position + 1]].tobytes().decode()
+
+    def _take(self, rows: npt.NDArray[np.integer[Any]]) -> Strings:
+        starts, lengths = self.offsets[:-1][rows], np.diff(self.offsets)[rows]
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        source = np.arange(offsets[-1], dtype=np.int64) + np.repeat(starts - offsets[:-1], lengths)
+        return Strings(offsets, self.data[source])
+
+    def __iter__(self) -> Iterator[str]:
+        text = self.data[self.offsets[0] : self.offsets[-1]].tobytes()
+        ends = (self.offsets - self.offsets[0]).tolist()
+        return (text[a:b].decode() for a, b in itertools.pairwise(ends))
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        values = np.empty(len(self), object)
+        values[:] = list(self)
+        return values if dtype is None else values.astype(dtype)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Strings):
+            return NotImplemented
+        return self.compact()._key() == other.compact()._key()
+
+    def __hash__(self) -> int:
+        return hash(self.compact()._key())
+
+    def _key(self) -> tuple[bytes, bytes]:
+        return self.offsets.tobytes(), self.data.tobytes()
+
+    def compact(self) -> Strings:
+        """The same strings with no bytes before the first or after the last, as files hold them."""
+        first, last = int(self.offsets[0]), int(self.offsets[-1])
+        if first == 0 and last == len(self.data):
+            return self
+        return Strings(self.offsets - first, self.data[first:last])
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(text) for text in self[:5])
+        return f"Strings({len(self)}: {shown}{', …' if len(self) > 5 else ''})"

@@ -1,0 +1,51 @@
+"""One exception tree.
+
+    PodiumError
+    ├── DataError        the numbers or ids given do not make a ranking data set   (also a ValueError)
+    │   └── FormatError  a file cannot be read: says file, line and column
+    ├── ParameterError   an argument is out of range or its name is unknown        (also a ValueError)
+    └── MissingExtraError  an optional package is not installed                    (also an ImportError)
+
+Every message names the thing, the value found, the rule and the remedy.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+
+
+class PodiumError(Exception):
+    """Root of every error Podium raises on purpose."""
+
+
+class DataError(PodiumError, ValueError):
+    """The numbers or ids given do not make a ranking data set."""
+
+
+class FormatError(DataError):
+    """A file cannot be read as the format says. Carries `path`, `line` and `column` (1-based, None where unknown)."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], message: str, *, line: int | None = None, column: int | None = None
+    ) -> None:
+        self.path, self.line, self.column = os.fspath(path), line, column
+        place = self.path + "".join(f":{number}" for number in (line, column) if number is not None)
+        super().__init__(f"{place}: {message}")
+
+
+class ParameterError(PodiumError, ValueError):
+    """An argument is out of range or its name is unknown."""
+
+
+class MissingExtraError(PodiumError, ImportError):
+    """A feature needs an extra that is not installed."""
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> ParameterError:
+    """The error for a name that a table does not have: suggests the nearest and lists all."""
+    names = sorted(known)
+    near = difflib.get_close_matches(str(name), names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return ParameterError(f"unknown {kind} {str(name)!r}.{hint} Known: {', '.join(names)}")
