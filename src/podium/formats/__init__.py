@@ -1,1 +1,179 @@
-"""."""
+"""Data in and out: one table of formats, and `read` and `write` over it."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+from podium.data import RankingData, Run
+from podium.errors import FormatError, ParameterError, unknown_name
+from podium.formats.arrow import ARROW, PARQUET
+from podium.formats.cache import CACHE, convert_letor
+from podium.formats.delimited import CSV, TSV
+from podium.formats.folds import fold_files, fold_folders
+from podium.formats.format import Format
+from podium.formats.frames import from_frame, to_frame
+from podium.formats.letor import LETOR, Progress, open_data
+from podium.formats.scores import SCORES
+from podium.formats.sizes import read_sizes, sizes_to_qid, write_sizes
+from podium.formats.trec import QRELS, TREC_RUN
+
+FORMATS: dict[str, Format] = {
+    format.name: format for format in (LETOR, CACHE, CSV, TSV, PARQUET, ARROW, QRELS, TREC_RUN, SCORES)
+}
+
+
+def guess_format(path: str | os.PathLike[str], *, reading: bool) -> Format:
+    """The format that the file's name says, or when reading, that its first bytes look like."""
+    name = Path(path).name.lower().removesuffix(".gz")
+    for format in FORMATS.values():
+        if name.endswith(format.suffixes):
+            return format
+    if not reading:
+        if name.endswith(".txt"):
+            return LETOR
+        endings = ", ".join(suffix for format in FORMATS.values() for suffix in format.suffixes)
+        raise ParameterError(f"{os.fspath(path)}: the name does not say the format; give format=… or one of the endings {endings}, .txt")
+    head = _head(path)
+    for format in FORMATS.values():
+        if format.looks_like(head):
+            return format
+    if not head.strip():
+        raise FormatError(path, "the file is empty")
+    shown = head[:40].decode(errors="backslashreplace").splitlines()[0]
+    raise FormatError(path, f"begins with {shown!r}, which is no format known here; give format=… of {', '.join(FORMATS)}", line=1, column=1)
+
+
+def _head(path: str | os.PathLike[str]) -> bytes:
+    with open_data(path) as file:
+        head = bytes(file.read(1 << 16))
+    if not head.startswith(b"\x1f\x8b"):
+        return head
+    try:
+        with gzip.open(path) as text:
+            return text.read(1 << 16)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FormatError(path, f"the gzip data is damaged or cut short ({error}); fetch or compress the file again") from None
+
+
+def find_format(path: str | os.PathLike[str], format: str | None, *, reading: bool) -> Format:  # noqa: A002
+    """The format named, or the one the file speaks for."""
+    if format is None:
+        return guess_format(path, reading=reading)
+    if format not in FORMATS:
+        raise unknown_name("format", format, FORMATS)
+    return FORMATS[format]
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> RankingData:
+    """Judged queries from a file of any format; `options` are those of the format's own reader."""
+    chosen = find_format(path, format, reading=True)
+    if chosen.holds != "data":
+        raise FormatError(path, f"this is a {chosen.name} file, which holds scores and no judgments; read it with podium.read_scores")
+    data: RankingData = chosen.read(path, num_threads=num_threads, progress=progress, **options)
+    return data
+
+
+def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> Any:  # noqa: A002
+    """A ranking from a file: scores in row order (an array), or a TREC run (a Run)."""
+    chosen = find_format(path, format, reading=True)
+    if chosen.holds == "data":
+        raise FormatError(path, f"this is a {chosen.name} file, which holds judged data; a file of scores has one number a line, or is a TREC run")
+    return chosen.read(path)
+
+
+def write(
+    value: RankingData | Run | Any,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    **options: Any,
+) -> None:
+    """Data, a run or an array of scores to a file, in the format its name says or `format` names."""
+    if format is None and isinstance(value, Run):
+        format = TREC_RUN.name  # noqa: A001
+    elif format is None and not isinstance(value, RankingData):
+        format = SCORES.name  # noqa: A001
+    chosen = find_format(path, format, reading=False)
+    holds = "data" if isinstance(value, RankingData) else "run" if isinstance(value, Run) else "scores"
+    if chosen.holds != holds:
+        raise ParameterError(f"{os.fspath(path)}: format {chosen.name!r} holds {chosen.holds}, but {holds} is given")
+    chosen.write(value, path, **options)
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    source_format: str | None = None,
+    target_format: str | None = None,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+    read_options: dict[str, Any] | None = None,
+    write_options: dict[str, Any] | None = None,
+) -> None:
+    """One format to another. LETOR text to the cache streams: memory does not grow with the features."""
+    options = dict(read_options or {})
+    reader, writer = find_format(source, source_format, reading=True), find_format(target, target_format, reading=False)
+    if reader is LETOR and writer is CACHE and options.get("scattered", "error") == "error":
+        options.pop("scattered", None)
+        convert_letor(source, target, num_threads=num_threads, progress=progress, **options)
+        return
+    if reader.holds != writer.holds:
+        raise ParameterError(f"{os.fspath(source)} ({reader.name}) holds {reader.holds}, but format {writer.name!r} holds {writer.holds}")
+    writer.write(reader.read(source, num_threads=num_threads, progress=progress, **options), target, **(write_options or {}))
+
+
+def read_folds(folder: str | os.PathLike[str], *, num_threads: int | None = None, **options: Any) -> tuple[RankingData, RankingData, RankingData]:
+    """(train, validation, test) of a fold's folder, all with the same features.
+
+    Files are found by name: train/training(set), vali/valid/validation(set), test(set), any format.
+    """
+    return _read_together(fold_files(folder), num_threads, options)
+
+
+def read_all_folds(folder: str | os.PathLike[str], *, num_threads: int | None = None, **options: Any) -> list[tuple[RankingData, RankingData, RankingData]]:
+    """`read_folds` of Fold1, Fold2, … inside a folder."""
+    return [read_folds(fold, num_threads=num_threads, **options) for fold in fold_folders(folder)]
+
+
+def _read_together(files: tuple[Path, Path, Path], num_threads: int | None, options: dict[str, Any]) -> tuple[RankingData, RankingData, RankingData]:
+    parts = [read(file, num_threads=num_threads, **options) for file in files]
+    widest = max(part.n_features for part in parts)
+    for k, (part, file) in enumerate(zip(parts, files, strict=True)):
+        if part.n_features < widest:
+            if guess_format(file, reading=True) is not LETOR:
+                raise FormatError(file, f"has {part.n_features} features where another file of the fold has {widest}")
+            # A sparse file may not mention the last features at all.
+            parts[k] = read(file, num_threads=num_threads, **{**options, "n_features": widest})
+    return parts[0], parts[1], parts[2]
+
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "convert",
+    "find_format",
+    "fold_folders",
+    "from_frame",
+    "guess_format",
+    "read",
+    "read_all_folds",
+    "read_folds",
+    "read_scores",
+    "read_sizes",
+    "sizes_to_qid",
+    "to_frame",
+    "write",
+    "write_sizes",
+]

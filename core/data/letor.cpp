@@ -1,0 +1,402 @@
+#include "data/letor.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "data/number.hpp"
+
+namespace podium {
+namespace {
+
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+bool ends_token(char c) {
+  return is_space(c) || c == '\n' || c == '#';
+}
+
+const char* skip_spaces(const char* p) {
+  while (is_space(*p)) ++p;
+  return p;
+}
+
+// True and past the word where p stands at `word` in any case, followed by the end of the token.
+bool take_word(const char*& p, std::string_view word) {
+  const char* q = p;
+  for (char c : word) {
+    if ((*q | 0x20) != c) return false;
+    ++q;
+  }
+  if (!ends_token(*q)) return false;
+  p = q;
+  return true;
+}
+
+bool is_utf8(std::string_view text) {
+  const auto* p = reinterpret_cast<const unsigned char*>(text.data());
+  const auto* const end = p + text.size();
+  while (p < end) {
+    if (*p < 0x80) {
+      ++p;
+      continue;
+    }
+    const int extra = *p >= 0xF0 ? 3 : *p >= 0xE0 ? 2 : 1;
+    if (*p < 0xC2 || *p > 0xF4 || end - p <= extra) return false;
+    const unsigned char second = p[1];
+    if ((*p == 0xE0 && second < 0xA0) || (*p == 0xED && second > 0x9F) || (*p == 0xF0 && second < 0x90) ||
+        (*p == 0xF4 && second > 0x8F)) {
+      return false;
+    }
+    for (int k = 1; k <= extra; ++k) {
+      if ((p[k] & 0xC0) != 0x80) return false;
+    }
+    p += extra + 1;
+  }
+  return true;
+}
+
+// The document id in a comment: X of `docid = X …`, else the whole comment without the blanks around it.
+std::string_view document_id(const char* begin, const char* end) {
+  while (begin < end && is_space(*begin)) ++begin;
+  while (end > begin && is_space(end[-1])) --end;
+  const std::string_view key = "docid";
+  if (static_cast<std::size_t>(end - begin) > key.size() && std::string_view(begin, key.size()) == key) {
+    const char* p = begin + key.size();
+    while (p < end && is_space(*p)) ++p;
+    if (p < end && *p == '=') {
+      ++p;
+      while (p < end && is_space(*p)) ++p;
+      const char* const id = p;
+      while (p < end && !is_space(*p)) ++p;
+      if (p > id) return {id, static_cast<std::size_t>(p - id)};
+    }
+  }
+  return {begin, static_cast<std::size_t>(end - begin)};
+}
+
+class Parser {
+ public:
+  Parser(const char* begin, const char* end, const LetorOptions& options, LetorBlock& block)
+      : p_(begin), end_(end), options_(options), block_(block) {
+    // An entry takes at least four characters (" 1:0"), so there is room for every value without a check.
+    capacity_ = static_cast<std::size_t>(end - begin) / 4 + 1;
+    block_.values = Pages<float>(capacity_);
+    values_ = block_.values.data();
+  }
+
+  void run() {
+    while (p_ < end_) {
+      line_begin_ = p_;
+      if (!parse_line()) {
+        block_.fault_line = block_.lines;
+        block_.fault_column = fault_at_ - line_begin_;
+        const char* stop = fault_at_;
+        while (stop - fault_at_ < 40 && *stop != '\n' && !(stop > fault_at_ && is_space(*stop))) ++stop;
+        block_.found.assign(fault_at_, stop);
+        break;
+      }
+      ++block_.lines;
+      p_ = static_cast<const char*>(std::memchr(p_, '\n', static_cast<std::size_t>(end_ - p_) + 1)) + 1;
+    }
+    finish();
+  }
+
+ private:
+  bool fail(LetorFault fault, const char* at) {
+    block_.fault = fault;
+    fault_at_ = at;
+    return false;
+  }
+
+  bool parse_line() {
+    p_ = skip_spaces(p_);
+    if (*p_ == '\n' || *p_ == '#') return true;
+    double label = 0;
+    if (!parse_label(label)) return false;
+    p_ = skip_spaces(p_);
+    const bool has_qid = p_[0] == 'q' && p_[1] == 'i' && p_[2] == 'd' && p_[3] == ':';
+    if (block_.labels.empty()) {
+      block_.has_qid = has_qid;
+    } else if (has_qid != block_.has_qid) {
+      return fail(has_qid ? LetorFault::qid_unexpected : LetorFault::qid_missing, p_);
+    }
+    if (has_qid && !parse_qid()) return false;
+    const std::size_t first_entry = count_;
+    if (!parse_entries(first_entry)) return false;
+    close_row(label, first_entry);
+    return *p_ != '#' || parse_comment();
+  }
+
+  bool parse_label(double& label) {
+    const char* const at = p_;
+    const Parsed outcome = parse_number(p_, label);
+    if (outcome == Parsed::number && ends_token(*p_)) return true;
+    p_ = at;
+    if (*p_ == '-' || *p_ == '+') ++p_;
+    const bool known =
+        take_word(p_, "nan") || take_word(p_, "inf") || take_word(p_, "infinity") || take_word(p_, "null");
+    return fail(known || outcome == Parsed::too_large ? LetorFault::label_not_finite : LetorFault::label, at);
+  }
+
+  bool parse_qid() {
+    const char* const id = p_ + 4;
+    p_ = id;
+    while (!is_space(*p_) && *p_ != '\n') ++p_;
+    const std::string_view text(id, static_cast<std::size_t>(p_ - id));
+    if (text.empty()) return fail(LetorFault::qid_empty, id - 4);
+    if (!block_.queries.empty() && block_.queries.back().id == text) {
+      ++block_.queries.back().rows;
+      return true;
+    }
+    if (!is_utf8(text)) return fail(LetorFault::not_utf8, id);
+    block_.queries.push_back({std::string(text), 1, block_.lines});
+    return true;
+  }
+
+  // Rows mostly repeat the indices of the row before: compare " 12:" as a word instead of reading it.
+  void parse_expected_entries() {
+    for (const Prefix& prefix : prefixes_) {
+      const char* q = p_ + prefix.length;
+      if ((detail::load_word(p_) & prefix.mask) != prefix.text || !parse_short_number(q, values_[count_])) return;
+      ++count_;
+      p_ = q;
+    }
+  }
+
+  bool parse_entries(std::size_t first_entry) {
+    if (regular_ && !block_.labels.empty()) parse_expected_entries();
+    std::uint32_t expected = block_.first_index + static_cast<std::uint32_t>(count_ - first_entry);
+    bool ascending = true;
+    std::int64_t last = count_ > first_entry ? static_cast<std::int64_t>(expected) - 1 : -1;
+    for (;;) {
+      p_ = skip_spaces(p_);
+      if (*p_ == '\n' || *p_ == '#') break;
+      const char* const at = p_;
+      std::uint64_t index = 0;
+      while (is_digit(*p_))
+        index = std::min<std::uint64_t>(index * 10 + static_cast<unsigned>(*p_++ - '0'), 1ull << 40);
+      if (*p_ != ':' || p_ == at) return fail_index(at);
+      if (index > options_.max_index) return fail(LetorFault::index_too_large, at);
+      ++p_;
+      float value;
+      if (!parse_value(value)) return false;
+      const auto raw = static_cast<std::uint32_t>(index);
+      if (regular_) {
+        if (block_.labels.empty() && count_ == 0) block_.first_index = expected = raw;
+        if (raw != expected) make_irregular(first_entry);
+        ++expected;
+      }
+      if (!regular_) block_.indices.push_back(raw);
+      ascending &= static_cast<std::int64_t>(raw) > last;
+      last = raw;
+      block_.min_index = std::min(block_.min_index, raw);
+      block_.max_index = std::max(block_.max_index, raw);
+      values_[count_++] = value;
+    }
+    return ascending || check_repeats(first_entry);
+  }
+
+  bool fail_index(const char* at) {
+    if (*at == '-' && is_digit(at[1])) return fail(LetorFault::index_negative, at);
+    if (at[0] == 'q' && at[1] == 'i' && at[2] == 'd' && at[3] == ':') return fail(LetorFault::qid_unexpected, at);
+    return fail(p_ > at && ends_token(*p_) ? LetorFault::colon : LetorFault::index, at);
+  }
+
+  bool parse_value(float& value) {
+    const char* const at = p_;
+    const Parsed outcome = parse_number(p_, value);
+    if (outcome == Parsed::number && ends_token(*p_)) return true;
+    if (outcome == Parsed::too_large) return fail(LetorFault::value_too_large, at);
+    p_ = at;
+    if (*p_ == '-' || *p_ == '+') ++p_;
+    if (take_word(p_, "nan") || take_word(p_, "null")) {
+      value = std::numeric_limits<float>::quiet_NaN();
+      return true;
+    }
+    const bool infinite = take_word(p_, "inf") || take_word(p_, "infinity");
+    return fail(infinite ? LetorFault::value_infinite : LetorFault::value, at);
+  }
+
+  // Indices out of order are taken, the same one twice is not: which value would count?
+  bool check_repeats(std::size_t first_entry) {
+    std::vector<std::uint32_t> sorted(block_.indices.begin() + static_cast<std::ptrdiff_t>(first_entry),
+                                      block_.indices.end());
+    std::sort(sorted.begin(), sorted.end());
+    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+    if (twice == sorted.end()) return true;
+    // Find the second place again for the message; this line is the last that is read.
+    const char* p = line_begin_;
+    for (int seen = 0; *p != '\n';) {
+      p = skip_spaces(p);
+      std::uint64_t index = 0;
+      const char* q = p;
+      while (is_digit(*q)) index = index * 10 + static_cast<unsigned>(*q++ - '0');
+      if (*q == ':' && index == *twice && ++seen == 2) break;
+      while (!is_space(*p) && *p != '\n') ++p;
+    }
+    return fail(LetorFault::index_twice, p);
+  }
+
+  // Until a row breaks the pattern, every row has indices first_index, first_index + 1, … and they need not be kept.
+  void make_irregular(std::size_t first_entry) {
+    regular_ = false;
+    block_.row_starts.reserve(block_.labels.size() + 1);
+    block_.indices.reserve(capacity_ / 2);
+    for (std::size_t row = 0; row < block_.labels.size(); ++row) {
+      block_.row_starts.push_back(row * block_.width);
+      for (std::uint32_t k = 0; k < block_.width; ++k) block_.indices.push_back(block_.first_index + k);
+    }
+    for (std::size_t k = first_entry; k < count_; ++k) {
+      block_.indices.push_back(block_.first_index + static_cast<std::uint32_t>(k - first_entry));
+    }
+  }
+
+  void expect_row(std::uint32_t width) {
+    block_.width = width;
+    for (std::uint32_t k = 0; k < width; ++k) {
+      std::string text = std::to_string(block_.first_index + k);
+      text.insert(text.begin(), ' ');
+      text.push_back(':');
+      Prefix prefix{0, 0, static_cast<int>(text.size())};
+      if (text.size() > sizeof prefix.text) break;
+      std::memcpy(&prefix.text, text.data(), text.size());
+      std::memset(&prefix.mask, 0xFF, text.size());
+      prefixes_.push_back(prefix);
+    }
+  }
+
+  void close_row(double label, std::size_t first_entry) {
+    const auto entries = static_cast<std::int64_t>(count_ - first_entry);
+    if (regular_ && block_.labels.empty()) expect_row(static_cast<std::uint32_t>(entries));
+    if (regular_ && entries != block_.width) make_irregular(first_entry);
+    if (!regular_) block_.row_starts.push_back(first_entry);
+    block_.labels.push_back(label);
+    if (block_.last_row_entries >= 0) {
+      const bool first = block_.fewest_entries < 0;
+      block_.fewest_entries =
+          first ? block_.last_row_entries : std::min(block_.fewest_entries, block_.last_row_entries);
+      block_.most_entries = std::max(block_.most_entries, block_.last_row_entries);
+    }
+    block_.last_row_entries = entries;
+    if (!block_.comment_ends.empty()) block_.comment_ends.push_back(static_cast<std::int64_t>(block_.comments.size()));
+  }
+
+  bool parse_comment() {
+    const char* const begin = p_ + 1;
+    p_ = static_cast<const char*>(std::memchr(begin, '\n', static_cast<std::size_t>(end_ - begin) + 1));
+    if (!options_.comments) return true;
+    const std::string_view id = document_id(begin, p_);
+    if (id.empty()) return true;
+    if (!is_utf8(id)) return fail(LetorFault::not_utf8, id.data());
+    if (block_.comment_ends.empty()) block_.comment_ends.assign(block_.labels.size(), 0);
+    block_.comments.append(id);
+    block_.comment_ends.back() = static_cast<std::int64_t>(block_.comments.size());
+    return true;
+  }
+
+  void finish() {
+    if (regular_) {
+      block_.dense = true;
+    } else {
+      block_.row_starts.push_back(count_);
+      densify();
+    }
+    if (block_.dense)
+      block_.values.shrink(block_.rows() * block_.width);
+    else
+      block_.values.shrink(count_);
+  }
+
+  // Rows at least a quarter full take less room as a matrix.
+  void densify() {
+    const std::size_t width = block_.max_index - std::min(block_.min_index, block_.max_index) + 1;
+    block_.dense = count_ > 0 && block_.rows() * width <= 4 * count_;
+    if (!block_.dense) return;
+    Pages<float> matrix(block_.rows() * width);
+    fill_rows_sparse(matrix.data(), width);
+    block_.values = std::move(matrix);
+    block_.first_index = block_.min_index;
+    block_.width = static_cast<std::uint32_t>(width);
+    block_.indices = {};
+    block_.row_starts = {};
+  }
+
+  void fill_rows_sparse(float* out, std::size_t width) {
+    block_.dense = false;
+    fill_rows(block_, out, width, block_.min_index, options_.absent);
+    block_.dense = true;
+  }
+
+  struct Prefix {
+    std::uint64_t text, mask;
+    int length;
+  };
+
+  const char* p_;
+  const char* const end_;
+  const LetorOptions& options_;
+  LetorBlock& block_;
+  const char* line_begin_ = nullptr;
+  const char* fault_at_ = nullptr;
+  float* values_ = nullptr;
+  std::size_t capacity_ = 0, count_ = 0;
+  bool regular_ = true;
+  std::vector<Prefix> prefixes_;
+};
+
+template <class T>
+void append_number(std::string& out, T value) {
+  char buffer[40];
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
+  out.append(buffer, result.ptr);
+}
+
+}  // namespace
+
+void parse_letor(const char* begin, const char* end, const LetorOptions& options, LetorBlock& block) {
+  Parser(begin, end, options, block).run();
+}
+
+void fill_rows(const LetorBlock& block, float* out, std::size_t features, std::uint32_t base, float absent) {
+  if (block.dense) {
+    const std::size_t skip = block.width == 0 ? 0 : block.first_index - base;
+    const bool whole = skip == 0 && block.width == features;
+    for (std::size_t row = 0; row < block.rows(); ++row) {
+      float* const target = out + row * features;
+      if (!whole) std::fill(target, target + features, absent);
+      std::copy_n(block.values.data() + row * block.width, block.width, target + skip);
+    }
+    return;
+  }
+  std::fill(out, out + block.rows() * features, absent);
+  for (std::size_t row = 0; row < block.rows(); ++row) {
+    for (std::uint64_t k = block.row_starts[row]; k < block.row_starts[row + 1]; ++k) {
+      out[row * features + (block.indices[k] - base)] = block.values.data()[k];
+    }
+  }
+}
+
+void format_letor_row(const LetorRows& rows, std::size_t row, std::string_view qid, std::string_view comment,
+                      std::uint32_t base, bool sparse, std::string& out) {
+  append_number(out, rows.labels[row]);
+  if (!qid.empty()) out.append(" qid:").append(qid);
+  const float* const values = rows.features + row * rows.n_features;
+  for (std::size_t f = 0; f < rows.n_features; ++f) {
+    if (sparse && values[f] == 0 && !std::signbit(values[f])) continue;
+    out.push_back(' ');
+    append_number(out, base + f);
+    out.push_back(':');
+    if (std::isnan(values[f])) {
+      out.append("nan");
+    } else {
+      append_number(out, values[f]);
+    }
+  }
+  if (!comment.empty()) out.append(" #").append(comment);
+  out.push_back('\n');
+}
+
+}  // namespace podium

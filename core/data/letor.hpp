@@ -1,0 +1,90 @@
+// LETOR / SVMlight text: `label qid:7 1:0.5 3:2 # comment`, a document a line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/pages.hpp"
+
+namespace podium {
+
+struct LetorOptions {
+  float absent = 0;                          // what a feature that a line leaves out is: 0 or NaN
+  std::uint32_t max_index = (1u << 24) - 1;  // the largest feature index taken for real
+  bool comments = true;                      // keep document ids from comments
+};
+
+// What is wrong with a line. The sentences are in podium/formats/letor.py, in this order.
+enum class LetorFault : int {
+  none,
+  label,
+  label_not_finite,
+  qid_empty,
+  qid_missing,
+  qid_unexpected,
+  index,
+  index_negative,
+  index_too_large,
+  index_twice,
+  colon,
+  value,
+  value_too_large,
+  value_infinite,
+  not_utf8,
+  line_too_long,
+  file_shrank,
+  out_of_memory,
+};
+
+// Consecutive lines with one query id.
+struct QueryRun {
+  std::string id;
+  std::int64_t rows = 0;
+  std::int64_t line = 0;  // of the first row, counted from 0 inside the block
+};
+
+// What a run of lines held. Values are either dense (every row has `width` values, the first of index `first_index`)
+// or sparse (row r has entries row_starts[r] to row_starts[r + 1]).
+struct LetorBlock {
+  std::vector<double> labels;
+  std::vector<QueryRun> queries;  // empty where lines carry no qid
+  bool has_qid = false;
+  bool dense = true;
+  std::uint32_t first_index = 1, width = 0;
+  std::uint32_t min_index = UINT32_MAX, max_index = 0;  // over all entries; min > max where there are none
+  Pages<float> values;
+  std::vector<std::uint32_t> indices;
+  std::vector<std::uint64_t> row_starts;
+  std::vector<std::int64_t> comment_ends;  // one a row, into `comments`; empty where no line has a comment
+  std::string comments;
+  std::int64_t lines = 0;
+  bool ends_without_feed = false;  // the last line has no line end: the file may be cut short
+  std::int64_t last_row_entries = -1, fewest_entries = -1, most_entries = -1;  // fewest and most: the last row left out
+  LetorFault fault = LetorFault::none;
+  std::int64_t fault_line = 0, fault_column = 0;  // counted from 0
+  std::string found;
+
+  std::size_t rows() const { return labels.size(); }
+};
+
+// Parses whole lines. The character at `end` must be a line feed (a sentinel if the text has none), and kLetorPadding
+// characters from there on must be readable.
+inline constexpr std::size_t kLetorPadding = 32;
+void parse_letor(const char* begin, const char* end, const LetorOptions& options, LetorBlock& block);
+
+// Writes the block's rows into a matrix of `features` columns, column 0 being feature index `base`.
+void fill_rows(const LetorBlock& block, float* out, std::size_t features, std::uint32_t base, float absent);
+
+// Appends rows as LETOR text. `comments` may be empty; `sparse` leaves zeros out.
+struct LetorRows {
+  const float* features;
+  std::size_t n_features;
+  const double* labels;
+};
+void format_letor_row(const LetorRows& rows, std::size_t row, std::string_view qid, std::string_view comment,
+                      std::uint32_t base, bool sparse, std::string& out);
+
+}  // namespace podium

@@ -1,0 +1,150 @@
+// Decimal text to binary, correctly rounded, with a short path for the numbers that files are made of.
+#pragma once
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace podium {
+
+inline bool is_digit(char c) {
+  return static_cast<unsigned char>(c - '0') < 10;
+}
+
+enum class Parsed { number, too_large, none };
+
+namespace detail {
+
+inline constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                           1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// The whole token through the library: every digit counts. Too small is 0, too large is said.
+template <class T>
+Parsed parse_slowly(const char* begin, const char* end, T& value) {
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (error == std::errc() && stop == end) return Parsed::number;
+  if (error != std::errc::result_out_of_range) return Parsed::none;
+  for (const char* p = begin; p < end; ++p) {
+    if ((*p == 'e' || *p == 'E') && p[1] == '-') {
+      value = 0;
+      return Parsed::number;
+    }
+  }
+  // Without a negative exponent only a long run of zeros after the point can be too small.
+  if constexpr (sizeof(T) == sizeof(float)) {
+    double wide = 0;
+    if (parse_slowly<double>(begin, end, wide) == Parsed::number && std::fabs(wide) < 1) {
+      value = 0;
+      return Parsed::number;
+    }
+  }
+  return Parsed::too_large;
+}
+
+// True where rounding an already rounded double to T could differ from rounding the decimal once.
+template <class T>
+bool needs_care(double value) {
+  if constexpr (sizeof(T) == sizeof(double)) return false;
+  const std::uint64_t low = std::bit_cast<std::uint64_t>(value) & 0x1FFFFFFF;
+  return low == 0x10000000 || value < std::numeric_limits<float>::min() || value > std::numeric_limits<float>::max();
+}
+
+inline std::uint64_t load_word(const char* p) {
+  std::uint64_t word;
+  std::memcpy(&word, p, sizeof word);
+  return word;
+}
+
+// How many of the eight characters, from the first on, are digits.
+inline int count_digits(std::uint64_t word) {
+  const std::uint64_t values = word ^ 0x3030303030303030;
+  const std::uint64_t others = ((values + 0x7676767676767676) | values) & 0x8080808080808080;
+  return std::countr_zero(others) / 8;  // 8 where there are no others
+}
+
+// The number that the first `count` (1 to 8) characters spell: two, four, then eight digits at a time.
+inline std::uint64_t spell_digits(std::uint64_t word, int count) {
+  std::uint64_t v = (word ^ 0x3030303030303030) << (64 - 8 * count);
+  v = v * 10 + (v >> 8);
+  return (((v & 0x000000FF000000FF) * 0x000F424000000064) + (((v >> 16) & 0x000000FF000000FF) * 0x0000271000000001)) >>
+         32;
+}
+
+}  // namespace detail
+
+// Up to seven digits, perhaps a point and up to eight more: nearly every number of a data file, with no branch on its
+// length. True, and p behind it, only if the number is followed by a blank or line end; 16 characters must be readable.
+inline bool parse_short_number(const char*& p, float& value) {
+  static_assert(std::endian::native == std::endian::little);
+  const bool negative = *p == '-';
+  const char* q = p + negative;
+  const std::uint64_t head = detail::load_word(q);
+  const int whole = detail::count_digits(head);
+  if (whole == 0 || whole == 8) return false;
+  q += whole;
+  const std::uint64_t integer = detail::spell_digits(head, whole);
+  float magnitude;
+  if (*q == '.') {
+    const std::uint64_t tail = detail::load_word(q + 1);
+    const int places = detail::count_digits(tail);
+    if (places == 0) return false;
+    const double power = detail::powers_of_ten[places];
+    const double exact =
+        (static_cast<double>(integer) * power + static_cast<double>(detail::spell_digits(tail, places))) / power;
+    if (detail::needs_care<float>(exact) && exact != 0) return false;
+    magnitude = static_cast<float>(exact);
+    q += 1 + places;
+  } else {
+    magnitude = static_cast<float>(integer);
+  }
+  if (*q != ' ' && *q != '\n') return false;
+  value = negative ? -magnitude : magnitude;
+  p = q;
+  return true;
+}
+
+// Reads a decimal number at p and moves p behind it; the text must end in a character that is no part of a number.
+template <class T>
+Parsed parse_number(const char*& p, T& value) {
+  const bool negative = *p == '-';
+  if (negative || *p == '+') ++p;
+  const char* const begin = p;
+  std::uint64_t digits = 0;
+  while (is_digit(*p)) digits = digits * 10 + static_cast<unsigned>(*p++ - '0');
+  std::ptrdiff_t count = p - begin;
+  std::int64_t exponent = 0;
+  if (*p == '.') {
+    const char* const point = ++p;
+    while (is_digit(*p)) digits = digits * 10 + static_cast<unsigned>(*p++ - '0');
+    exponent = point - p;
+    count += p - point;
+  }
+  if (count == 0) return Parsed::none;
+  if ((*p | 0x20) == 'e') {
+    const char* q = p + 1;
+    const bool down = *q == '-';
+    if (*q == '-' || *q == '+') ++q;
+    if (!is_digit(*q)) return Parsed::none;
+    std::int64_t power = 0;
+    for (; is_digit(*q); ++q) power = power < 100000 ? power * 10 + (*q - '0') : power;
+    exponent += down ? -power : power;
+    p = q;
+  }
+  if (count <= 18 && digits <= (std::uint64_t{1} << 53) && exponent >= -22 && exponent <= 22) {
+    const double whole = static_cast<double>(digits);
+    const double exact =
+        exponent < 0 ? whole / detail::powers_of_ten[-exponent] : whole * detail::powers_of_ten[exponent];
+    if (digits == 0 || !detail::needs_care<T>(exact)) {
+      value = static_cast<T>(negative ? -exact : exact);
+      return Parsed::number;
+    }
+  }
+  const Parsed outcome = detail::parse_slowly<T>(begin, p, value);
+  if (negative) value = -value;
+  return outcome;
+}
+
+}  // namespace podium

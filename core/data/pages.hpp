@@ -1,0 +1,54 @@
+// Memory taken from and given back to the system directly, so that a large read leaves nothing behind in the heap.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <new>
+#include <utility>
+
+namespace podium {
+
+template <class T>
+class Pages {
+ public:
+  Pages() = default;
+  // Reserves room for `count` values; untouched pages cost nothing.
+  explicit Pages(std::size_t count) : bytes_(count * sizeof(T)) {
+    if (bytes_ == 0) return;
+    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<T*>(memory);
+  }
+  Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Pages& operator=(Pages&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Pages() {
+    if (data_ != nullptr) munmap(data_, bytes_);
+  }
+
+  // Gives back the pages past the first `count` values.
+  void shrink(std::size_t count) {
+    const std::size_t page = 4096, keep = (count * sizeof(T) + page - 1) / page * page;
+    if (data_ == nullptr || keep >= bytes_) return;
+    if (keep == 0) {
+      *this = Pages();
+      return;
+    }
+    munmap(reinterpret_cast<char*>(data_) + keep, bytes_ - keep);
+    bytes_ = keep;
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t capacity() const { return bytes_ / sizeof(T); }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace podium

@@ -1,0 +1,206 @@
+"""Podium's own binary file: the arrays of RankingData as they stand in memory, loaded by memory map.
+
+The file is a safetensors file: eight bytes with the length of a JSON header, the header, then the arrays. The
+features come first so that a text file of any size can be turned into one without standing in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.data import Pairs, RankingData, Strings
+from podium.errors import DataError, FormatError
+from podium.files import replacing
+from podium.formats.format import Format
+from podium.formats.letor import MAX_FEATURES, Progress, Rows, absent_value, iterate_blocks, open_data
+from podium.threads import resolve_threads
+
+Array = npt.NDArray[Any]
+KIND, VERSION = "podium-data", 1
+HEADER_BYTES = 4096  # the whole of length and header; what the header leaves free is filled with blanks
+DTYPES = {"F32": np.float32, "F64": np.float64, "I64": np.int64, "U8": np.uint8}
+NAMES = {np.dtype(kind): name for name, kind in DTYPES.items()}
+
+
+def write_cache(data: RankingData, path: str | os.PathLike[str], *, progress: Progress | None = None, **_: Any) -> None:
+    """Writes every part of the data, exactly."""
+    with replacing(path) as file:
+        file.seek(HEADER_BYTES)
+        step = max(1, (16 << 20) // (4 * data.n_features + 4))
+        for begin in range(0, data.n_documents, step):
+            file.write(np.ascontiguousarray(data.features[begin : begin + step]).data)
+            if progress is not None:
+                progress(min(begin + step, data.n_documents), data.n_documents)
+        _finish(file, data.features.shape, _tensors(path, data))
+
+
+def convert_letor(
+    source: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+    absent: str = "zero",
+    index_base: Any = "auto",
+    n_features: int | None = None,
+    max_features: int = MAX_FEATURES,
+    document_ids: bool = True,
+    sizes: str | os.PathLike[str] | None = None,
+) -> None:
+    """LETOR text to the cache, block by block: memory holds labels and ids, never the features."""
+    threads, fill = resolve_threads(num_threads), absent_value(absent)
+    rows = Rows(source, sizes, "error", index_base, n_features)
+    with replacing(path) as file:
+        written, width, base = 0, 0, 1
+        for block in iterate_blocks(source, fill, max_features, document_ids, threads, progress):
+            rows.add(block)
+            if (rows.width, rows.base) != (width, base):
+                _widen(file, written, width, rows.width, base - rows.base, fill)
+                width, base = rows.width, rows.base
+            features = np.empty((block.rows, width), np.float32)
+            _core.fill_features([block], features, 0, base, fill, 1)
+            file.seek(HEADER_BYTES + 4 * written * width)
+            file.write(features.data)
+            written += block.rows
+        parts = rows.parts()
+        ids, counts = parts.pop("query_ids"), parts.pop("counts")
+        shell = RankingData.of_parts(
+            check=False, features=np.empty((written, 0), np.float32), query_ids=ids, query_offsets=np.append(0, np.cumsum(counts)), **parts
+        )
+        _finish(file, (written, width), _tensors(path, shell))
+
+
+def _widen(file: IO[bytes], rows: int, old: int, new: int, shift: int, fill: float) -> None:
+    """Gives the rows already written more columns, from the last to the first, so that none is overwritten unread."""
+    step = max(1, (16 << 20) // (4 * new))
+    for begin in range((rows - 1) // step * step, -1, -step) if rows else ():
+        count = min(step, rows - begin)
+        file.seek(HEADER_BYTES + 4 * begin * old)
+        wide = np.full((count, new), fill, np.float32)
+        wide[:, shift : shift + old] = np.frombuffer(file.read(4 * count * old), np.float32).reshape(count, old)
+        file.seek(HEADER_BYTES + 4 * begin * new)
+        file.write(wide.data)
+
+
+def _tensors(path: Any, data: RankingData) -> dict[str, Array]:
+    """Every part but the features, by name."""
+    tensors: dict[str, Array] = {"labels": data.labels, "query_offsets": data.query_offsets}
+    if data.query_ids.dtype.kind in "OV":
+        raise DataError(f"{os.fspath(path)}: query ids must be whole numbers, floats or text to be written, not {data.query_ids[0]!r}")
+    if data.query_ids.dtype.kind in "iuf":
+        tensors["query_ids"] = data.query_ids
+    else:
+        tensors |= _text("query_ids", Strings.of(data.query_ids.tolist()))
+    for name in ("document_weights", "query_weights", "row_order"):
+        if getattr(data, name) is not None:
+            tensors[name] = getattr(data, name)
+    if data.pairs is not None:
+        for name in ("winner", "loser", "probability", "weight"):
+            tensors[f"pairs.{name}"] = getattr(data.pairs, name)
+    if data.document_ids is not None:
+        tensors |= _text("document_ids", data.document_ids.compact())
+    if data.feature_names is not None:
+        tensors |= _text("feature_names", Strings.of(data.feature_names))
+    return tensors
+
+
+def _text(name: str, strings: Strings) -> dict[str, Array]:
+    return {f"{name}.offsets": strings.offsets, f"{name}.bytes": strings.data}
+
+
+def _finish(file: IO[bytes], shape: tuple[int, ...], tensors: dict[str, Array]) -> None:
+    """Writes the small arrays behind the features, eight-byte ones first, then the header."""
+    feature_bytes = 4 * shape[0] * shape[1]
+    small = dict(sorted(tensors.items(), key=lambda item: -item[1].dtype.itemsize))
+    if feature_bytes % 8:
+        small = {"padding": np.zeros(4, np.uint8), **small}
+    header: dict[str, Any] = {"__metadata__": {"kind": KIND, "version": str(VERSION)}}
+    header["features"] = {"dtype": "F32", "shape": list(shape), "data_offsets": [0, feature_bytes]}
+    end = feature_bytes
+    file.seek(HEADER_BYTES + end)
+    for name, array in small.items():
+        header[name] = {"dtype": NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [end, end + array.nbytes]}
+        end += array.nbytes
+        file.write(np.ascontiguousarray(array).data)
+    file.truncate(HEADER_BYTES + end)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    file.seek(0)
+    file.write((HEADER_BYTES - 8).to_bytes(8, "little") + text.ljust(HEADER_BYTES - 8))
+
+
+def read_cache(path: str | os.PathLike[str], *, num_threads: int | None = None, progress: Progress | None = None) -> RankingData:
+    """The data of a cache, mapped from the file: opening takes no time and memory is taken as rows are touched."""
+    tensors = _map(path)
+    try:
+        parts = _parts(tensors)
+        return RankingData.of_parts(check=False, **parts)
+    except (KeyError, DataError, UnicodeDecodeError) as error:
+        raise FormatError(path, f"the cache is damaged ({error}); make it again from its source") from None
+
+
+def _map(path: str | os.PathLike[str]) -> dict[str, Array]:
+    """Every array of the file, as views of one memory map."""
+    with open_data(path) as file:
+        head = file.read(8)
+        size = os.fstat(file.fileno()).st_size
+        length = int.from_bytes(head, "little")
+        if len(head) < 8 or not 2 <= length <= size - 8:
+            raise FormatError(path, "this is not a podium data cache, or it is cut short; make it again from its source")
+        try:
+            header = json.loads(file.read(length))
+            metadata = header.pop("__metadata__")
+        except (ValueError, KeyError, AttributeError):
+            raise FormatError(path, "this is not a podium data cache, or its header is damaged") from None
+    if metadata.get("kind") != KIND:
+        raise FormatError(path, f"this safetensors file is {metadata.get('kind', 'of no stated kind')!r}, not {KIND!r}")
+    if metadata.get("version") != str(VERSION):
+        raise FormatError(path, f"the cache has version {metadata.get('version')}; this podium reads version {VERSION}: make it again")
+    whole = np.memmap(path, np.uint8, "r")
+    try:
+        return {name: _view(whole[8 + length :], entry) for name, entry in header.items()}
+    except (KeyError, TypeError, ValueError):
+        raise FormatError(path, "the cache is cut short or its header is damaged; make it again from its source") from None
+
+
+def _view(data: Array, entry: dict[str, Any]) -> Array:
+    begin, end = entry["data_offsets"]
+    if not 0 <= begin <= end <= len(data):
+        raise ValueError("array beyond the end of the file")
+    return data[begin:end].view(np.ndarray).view(DTYPES[entry["dtype"]]).reshape(entry["shape"])
+
+
+def _parts(tensors: dict[str, Array]) -> dict[str, Any]:
+    def strings(name: str) -> Strings | None:
+        if f"{name}.offsets" not in tensors:
+            return None
+        text = Strings(tensors[f"{name}.offsets"], tensors[f"{name}.bytes"])
+        if not len(text.offsets) or text.offsets[0] != 0 or text.offsets[-1] != len(text.data) or (np.diff(text.offsets) < 0).any():
+            raise DataError(f"{name} does not add up")
+        return text
+
+    parts: dict[str, Any] = {name: tensors.get(name) for name in ("document_weights", "query_weights", "row_order")}
+    parts |= {name: tensors[name] for name in ("features", "labels", "query_offsets")}
+    ids, names = strings("query_ids"), strings("feature_names")
+    parts["query_ids"] = tensors["query_ids"] if ids is None else np.array(list(ids), np.str_)
+    parts["document_ids"] = strings("document_ids")
+    parts["feature_names"] = None if names is None else tuple(names)
+    if "pairs.winner" in tensors:
+        parts["pairs"] = Pairs(*(tensors[f"pairs.{name}"] for name in ("winner", "loser", "probability", "weight")))
+    return parts
+
+
+CACHE = Format(
+    name="cache",
+    suffixes=(".podium-data",),
+    holds="data",
+    description="podium's binary cache: every part of the data, loaded by memory map",
+    read=read_cache,
+    write=write_cache,
+    looks_like=lambda head: f'"kind":"{KIND}"'.encode() in head[:256],
+)
