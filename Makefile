@@ -29,6 +29,21 @@ docs: $(VENV)/.dev
 stubs: $(VENV)/.dev
 	$(BIN)/python -m nanobind.stubgen -m podium._core -o src/podium/_core.pyi
 
+# The address and undefined-behaviour sanitizers over the tests that reach the core.
+sanitize: $(VENV)/.dev
+	$(BIN)/cmake -G Ninja -S . -B build/sanitize -DPODIUM_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	$(BIN)/cmake --build build/sanitize
+	rm -rf build/sanitize/package && cp -r src build/sanitize/package && cp build/sanitize/_core*.so build/sanitize/package/podium/
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	PYTHONPATH=build/sanitize/package PODIUM_EXPECT_CORE=build/sanitize $(BIN)/python -m pytest -q -p no:cacheprovider tests/unit tests/contracts tests/golden
+
+# Coverage-guided fuzzing of the text parser with libFuzzer (needs clang): make fuzz SECONDS=600
+SECONDS ?= 60
+fuzz:
+	mkdir -p build/fuzz/corpus
+	clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Icore tests/fuzz/fuzz_letor.cpp core/data/letor.cpp -o build/fuzz/fuzz_letor
+	build/fuzz/fuzz_letor -max_total_time=$(SECONDS) -max_len=512 -dict=tests/fuzz/letor.dict -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/fuzz/corpus
+
 # The build's own tools live in the environment, so that a rebuild compiles only what changed.
 $(VENV)/.tools:
 	$(PYTHON) -m venv $(VENV)

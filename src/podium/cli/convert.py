@@ -1,0 +1,48 @@
+"""podium data convert."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.cli.console import Json, ReadOption, Threads, out, print_json, progress, read_options
+from podium.formats import FORMATS, find_format
+from podium.formats import convert as convert_file
+
+FORMAT_LIST = "\n\n".join(f"[bold]{format.name}[/] ({', '.join(format.suffixes) or 'by content'}): {format.description}" for format in FORMATS.values())
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(help="The file to read.", show_default=False)],
+    target: Annotated[Path, typer.Argument(help="The file to write; its ending says the format (.gz compresses text).", show_default=False)],
+    source_format: Annotated[str | None, typer.Option("--from", help="Format of SOURCE; by default its name or first lines tell.", show_default=False)] = None,
+    target_format: Annotated[str | None, typer.Option("--to", help="Format of TARGET; by default its ending tells.", show_default=False)] = None,
+    read: ReadOption = None,
+    sparse: Annotated[bool, typer.Option("--sparse", help="LETOR text: leave zeros out.")] = False,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """One format to another. LETOR text to the cache streams, so the file may be larger than memory."""
+    writer = find_format(target, target_format, reading=False)
+    with progress(f"converting {source.name}") as bar:
+        convert_file(
+            source,
+            target,
+            source_format=source_format,
+            target_format=target_format,
+            num_threads=threads,
+            progress=bar,
+            read_options=read_options(source, source_format, read),
+            write_options={"sparse": True} if sparse else {},
+        )
+    size = os.path.getsize(target)  # noqa: PTH202
+    if json:
+        print_json({"source": str(source), "target": str(target), "format": writer.name, "bytes": size})
+    else:
+        out.print(f"wrote {target} ({writer.name}, {size / 1e6:,.1f} MB)", highlight=False)
+
+
+convert.__doc__ = f"{convert.__doc__}\n\n{FORMAT_LIST}"

@@ -1,0 +1,33 @@
+"""podium data describe."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, out, print_json, read_data
+from podium.data import describe as describe_data
+
+
+def describe(data: DataFile, format_name: FormatName = None, read: ReadOption = None, threads: Threads = None, json: Json = False) -> None:
+    """Queries, documents, labels, features: what is in the data and what to watch for."""
+    description = describe_data(read_data(data, format_name, read, threads)).to_dict()
+    if json:
+        print_json(description)
+        return
+    table = Table(title=str(data), title_justify="left", show_header=False, box=None, pad_edge=False)
+    for name, value in description.items():
+        table.add_row(name.replace("_", " "), _show(value))
+    out.print(table)
+
+
+def _show(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_show(part)}" for key, part in value.items()) or "none"
+    if isinstance(value, list):
+        shown = ", ".join(_show(part) for part in value[:12])
+        return (f"{len(value)}: {shown}{', …' if len(value) > 12 else ''}") if value else "none"
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,74 @@
+"""podium data split."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from podium.cli.console import DataFile, FormatName, Json, ReadOption, Seed, Threads, out, print_json, read_data
+from podium.data import RankingData
+from podium.data import split as split_data
+from podium.errors import ParameterError
+from podium.formats import FORMATS, write
+from podium.errors import unknown_name
+
+
+def split(
+    data: DataFile,
+    folder: Annotated[Path, typer.Argument(help="Where the parts go: train, vali and test, or Fold1, Fold2, … of them.", show_default=False)],
+    shares: Annotated[str | None, typer.Option("--shares", help="Shares of the queries for train, (vali,) test. [default: 0.6,0.2,0.2]", show_default=False)] = None,
+    folds: Annotated[int | None, typer.Option("--folds", min=3, help="Instead: k folds, each with train, vali and test.", show_default=False)] = None,
+    seed: Seed = 0,
+    target_format: Annotated[str, typer.Option("--to", help="Format of the parts.")] = "letor",
+    format_name: FormatName = None,
+    read: ReadOption = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Split by whole queries, by shares or into folds; the same seed always gives the same parts."""
+    if target_format not in FORMATS:
+        raise unknown_name("format", target_format, FORMATS)
+    if shares is not None and folds is not None:
+        raise ParameterError("--shares and --folds exclude each other; give one")
+    whole = read_data(data, format_name, read, threads)
+    suffix = ".txt" if target_format == "letor" else FORMATS[target_format].suffixes[0]
+    written = []
+    for path, part in (_folds(whole, folds, seed) if folds else _shares(whole, shares or "0.6,0.2,0.2", seed)):
+        target = folder / f"{path}{suffix}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write(part, target, format=target_format)
+        written.append({"file": str(target), "queries": part.n_queries, "documents": part.n_documents})
+    if json:
+        print_json(written)
+        return
+    for row in written:
+        out.print(f"wrote {row['file']}: {row['queries']} queries, {row['documents']} documents", highlight=False)
+
+
+def _shares(data: RankingData, text: str, seed: int) -> list[tuple[str, RankingData]]:
+    try:
+        shares = [float(share) for share in text.split(",")]
+    except ValueError:
+        raise ParameterError(f"--shares {text}: write two or three numbers such as 0.6,0.2,0.2") from None
+    names = {2: ["train", "test"], 3: ["train", "vali", "test"]}.get(len(shares))
+    if names is None:
+        raise ParameterError(f"--shares {text}: {len(shares)} shares; give two (train, test) or three (train, vali, test)")
+    return list(zip(names, split_data(data, shares, seed=seed), strict=False))
+
+
+def _folds(data: RankingData, k: int, seed: int) -> list[tuple[str, RankingData]]:
+    """Fold i tests on part i, validates on part i + 1 and trains on the rest, as the LETOR sets do."""
+    if k > data.n_queries:
+        raise ParameterError(f"--folds {k}: there are only {data.n_queries} queries; ask for at most that many")
+    numbers = np.arange(data.n_queries)
+    numbered = data.replace(query_weights=numbers.astype(np.float64))
+    parts = [part.query_weights.astype(np.int64) for part in split_data(numbered, [1 / k] * k, seed=seed)]
+    out_parts = []
+    for i in range(k):
+        test, vali = parts[i], parts[(i + 1) % k]
+        train = np.setdiff1d(numbers, np.concatenate([test, vali]))
+        out_parts += [(f"Fold{i + 1}/{name}", data.select(np.sort(chosen))) for name, chosen in (("train", train), ("vali", vali), ("test", test))]
+    return out_parts

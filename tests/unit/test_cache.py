@@ -1,0 +1,164 @@
+"""The binary cache: exact, mapped, streamed, and never trusted further than its header."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+import podium
+from podium.formats import cache, letor
+from podium.formats.cache import convert_letor, read_cache, write_cache
+from podium.formats.letor import read_letor, write_letor
+
+
+def full_data() -> podium.RankingData:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(7, 3)).astype(np.float32)
+    X[2, 1] = np.nan
+    return podium.RankingData(
+        X,
+        rng.normal(size=7),
+        ["ü", "b", "ü", "b", "b", "c", "c"],
+        document_ids=["", "α", "b", "c", "d", "e", "f"],
+        document_weights=np.arange(7),
+        query_weights={"ü": 1, "b": 2.5, "c": 0},
+        pairs=podium.Pairs.of([0, 1], [2, 3], [0.5, 1]),
+        feature_names=["x", "y", "z"],
+    )
+
+
+def assert_same(a: podium.RankingData, b: podium.RankingData) -> None:
+    for name in podium.RankingData.__slots__:
+        left, right = getattr(a, name), getattr(b, name)
+        if isinstance(left, np.ndarray):
+            np.testing.assert_array_equal(left, right)
+            assert left.dtype == right.dtype
+        else:
+            assert left == right
+
+
+def test_round_trip_keeps_every_part(tmp_path):
+    data = full_data()
+    write_cache(data, tmp_path / "a.podium-data")
+    assert_same(podium.read(tmp_path / "a.podium-data"), data)
+
+
+@pytest.mark.parametrize("features", [0, 1, 2, 3])
+def test_arrays_are_aligned_whatever_the_shape(tmp_path, features):
+    data = podium.RankingData(np.ones((3, features)), [1, 2, 3], [1, 1, 2])
+    write_cache(data, tmp_path / "a.podium-data")
+    back = read_cache(tmp_path / "a.podium-data")
+    assert_same(back, data)
+    assert back.labels.flags.aligned
+    assert back.query_offsets.flags.aligned
+
+
+def test_safetensors_reads_it_too(tmp_path):
+    data = full_data()
+    write_cache(data, tmp_path / "a.podium-data")
+    tensors = safetensors.numpy.load_file(tmp_path / "a.podium-data")
+    np.testing.assert_array_equal(tensors["features"], data.features)
+    np.testing.assert_array_equal(tensors["labels"], data.labels)
+
+
+def test_what_is_read_cannot_be_written_to(tmp_path):
+    write_cache(full_data(), tmp_path / "a.podium-data")
+    with pytest.raises(ValueError, match="read-only"):
+        read_cache(tmp_path / "a.podium-data").features[0, 0] = 1
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, 4096, 4100, -1])
+def test_a_cut_file_is_refused(tmp_path, keep):
+    file = tmp_path / "a.podium-data"
+    write_cache(full_data(), file)
+    file.write_bytes(file.read_bytes()[:keep])
+    with pytest.raises(podium.FormatError, match=r"cut short|damaged"):
+        read_cache(file)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h: h["__metadata__"].update(version="99"), "version 99"),
+        (lambda h: h["__metadata__"].update(kind="model"), "not 'podium-data'"),
+        (lambda h: h.pop("__metadata__"), "damaged"),
+        (lambda h: h.pop("labels"), "damaged"),
+        (lambda h: h["labels"].update(dtype="X9"), "damaged"),
+        (lambda h: h["labels"].update(shape=[3]), "damaged"),
+        (lambda h: h["features"].update(shape=[21, 1]), "damaged"),
+        (lambda h: h["labels"].update(data_offsets=[0, 10**12]), "damaged"),
+        (lambda h: h["query_offsets"].update(data_offsets=h["row_order"]["data_offsets"], shape=[7]), "damaged"),
+    ],
+)
+def test_a_damaged_header_is_refused(tmp_path, change, message):
+    file = tmp_path / "a.podium-data"
+    write_cache(full_data(), file)
+    raw = file.read_bytes()
+    header = json.loads(raw[8:4096])
+    change(header)
+    file.write_bytes(raw[:8] + json.dumps(header).encode().ljust(4088) + raw[4096:])
+    with pytest.raises(podium.FormatError, match=message):
+        read_cache(file)
+
+
+def test_other_files_are_refused(tmp_path):
+    (tmp_path / "a.podium-data").write_bytes(b"\x89PNG\r\n\x1a\n" * 100)
+    with pytest.raises(podium.FormatError, match="not a podium data cache"):
+        read_cache(tmp_path / "a.podium-data")
+
+
+@pytest.mark.parametrize("block_bytes", [32, 200, 1 << 20])
+def test_streaming_equals_reading_and_writing(tmp_path, monkeypatch, block_bytes):
+    """Also where later blocks bring more features, or index 0 after all."""
+    monkeypatch.setattr(letor, "LEAST_BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(letor, "MOST_BLOCK_BYTES", block_bytes)
+    texts = {
+        "growing": "".join(f"{k % 3} qid:{k // 5} " + " ".join(f"{i}:{i + k / 7}" for i in range(1, k + 2, 2)) + f" # d{k}\n" for k in range(40)),
+        "late zero": "".join(f"1 qid:{k // 5} {0 if k > 20 else 3}:{k}\n" for k in range(40)),
+        "no features": "1 qid:1\n" * 9,
+    }
+    for text in texts.values():
+        (tmp_path / "a.txt").write_text(text)
+        for absent in ("zero", "missing"):
+            convert_letor(tmp_path / "a.txt", tmp_path / "streamed.podium-data", absent=absent, num_threads=2)
+            write_cache(read_letor(tmp_path / "a.txt", absent=absent), tmp_path / "whole.podium-data")
+            assert (tmp_path / "streamed.podium-data").read_bytes() == (tmp_path / "whole.podium-data").read_bytes()
+
+
+def test_a_bad_line_leaves_no_file_behind(tmp_path):
+    (tmp_path / "a.txt").write_text("1 qid:1 1:5\n" * 1000 + "1 qid:1 oops\n")
+    with pytest.raises(podium.FormatError, match=":1001:9:"):
+        convert_letor(tmp_path / "a.txt", tmp_path / "a.podium-data")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_file_four_times_the_memory_limit_is_converted(tmp_path):
+    """The process may have no more address space than the interpreter with NumPy takes plus 96 MiB."""
+    row = " ".join(f"{i}:0.{i:02d}{'1234567890' * 3}" for i in range(1, 41))
+    chunk = "".join(f"{k % 5} qid:{{q}}{k // 100} {row}\n" for k in range(1000))
+    script = tmp_path / "convert.py"
+    script.write_text(
+        "import resource, sys\n"
+        "import podium, podium.formats.cache\n"
+        "taken = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (taken + (96 << 20),) * 2)\n"
+        "podium.formats.cache.convert_letor(sys.argv[1], sys.argv[2], num_threads=2)\n"
+    )
+    source, target = tmp_path / "big.txt", tmp_path / "big.podium-data"
+    with source.open("w") as file:
+        for q in range(10**9):
+            file.write(chunk.format(q=q))
+            if file.tell() > 4 * (96 << 20):
+                break
+    subprocess.run([sys.executable, script, source, target], check=True, env={"MALLOC_ARENA_MAX": "2", "PATH": ""})
+    data = read_cache(target)
+    assert data.n_features == 40
+    assert data.n_documents == 1000 * (q + 1)
+    np.testing.assert_array_equal(data.features[0], data.features[-1])
