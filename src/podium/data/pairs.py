@@ -42,7 +42,10 @@ class Pairs:
             raise DataError(f"pairs: {len(rows[0])} winners but {len(rows[1])} losers; each pair needs one of each")
         values = []
         for name, given in (("probability", probability), ("weight", weight)):
-            value = np.asarray(given, np.float64)
+            try:
+                value = np.asarray(given, np.float64)
+            except (TypeError, ValueError) as error:
+                raise DataError(f"pairs: {name} must be numbers: {error}") from None
             if value.ndim > 1 or (value.ndim == 1 and len(value) != len(rows[0])):
                 raise DataError(
                     f"pairs: {name} has shape {value.shape} for {len(rows[0])} pairs; give one value or one per pair"
@@ -51,6 +54,12 @@ class Pairs:
         pairs = cls(rows[0].astype(np.int64), rows[1].astype(np.int64), *values)
         pairs._check()
         return pairs
+
+    def __post_init__(self) -> None:
+        for name in ("winner", "loser", "probability", "weight"):
+            held = getattr(self, name).view()
+            held.flags.writeable = False
+            object.__setattr__(self, name, held)
 
     def _check(self) -> None:
         for name, bad, rule in (

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium import _core
+from podium.data.checks import check_row_numbers, check_shapes, check_values
+from podium.data.conversion import as_column, as_features, as_query_weights, as_weights
 from podium.data.grouping import group_rows
 from podium.data.pairs import Pairs
 from podium.data.strings import Strings
-from podium.errors import DataError
-from podium.threads import resolve_threads
+from podium.errors import DataError, unknown_name
 
 Array = npt.NDArray[Any]
 
@@ -23,6 +23,7 @@ class RankingData:
 
     Rows may come in any order and query ids may be of any type; the documents of a query are brought together, queries
     in the order of their first row and rows of a query in the order given. `to_caller_order` undoes that for scores.
+    Arrays that already have the right type and order are held, not copied: do not change them afterwards.
 
     Args:
         X: features [rows × features]; NaN is a missing value, infinity is refused. A frame gives its column names.
@@ -77,15 +78,15 @@ class RankingData:
         pairs: Pairs | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        if feature_names is None and hasattr(X, "columns"):
+        if feature_names is None and hasattr(X, "columns") and hasattr(X, "to_numpy"):
             feature_names = [str(name) for name in X.columns]
-        features = _as_features(X)
-        labels = _as_column("y", y, len(features))
+        features = as_features(X)
+        labels = as_column("y", y, len(features))
         query_ids, query_offsets, row_order = group_rows(qid, len(features))
         ids = None if document_ids is None else Strings.of(document_ids)
         if ids is not None and len(ids) != len(features):
             raise DataError(f"document_ids: {len(ids)} ids for {len(features)} rows; give one a row")
-        weights = None if document_weights is None else _as_weights("document_weights", document_weights, len(features))
+        weights = None if document_weights is None else as_weights("document_weights", document_weights, len(features))
         if row_order is not None:
             features, labels = features[row_order], labels[row_order]
             ids = None if ids is None else ids[row_order]
@@ -99,22 +100,26 @@ class RankingData:
             query_ids=query_ids,
             document_ids=ids,
             document_weights=weights,
-            query_weights=_query_weights(query_weights, query_ids),
+            query_weights=as_query_weights(query_weights, query_ids),
             pairs=pairs,
             feature_names=None if feature_names is None else tuple(str(name) for name in feature_names),
             row_order=row_order,
         )
-        _check(self)
+        check_shapes(self)
+        check_values(self)
 
     @classmethod
     def of_parts(cls, *, check: bool = True, **parts: Any) -> RankingData:
         """From the attributes themselves, already grouped; for readers. `check=False` trusts the values, not the shapes."""
         data = cls.__new__(cls)
         _fill(data, **{name: parts.get(name) for name in cls.__slots__})
-        _check_shapes(data)
+        check_shapes(data)
         if check:
-            _check(data)
+            check_values(data)
         return data
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, ({name: getattr(self, name) for name in self.__slots__},)
 
     @property
     def n_documents(self) -> int:
@@ -180,6 +185,18 @@ class RankingData:
 
     def replace(self, **parts: Any) -> RankingData:
         """The same data with some attributes exchanged."""
+        unknown = sorted(set(parts) - set(self.__slots__))
+        if unknown:
+            raise unknown_name("part of RankingData", unknown[0], self.__slots__)
+        if "features" in parts:
+            parts["features"] = as_features(parts["features"])
+        for name in ("labels", "document_weights", "query_weights"):
+            if parts.get(name) is not None:
+                parts[name] = as_column(name, parts[name], np.size(parts[name]))
+        if parts.get("document_ids") is not None:
+            parts["document_ids"] = Strings.of(parts["document_ids"])
+        if parts.get("feature_names") is not None:
+            parts["feature_names"] = tuple(str(name) for name in parts["feature_names"])
         return RankingData.of_parts(**{**{name: getattr(self, name) for name in self.__slots__}, **parts})
 
     def select(self, queries: npt.ArrayLike) -> RankingData:
@@ -187,19 +204,12 @@ class RankingData:
 
         The rows of the selection are counted anew: its caller's order is the order it holds.
         """
-        chosen = np.asarray(queries)
-        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
-        if chosen.size and (chosen.min() < 0 or chosen.max() >= self.n_queries):
-            raise DataError(
-                f"queries {chosen.min()}..{chosen.max()} are asked for of {self.n_queries}; numbers start at 0"
-            )
-        if len(np.unique(chosen)) != len(chosen):
-            raise DataError("a query is selected twice; select each at most once")
+        chosen = _as_query_numbers(queries, self.n_queries)
         sizes = self.query_sizes[chosen]
         offsets = np.zeros(len(chosen) + 1, np.int64)
         np.cumsum(sizes, out=offsets[1:])
         rows: slice | Array
-        if chosen.size and (np.diff(chosen) == 1).all():
+        if (np.diff(chosen) == 1).all():
             rows = slice(int(self.query_offsets[chosen[0]]), int(self.query_offsets[chosen[-1] + 1]))
         else:
             rows = np.arange(offsets[-1]) + np.repeat(self.query_offsets[:-1][chosen] - offsets[:-1], sizes)
@@ -228,17 +238,16 @@ class RankingData:
         )
 
     def select_documents(self, keep: npt.NDArray[np.bool_]) -> RankingData:
-        """The documents of a mask. A query that loses all its documents stays, empty of none: it is dropped."""
-        mask = np.asarray(keep, bool)
-        if mask.shape != (self.n_documents,):
+        """The documents where the mask is true. A query with none of them is dropped, and so is a pair that loses a side."""
+        mask = np.asarray(keep)
+        if mask.dtype != bool or mask.shape != (self.n_documents,):
             raise DataError(
-                f"the mask has shape {mask.shape} for {self.n_documents} documents; give one value a document"
+                f"the mask is {mask.dtype} of shape {mask.shape}; give one True or False for each of "
+                f"{self.n_documents} documents"
             )
-        sizes = (
-            np.add.reduceat(np.append(mask, False), self.query_offsets[:-1]).astype(np.int64)
-            if self.n_queries
-            else np.zeros(0, np.int64)
-        )
+        if not mask.any():
+            raise DataError("no document is selected; a data set needs at least one row")
+        sizes = np.add.reduceat(mask, self.query_offsets[:-1], dtype=np.int64)
         left = np.flatnonzero(sizes)
         offsets = np.zeros(len(left) + 1, np.int64)
         np.cumsum(sizes[left], out=offsets[1:])
@@ -253,125 +262,37 @@ def _fill(data: RankingData, **parts: Any) -> None:
         object.__setattr__(data, name, value)
 
 
-def _immutable(self: RankingData, name: str, value: object) -> None:
+def _immutable(self: object, name: str, value: object) -> None:
     raise AttributeError(f"RankingData is immutable; use data.replace({name}=…) for a changed copy")
 
 
-RankingData.__setattr__ = _immutable  # type: ignore[assignment,method-assign]
+RankingData.__setattr__ = _immutable  # type: ignore[method-assign]
+RankingData.__delattr__ = lambda self, name: _immutable(self, name, None)  # type: ignore[method-assign]
 
 
-def _as_features(X: Any) -> npt.NDArray[np.float32]:
-    if hasattr(X, "toarray"):  # a SciPy sparse matrix: absent means 0
-        X = X.toarray()
-    elif hasattr(X, "to_numpy"):
-        X = X.to_numpy()
-    try:
-        with np.errstate(over="ignore"):  # a value too large for float32 is reported below as infinite
-            features = np.ascontiguousarray(X, np.float32)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"X must be numbers [rows × features]: {error}") from None
-    if features.ndim != 2:
-        raise DataError(f"X has {features.ndim} dimensions; it must have 2, [rows × features]")
-    return features
+def _rebuild(parts: dict[str, Any]) -> RankingData:
+    return RankingData.of_parts(check=False, **parts)
 
 
-def _as_column(name: str, values: npt.ArrayLike, rows: int) -> npt.NDArray[np.float64]:
-    try:
-        column = np.ascontiguousarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} must be numbers: {error}") from None
-    if column.ndim == 2 and column.shape[1] == 1:
-        column = column[:, 0]
-    if column.shape != (rows,):
-        raise DataError(f"{name} has shape {column.shape} for {rows} rows; give one number a row")
-    return column
-
-
-def _as_weights(name: str, values: npt.ArrayLike, count: int) -> npt.NDArray[np.float64]:
-    weights = _as_column(name, values, count)
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        k = int(np.argmax(bad))
-        raise DataError(f"{name}[{k}] = {weights[k]} must be finite and not negative")
-    return weights
-
-
-def _query_weights(
-    given: Mapping[Any, float] | npt.ArrayLike | None, query_ids: Array
-) -> npt.NDArray[np.float64] | None:
-    if given is None:
-        return None
-    if isinstance(given, Mapping):
-        missing = [key for key in query_ids.tolist() if key not in given]
-        if missing:
-            raise DataError(
-                f"query_weights has no weight for query {missing[0]!r} ({len(missing)} are missing); give one for each"
-            )
-        given = [given[key] for key in query_ids.tolist()]
-    return _as_weights("query_weights", given, len(query_ids))
+def _as_query_numbers(queries: npt.ArrayLike, n_queries: int) -> npt.NDArray[np.int64]:
+    given = np.atleast_1d(np.asarray(queries))
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iub"):
+        raise DataError(f"queries are {given.dtype} of shape {given.shape}; give query numbers or a mask")
+    if given.dtype == bool and len(given) != n_queries:
+        raise DataError(f"the mask has {len(given)} values for {n_queries} queries; give one value a query")
+    chosen = np.flatnonzero(given) if given.dtype == bool else given.astype(np.int64)
+    if not chosen.size:
+        raise DataError("no query is selected; a data set needs at least one row")
+    if chosen.min() < 0 or chosen.max() >= n_queries:
+        raise DataError(f"queries {chosen.min()}..{chosen.max()} are asked for of {n_queries}; numbers start at 0")
+    if len(np.unique(chosen)) != len(chosen):
+        raise DataError("a query is selected twice; select each at most once")
+    return chosen
 
 
 def _renumber(pairs: Pairs, row_order: Array) -> Pairs:
     position = np.empty_like(row_order)
     position[row_order] = np.arange(len(row_order))
     for name, rows in (("winner", pairs.winner), ("loser", pairs.loser)):
-        _check_row_numbers(name, rows, len(row_order))
+        check_row_numbers(name, rows, len(row_order))
     return Pairs(position[pairs.winner], position[pairs.loser], pairs.probability, pairs.weight)
-
-
-def _check_row_numbers(name: str, rows: Array, count: int) -> None:
-    bad = (rows < 0) | (rows >= count)
-    if bad.any():
-        k = int(np.argmax(bad))
-        raise DataError(f"pairs: {name}[{k}] = {rows[k]} is not a row of the data, which has rows 0 to {count - 1}")
-
-
-def _check_shapes(data: RankingData) -> None:
-    """That the parts fit together, at a cost that does not grow with the features."""
-    n, q = data.n_documents, data.n_queries
-    offsets = data.query_offsets
-    if data.features.ndim != 2 or len(data.features) != n:
-        raise DataError(f"features have shape {data.features.shape} for {n} labels; give [{n} × features]")
-    if len(offsets) != q + 1 or offsets[0] != 0 or offsets[-1] != n or (np.diff(offsets) < 1).any():
-        raise DataError(f"query_offsets must rise from 0 to {n} in {q} steps of at least 1")
-    for name, count in (
-        ("document_ids", n),
-        ("document_weights", n),
-        ("query_weights", q),
-        ("row_order", n),
-        ("feature_names", data.n_features),
-    ):
-        part = getattr(data, name)
-        if part is not None and len(part) != count:
-            raise DataError(f"{name} has {len(part)} entries; {count} are needed")
-
-
-def _check(data: RankingData) -> None:
-    """That the values are ones a ranker can learn from."""
-    _check_shapes(data)
-    if data.n_documents == 0:
-        raise DataError("there are no documents; a data set needs at least one row")
-    bad = ~np.isfinite(data.labels)
-    if bad.any():
-        k = int(np.argmax(bad))
-        row = k if data.row_order is None else int(data.row_order[k])
-        raise DataError(
-            f"label of row {row} is {data.labels[k]}; labels must be finite numbers: drop the row or give it a label"
-        )
-    where = _core.first_infinite(data.features, resolve_threads(None)) if data.features.flags.c_contiguous else -1
-    if where >= 0:
-        row, column = divmod(where, data.n_features)
-        row = row if data.row_order is None else int(data.row_order[row])
-        raise DataError(
-            f"feature {column} of row {row} is infinite as float32; features must be finite, or NaN where missing"
-        )
-    if data.pairs is not None:
-        for name, rows in (("winner", data.pairs.winner), ("loser", data.pairs.loser)):
-            _check_row_numbers(name, rows, data.n_documents)
-        queries = data.document_queries
-        across = queries[data.pairs.winner] != queries[data.pairs.loser]
-        if across.any():
-            k = int(np.argmax(across))
-            raise DataError(
-                f"pairs: pair {k} joins documents of two queries; documents are compared only inside their query"
-            )

@@ -9,6 +9,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from podium.errors import DataError
+
 
 class Strings:
     """An immutable column of strings: `data[offsets[i]:offsets[i + 1]]` is string i in UTF-8."""
@@ -16,14 +18,20 @@ class Strings:
     __slots__ = ("data", "offsets")
 
     def __init__(self, offsets: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]) -> None:
-        self.offsets, self.data = offsets, data
+        self.offsets, self.data = offsets.view(), data.view()
+        self.offsets.flags.writeable = self.data.flags.writeable = False
 
     @classmethod
     def of(cls, values: Iterable[object]) -> Strings:
-        """A column of `str(value)` for each value (a Strings comes back as it is)."""
+        """A column of `str(value)` for each value (bytes are taken as UTF-8; a Strings comes back as it is)."""
         if isinstance(values, Strings):
             return values
-        encoded = [str(value).encode() for value in values]
+        try:
+            encoded = [
+                str(value, "utf-8").encode() if isinstance(value, bytes) else str(value).encode() for value in values
+            ]
+        except UnicodeError as error:
+            raise DataError(f"an id is not Unicode text: {error}") from None
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
         return cls(offsets, np.frombuffer(b"".join(encoded), np.uint8))

@@ -1,0 +1,94 @@
+"""The rules a RankingData keeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.data.conversion import as_weights
+from podium.errors import DataError
+from podium.threads import resolve_threads
+
+if TYPE_CHECKING:
+    from podium.data.ranking_data import RankingData
+
+Array = npt.NDArray[Any]
+
+
+def check_shapes(data: RankingData) -> None:
+    """That the parts fit together, at a cost that does not grow with the features."""
+    n, q = data.n_documents, data.n_queries
+    offsets = data.query_offsets
+    if data.features.dtype != np.float32 or data.labels.dtype != np.float64 or offsets.dtype != np.int64:
+        raise DataError("features must be float32, labels float64 and query_offsets int64")
+    if data.features.ndim != 2 or len(data.features) != n:
+        raise DataError(f"features have shape {data.features.shape} for {n} labels; give [{n} × features]")
+    if not data.features.flags.c_contiguous:
+        raise DataError("features must lie row after row (C order); use np.ascontiguousarray")
+    if len(offsets) != q + 1 or offsets[0] != 0 or offsets[-1] != n or (np.diff(offsets) < 1).any():
+        raise DataError(f"query_offsets must rise from 0 to {n} in {q} steps of at least 1")
+    for name, count in (
+        ("document_ids", n),
+        ("document_weights", n),
+        ("query_weights", q),
+        ("row_order", n),
+        ("feature_names", data.n_features),
+    ):
+        part = getattr(data, name)
+        if part is not None and len(part) != count:
+            raise DataError(f"{name} has {len(part)} entries; {count} are needed")
+
+
+def check_values(data: RankingData) -> None:
+    """That the values are ones a ranker can learn from."""
+    if data.n_documents == 0:
+        raise DataError("there are no documents; a data set needs at least one row")
+    bad = ~np.isfinite(data.labels)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise DataError(
+            f"label of row {caller_row(data, k)} is {data.labels[k]}; labels must be finite numbers: "
+            f"drop the row or give it a label"
+        )
+    where = _core.first_infinite(data.features, resolve_threads(None))
+    if where >= 0:
+        row, column = divmod(where, data.n_features)
+        raise DataError(
+            f"feature {column} of row {caller_row(data, row)} is infinite as float32; "
+            f"features must be finite, or NaN where missing"
+        )
+    for name in ("document_weights", "query_weights"):
+        weights = getattr(data, name)
+        if weights is not None:
+            as_weights(name, weights, len(weights))
+    _check_pairs(data)
+
+
+def caller_row(data: RankingData, document: int) -> int:
+    """The caller's row of a document."""
+    return document if data.row_order is None else int(data.row_order[document])
+
+
+def _check_pairs(data: RankingData) -> None:
+    if data.pairs is None:
+        return
+    for name, rows in (("winner", data.pairs.winner), ("loser", data.pairs.loser)):
+        check_row_numbers(name, rows, data.n_documents)
+    queries = data.document_queries
+    across = queries[data.pairs.winner] != queries[data.pairs.loser]
+    if across.any():
+        k = int(np.argmax(across))
+        raise DataError(
+            f"pairs: pair {k} joins documents of two queries; documents are compared only inside their query"
+        )
+
+
+def check_row_numbers(name: str, rows: Array, count: int) -> None:
+    """That the rows a pair names exist."""
+    bad = (rows < 0) | (rows >= count)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise DataError(f"pairs: {name}[{k}] = {rows[k]} is not a row of the data, which has rows 0 to {count - 1}")

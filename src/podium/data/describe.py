@@ -1,0 +1,111 @@
+"""What a data set holds, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from podium.data.normalise import query_blocks
+from podium.data.ranking_data import RankingData
+
+MOST_LEVELS = 20  # labels with more distinct values are described by quantiles
+
+
+@dataclass(frozen=True)
+class Description:
+    """Counts and shares of one data set; `to_dict` gives them as plain numbers, text, lists and dicts.
+
+    A document is relevant where its label is at least 1. `label_counts` is None where there are more than 20 distinct
+    labels, and `label_quantiles` (min, 25 %, median, 75 %, max) is None where there are not. Features are numbered from 0.
+    """
+
+    queries: int
+    documents: int
+    features: int
+    documents_per_query: dict[str, float]
+    label_counts: dict[str, int] | None
+    label_quantiles: dict[str, float] | None
+    queries_without_relevant: int
+    queries_of_one_document: int
+    queries_of_one_label: int
+    constant_features: tuple[int, ...]
+    features_with_missing: tuple[int, ...]
+    missing_share: float
+    feature_names: tuple[str, ...] | None
+    has_document_ids: bool
+    has_document_weights: bool
+    has_query_weights: bool
+    pairs: int | None
+    memory_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON can hold them."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+def describe(data: RankingData) -> Description:
+    """Count what the data holds, a block of queries at a time, so that mapped data need not fit in memory."""
+    starts = data.query_offsets[:-1]
+    sizes = data.query_sizes
+    highest = np.maximum.reduceat(data.labels, starts)
+    lowest = np.minimum.reduceat(data.labels, starts)
+    constant, missing = _scan_features(data)
+    cells = data.n_documents * data.n_features
+    counts, quantiles = _describe_labels(data)
+    return Description(
+        queries=data.n_queries,
+        documents=data.n_documents,
+        features=data.n_features,
+        documents_per_query={
+            "min": int(sizes.min()),
+            "median": float(np.median(sizes)),
+            "mean": float(sizes.mean()),
+            "max": int(sizes.max()),
+        },
+        label_counts=counts,
+        label_quantiles=quantiles,
+        queries_without_relevant=int((highest < 1).sum()),
+        queries_of_one_document=int((sizes == 1).sum()),
+        queries_of_one_label=int((highest == lowest).sum()),
+        constant_features=tuple(np.flatnonzero(constant).tolist()),
+        features_with_missing=tuple(np.flatnonzero(missing).tolist()),
+        missing_share=float(missing.sum() / cells) if cells else 0.0,
+        feature_names=data.feature_names,
+        has_document_ids=data.document_ids is not None,
+        has_document_weights=data.document_weights is not None,
+        has_query_weights=data.query_weights is not None,
+        pairs=None if data.pairs is None else len(data.pairs),
+        memory_bytes=_memory_bytes(data),
+    )
+
+
+def _scan_features(data: RankingData) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """(whether each feature is constant, how many of its values are missing); missing is a value of its own here."""
+    low = np.full(data.n_features, np.nan, np.float32)
+    high, missing = low.copy(), np.zeros(data.n_features, np.int64)
+    for first, last in query_blocks(data):
+        block = data.features[int(data.query_offsets[first]) : int(data.query_offsets[last])]
+        low = np.fmin(low, np.fmin.reduce(block, axis=0))
+        high = np.fmax(high, np.fmax.reduce(block, axis=0))
+        missing += np.isnan(block).sum(axis=0)
+    return ((low == high) & (missing == 0)) | (missing == data.n_documents), missing
+
+
+def _describe_labels(data: RankingData) -> tuple[dict[str, int] | None, dict[str, float] | None]:
+    levels, counts = np.unique(data.labels, return_counts=True)
+    if len(levels) <= MOST_LEVELS:
+        return {f"{level:g}": int(count) for level, count in zip(levels, counts, strict=True)}, None
+    names = ("min", "25%", "median", "75%", "max")
+    return None, dict(zip(names, np.quantile(data.labels, (0, 0.25, 0.5, 0.75, 1)).tolist(), strict=True))
+
+
+def _memory_bytes(data: RankingData) -> int:
+    arrays: list[Any] = [getattr(data, name) for name in data.__slots__]
+    if data.document_ids is not None:
+        ids = data.document_ids.compact()
+        arrays += [ids.offsets, ids.data]
+    if data.pairs is not None:
+        arrays += [data.pairs.winner, data.pairs.loser, data.pairs.probability, data.pairs.weight]
+    return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))

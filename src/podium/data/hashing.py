@@ -1,0 +1,42 @@
+"""Counter-based random numbers: a hash of seed, query id and position, so that no choice depends on the order of queries."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.errors import ParameterError
+
+U64 = npt.NDArray[np.uint64]
+
+
+def mix(values: U64) -> U64:
+    """The finaliser of SplitMix64: a bijection of 64-bit numbers whose every output bit depends on every input bit."""
+    z = values + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def query_hashes(query_ids: npt.NDArray[Any] | Iterable[Any], seed: int) -> U64:
+    """One 64-bit number a query: BLAKE2 of the id's text, keyed by the seed. The id 7 and the id "7" give the same."""
+    key = check_seed(seed).to_bytes(16, "little")
+    ids = query_ids.tolist() if isinstance(query_ids, np.ndarray) else list(query_ids)
+    digests = b"".join(hashlib.blake2b(str(value).encode(), digest_size=8, key=key).digest() for value in ids)
+    return np.frombuffer(digests, "<u8").astype(np.uint64)
+
+
+def unit_interval(hashes: U64) -> npt.NDArray[np.float64]:
+    """Numbers in [0, 1) from the upper 53 bits of each hash."""
+    return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def check_seed(seed: int) -> int:
+    """The seed, if it is a whole number from 0 to 2**64 - 1."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+        raise ParameterError(f"seed={seed!r} must be a whole number from 0 to 2**64 - 1")
+    return int(seed)

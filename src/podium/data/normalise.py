@@ -1,0 +1,120 @@
+"""Features brought to one scale: inside each query, or by the log of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data.ranking_data import RankingData
+from podium.errors import DataError, ParameterError, unknown_name
+
+Block = npt.NDArray[np.float64]
+Offsets = npt.NDArray[np.int64]
+
+BLOCK_CELLS = 1 << 22  # cells worked on at a time: 32 MiB of float64
+
+
+def normalise(data: RankingData, method: str, *, features: Sequence[int | str] | None = None) -> RankingData:
+    """The data with features rescaled by a method of NORMALISATIONS; missing values stay missing and take no part.
+
+    Args:
+        data: what to rescale; it stays as it is.
+        method: 'minmax', 'zscore' or 'log'.
+        features: the columns to rescale, by number from 0 or by name; all where not given.
+    """
+    if method not in NORMALISATIONS:
+        raise unknown_name("normalisation", method, NORMALISATIONS)
+    rescale = NORMALISATIONS[method]
+    columns = feature_columns(data, features)
+    result = np.empty_like(data.features, order="C") if features is None else data.features.copy()
+    for first, last in query_blocks(data):
+        rows = slice(int(data.query_offsets[first]), int(data.query_offsets[last]))
+        block = data.features[rows, columns].astype(np.float64)
+        result[rows, columns] = rescale(block, data.query_offsets[first:last] - rows.start)
+        if method == "log":
+            _refuse_negative(data, block, columns, rows.start)
+    return data.replace(features=result)
+
+
+def feature_columns(data: RankingData, features: Sequence[int | str] | None) -> slice | npt.NDArray[np.int64]:
+    """Column numbers of features given by number from 0 or by name."""
+    if features is None:
+        return slice(None)
+    if isinstance(features, str):
+        raise ParameterError(f"features={features!r} must be a list; write [{features!r}] for a single feature")
+    names = {name: column for column, name in enumerate(data.feature_names or ())}
+    columns = []
+    for feature in features:
+        if isinstance(feature, str):
+            if feature not in names:
+                if not names:
+                    raise ParameterError(f"feature {feature!r} is asked for by name, but the data has no feature names")
+                raise unknown_name("feature", feature, names)
+            columns.append(names[feature])
+        elif 0 <= feature < data.n_features:
+            columns.append(int(feature))
+        else:
+            raise ParameterError(f"feature {feature!r} is not one of the {data.n_features} features, counted from 0")
+    return np.array(columns, np.int64)
+
+
+def query_blocks(data: RankingData) -> Iterator[tuple[int, int]]:
+    """(first, last + 1) of runs of whole queries with about BLOCK_CELLS cells, at least one query each."""
+    rows = max(1, BLOCK_CELLS // max(1, data.n_features))
+    first = 0
+    while first < data.n_queries:
+        last = int(np.searchsorted(data.query_offsets, data.query_offsets[first] + rows, side="right")) - 1
+        last = min(max(last, first + 1), data.n_queries)
+        yield first, last
+        first = last
+
+
+def _minmax(block: Block, starts: Offsets) -> Block:
+    """(x - min) / (max - min) inside each query; 0 where the feature is constant in the query."""
+    sizes = np.diff(starts, append=len(block))
+    low = np.fmin.reduceat(block, starts, axis=0)
+    spread = np.fmax.reduceat(block, starts, axis=0) - low
+    spread[spread == 0] = 1.0
+    return np.asarray((block - np.repeat(low, sizes, axis=0)) / np.repeat(spread, sizes, axis=0))
+
+
+def _zscore(block: Block, starts: Offsets) -> Block:
+    """(x - mean) / standard deviation inside each query (of the n values, not n - 1); 0 where the feature is constant."""
+    sizes = np.diff(starts, append=len(block))
+    present = ~np.isnan(block)
+    count = np.maximum(np.add.reduceat(present, starts, axis=0, dtype=np.float64), 1)
+    constant = np.fmax.reduceat(block, starts, axis=0) == np.fmin.reduceat(block, starts, axis=0)
+    mean = np.add.reduceat(np.where(present, block, 0.0), starts, axis=0) / count
+    centred = block - np.repeat(mean, sizes, axis=0)
+    deviation = np.sqrt(np.add.reduceat(np.where(present, centred, 0.0) ** 2, starts, axis=0) / count)
+    deviation[constant | (deviation == 0)] = np.inf
+    # -0.0 is a value below the mean over infinity: add 0 to make it 0
+    return np.asarray(centred / np.repeat(deviation, sizes, axis=0) + 0.0)
+
+
+def _log(block: Block, starts: Offsets) -> Block:
+    """log(1 + x) of counts x ≥ 0."""
+    return np.log1p(np.maximum(block, 0.0))
+
+
+def _refuse_negative(data: RankingData, block: Block, columns: slice | npt.NDArray[np.int64], start: int) -> None:
+    if not (block < 0).any():
+        return
+    row, k = (int(index[0]) for index in np.nonzero(block < 0))
+    column = k if isinstance(columns, slice) else int(columns[k])
+    name = "" if data.feature_names is None else f" ({data.feature_names[column]!r})"
+    held = start + row
+    caller = held if data.row_order is None else int(data.row_order[held])
+    raise DataError(
+        f"feature {column}{name} of row {caller} is {block[row, k]:g}; 'log' takes counts, which are not negative: "
+        f"leave the feature out with features=… or use 'minmax'"
+    )
+
+
+NORMALISATIONS: dict[str, Callable[[Block, Offsets], Block]] = {
+    "log": _log,
+    "minmax": _minmax,
+    "zscore": _zscore,
+}

@@ -1,0 +1,71 @@
+"""Parts and folds of a data set, by whole queries."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data.hashing import query_hashes
+from podium.data.ranking_data import RankingData
+from podium.errors import DataError, ParameterError
+
+
+def split(data: RankingData, shares: float | Sequence[float] = (0.8, 0.2), *, seed: int = 0) -> list[RankingData]:
+    """Parts of the data, each a share of its queries; every query is in at most one part.
+
+    A single share is that share and the rest. Shares that sum to less than 1 leave queries out. Queries are chosen by a
+    hash of seed and query id, so the parts hold the same queries whatever the order of queries in the data; a part
+    keeps that order. The sizes differ from the shares by less than one query.
+    """
+    sizes = _as_shares(shares)
+    cuts = np.rint(np.append(0.0, np.cumsum(sizes)) * data.n_queries).astype(np.int64)
+    for share, count in zip(sizes, np.diff(cuts), strict=True):
+        if count == 0:
+            raise DataError(
+                f"a share of {share:g} of {data.n_queries} queries is no query; give a larger share or more queries"
+            )
+    order = _hash_order(data, seed)
+    return [data.select(np.sort(order[a:b])) for a, b in itertools.pairwise(cuts)]
+
+
+def folds(data: RankingData, k: int, *, seed: int = 0) -> Iterator[tuple[RankingData, RankingData]]:
+    """(train, test) for each of k folds: every query is tested once, and trained on in the k - 1 other folds.
+
+    Queries are dealt as in `split`. The pairs come one at a time, since each holds a copy of the data.
+    """
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
+        raise ParameterError(f"k={k!r} must be a whole number of at least 2")
+    if k > data.n_queries:
+        raise DataError(f"k={k} folds of {data.n_queries} queries leave a fold empty; k may be at most the queries")
+    parts = np.array_split(_hash_order(data, seed), k)
+    return _each_fold(data, parts)
+
+
+def _each_fold(data: RankingData, parts: Sequence[npt.NDArray[np.int64]]) -> Iterator[tuple[RankingData, RankingData]]:
+    for part in parts:
+        tested = np.zeros(data.n_queries, bool)
+        tested[part] = True
+        yield data.select(~tested), data.select(tested)
+
+
+def _hash_order(data: RankingData, seed: int) -> npt.NDArray[np.int64]:
+    return np.argsort(query_hashes(data.query_ids, seed), kind="stable")
+
+
+def _as_shares(shares: float | Sequence[float]) -> npt.NDArray[np.float64]:
+    try:
+        given = np.asarray(shares, np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"shares={shares!r} must be numbers, such as (0.8, 0.2)") from None
+    if given.ndim == 0:
+        if not 0 < given < 1:
+            raise ParameterError(f"shares={shares!r} must lie between 0 and 1, such as 0.8 for 80 % and 20 %")
+        return np.array([given, 1 - given])
+    if given.ndim != 1 or not given.size or not (given > 0).all():
+        raise ParameterError(f"shares={shares!r} must be numbers above 0, such as (0.8, 0.2)")
+    if given.sum() > 1 + 1e-9:
+        raise ParameterError(f"shares={shares!r} sum to {given.sum():g}; the sum may be at most 1")
+    return given

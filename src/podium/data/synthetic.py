@@ -1,0 +1,133 @@
+"""Artificial ranking tasks whose true order is a known function. [RankNet, §5; LambdaRank, §6.3.1]
+
+A task is a *generator*: a function of the features, with the cut points that turn its values into levels. It is drawn
+from `generator_seed`, the documents from `seed`, so sets of one task share the first and differ in the second:
+
+    train = synthetic.network(queries=800, seed=0)
+    test = synthetic.network(queries=100, seed=1, generator_seed=0)
+
+Cut points (and the polynomial's means and variances) belong to the generator: they are taken on a reference sample of
+100,000 documents that it draws for itself. So a label is the same function of the features in every set of a task, and
+the levels are equally frequent up to the chance of the draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data.hashing import check_seed
+from podium.data.ranking_data import RankingData
+from podium.errors import ParameterError
+
+Vector = npt.NDArray[np.float64]
+Function = Callable[[npt.NDArray[np.float32]], Vector]
+
+REFERENCE_DOCUMENTS = 100_000
+BLOCK_DOCUMENTS = 20_000  # worked on at a time
+FUNCTION, REFERENCE, DOCUMENTS = range(3)  # separate streams of one seed
+
+
+def network(
+    queries: int = 1000,
+    documents: int = 50,
+    features: int = 50,
+    hidden: int = 10,
+    levels: int = 6,
+    *,
+    seed: int = 0,
+    generator_seed: int | None = None,
+) -> RankingData:
+    """Label = level of v·tanh(W x), with W, v and x uniform in [-1, 1] and no biases. [RankNet, §5]"""
+    _check_counts(queries=queries, documents=documents, features=features, hidden=hidden)
+    task = seed if generator_seed is None else generator_seed
+    stream = _stream(task, FUNCTION)
+    inner = stream.uniform(-1, 1, (features, hidden))
+    outer = stream.uniform(-1, 1, hidden)
+
+    def value(x: npt.NDArray[np.float32]) -> Vector:
+        return np.asarray(np.tanh(x.astype(np.float64) @ inner) @ outer)
+
+    return _draw(value, _cuts(value, features, levels, task), queries, documents, features, seed)
+
+
+def polynomial(
+    queries: int = 1000,
+    documents: int = 50,
+    features: int = 50,
+    levels: int = 6,
+    *,
+    seed: int = 0,
+    generator_seed: int | None = None,
+) -> RankingData:
+    """Label = level of the mean of w·x, Σ x_i x_Q(i) and Σ x_i x_Q(i) x_Q'(i), each of mean 0 and variance 1.
+
+    Q and Q' are random permutations of the features; w and x are uniform in [-1, 1]. [RankNet, §5]
+    """
+    _check_counts(queries=queries, documents=documents, features=features)
+    task = seed if generator_seed is None else generator_seed
+    stream = _stream(task, FUNCTION)
+    w = stream.uniform(-1, 1, features)
+    first, second = stream.permutation(features), stream.permutation(features)
+
+    def terms(x32: npt.NDArray[np.float32]) -> Vector:
+        x = x32.astype(np.float64)
+        square = x * x[:, first]
+        return np.stack([x @ w, square.sum(axis=1), (square * x[:, second]).sum(axis=1)], axis=1)
+
+    reference = np.concatenate([terms(block) for block in _reference(features, task)])
+    mean, deviation = reference.mean(axis=0), reference.std(axis=0)
+
+    def value(x: npt.NDArray[np.float32]) -> Vector:
+        return np.asarray(((terms(x) - mean) / deviation).mean(axis=1))
+
+    return _draw(value, _cuts(value, features, levels, task), queries, documents, features, seed)
+
+
+def _draw(value: Function, cuts: Vector, queries: int, documents: int, features: int, seed: int) -> RankingData:
+    rows = queries * documents
+    x = np.empty((rows, features), np.float32)
+    labels = np.empty(rows)
+    start = 0
+    for block in _uniform(_stream(seed, DOCUMENTS), rows, features):
+        stop = start + len(block)
+        x[start:stop] = block
+        labels[start:stop] = np.searchsorted(cuts, value(block), side="right")
+        start = stop
+    return RankingData.of_parts(
+        check=False,
+        features=x,
+        labels=labels,
+        query_offsets=np.arange(queries + 1, dtype=np.int64) * documents,
+        query_ids=np.arange(queries, dtype=np.int64),
+    )
+
+
+def _cuts(value: Function, features: int, levels: int, seed: int) -> Vector:
+    """The values between which a level has 1 / levels of the reference sample."""
+    if isinstance(levels, bool) or not isinstance(levels, int | np.integer) or levels < 2:
+        raise ParameterError(f"levels={levels!r} must be a whole number of at least 2")
+    values = np.concatenate([value(block) for block in _reference(features, seed)])
+    return np.asarray(np.quantile(values, np.arange(1, levels) / levels))
+
+
+def _reference(features: int, seed: int) -> Iterator[npt.NDArray[np.float32]]:
+    return _uniform(_stream(seed, REFERENCE), REFERENCE_DOCUMENTS, features)
+
+
+def _uniform(stream: np.random.Generator, rows: int, features: int) -> Iterator[npt.NDArray[np.float32]]:
+    """Rows uniform in [-1, 1], in blocks; the numbers do not depend on the size of a block."""
+    for start in range(0, rows, BLOCK_DOCUMENTS):
+        yield stream.uniform(-1, 1, (min(BLOCK_DOCUMENTS, rows - start), features)).astype(np.float32)
+
+
+def _stream(seed: int, purpose: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(check_seed(seed), spawn_key=(purpose,))))
+
+
+def _check_counts(**counts: int) -> None:
+    for name, count in counts.items():
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise ParameterError(f"{name}={count!r} must be a whole number of at least 1")

@@ -1,0 +1,79 @@
+"""The one way text files are opened: gzip or plain, with a clear sentence for what cannot be read."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from podium.errors import FormatError
+from podium.files import replacing
+
+GZIP_MAGIC = b"\x1f\x8b"
+HEAD_BYTES = 1 << 16
+
+
+@contextlib.contextmanager
+def reading(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """The decompressed bytes of a file that is there, is not empty and is not binary; a FormatError else."""
+    try:
+        if Path(path).is_dir():
+            raise FormatError(path, "is a directory; give the path of a file")
+        with Path(path).open("rb") as file:
+            magic = file.read(2)
+            file.seek(0)
+            stream = io.BufferedReader(gzip.GzipFile(fileobj=file)) if magic == GZIP_MAGIC else file
+            head = stream.read(HEAD_BYTES)
+            stream.seek(0)
+            if not head.strip():
+                raise FormatError(path, "the file is empty")
+            if b"\0" in head:
+                raise FormatError(path, "the file is binary, not text; check the path and the format")
+            yield stream
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FormatError(path, f"the gzip stream is damaged or cut short ({error}); fetch the file again") from None
+    except FileNotFoundError:
+        raise FormatError(path, "there is no such file; check the path") from None
+    except OSError as error:
+        raise FormatError(path, f"cannot be read: {error.strerror or error}") from None
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """All the decompressed bytes of a text file, without a byte order mark."""
+    with reading(path) as stream:
+        return stream.read().removeprefix(b"\xef\xbb\xbf")
+
+
+@contextlib.contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write bytes to, compressed where the name ends in `.gz`; it takes its name only when all went well."""
+    with replacing(path) as file:
+        if os.fspath(path).endswith(".gz"):
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as stream:
+                yield stream  # type: ignore[misc]  # GzipFile has what IO[bytes] promises, but does not say so
+        else:
+            yield file
+
+
+def decode(path: str | os.PathLike[str], line: bytes, number: int) -> str:
+    """A line as text; a FormatError names the byte that is not UTF-8."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            path,
+            f"byte 0x{line[error.start]:02x} is not UTF-8; save the file as UTF-8",
+            line=number,
+            column=error.start + 1,
+        ) from None
+
+
+def text_lines(path: str | os.PathLike[str], stream: IO[bytes]) -> Iterator[str]:
+    """The lines of a stream as text, line ends kept, without a byte order mark."""
+    for number, line in enumerate(stream, 1):
+        yield decode(path, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, number)

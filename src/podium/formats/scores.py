@@ -1,0 +1,55 @@
+"""Files of scores: one number a line, in the order of the rows of the data they score."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.errors import DataError
+from podium.formats.decimals import shortest
+from podium.formats.format import Format
+from podium.formats.opening import writing
+from podium.formats.tokens import one_number_a_line
+from podium.threads import resolve_threads
+
+
+def read_scores(
+    path: str | os.PathLike[str],
+    *,
+    num_threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> npt.NDArray[np.float64]:
+    """The scores of a file; NaN is refused."""
+    resolve_threads(num_threads)
+    tokens = one_number_a_line(path, "score")
+    if progress is not None:
+        progress(len(tokens.raw), len(tokens.raw))
+    return tokens.numbers(0, "the score", finite=False)
+
+
+def write_scores(scores: npt.ArrayLike, path: str | os.PathLike[str]) -> None:
+    """Write scores, each as the shortest decimal that reads back as the same float64."""
+    values = np.asarray(scores, np.float64)
+    if values.ndim != 1 or not values.size:
+        raise DataError(f"scores have shape {values.shape}; give one score a row")
+    if np.isnan(values).any():
+        raise DataError(f"score {int(np.argmax(np.isnan(values)))} is NaN; every row needs a score")
+    with writing(path) as file:
+        file.write("".join(f"{text}\n" for text in shortest(values)).encode())
+
+
+def _looks_like(head: bytes) -> bool:
+    lines = head.rstrip(b"\r\n").split(b"\n")
+    lines = lines[:-1] if len(head) >= 1 << 16 else lines
+    try:
+        return bool(lines) and all(len(line.split()) == 1 and float(line) == float(line) for line in lines)
+    except ValueError:
+        return False
+
+
+SCORES = Format(
+    "scores", (".scores", ".score"), "scores", "one score a line, in row order", read_scores, write_scores, _looks_like
+)

@@ -1,0 +1,173 @@
+"""Files of lines of words: where each word stands, found with array operations, so that columns are read whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import Strings
+from podium.data.hashing import mix
+from podium.errors import FormatError
+from podium.formats.decimals import ids_from_texts
+from podium.formats.opening import decode, read_bytes
+
+Ints = npt.NDArray[np.int64]
+NEWLINE, HASH = 10, 35
+BLANK = np.zeros(256, bool)
+BLANK[list(b" \t\r\n\v\f")] = True
+LONGEST_NUMBER = 64  # bytes
+
+
+class Tokens:
+    """The words of a file, line by line; blank lines, and lines that start with '#' where `comments`, hold none.
+
+    `first[r]` and `count[r]` say which words the r-th line with words has, `line[r]` its number in the file from 1.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, comments: bool) -> None:
+        self.path = path
+        self.raw = read_bytes(path)
+        self.bytes = np.frombuffer(self.raw, np.uint8)
+        self._refuse_other_than_utf8()
+        word = ~BLANK[self.bytes]
+        edge = np.diff(word.view(np.int8), prepend=0, append=0)
+        self.starts, self.ends = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1)
+        line_ends = np.flatnonzero(self.bytes == NEWLINE)
+        line = np.searchsorted(line_ends, self.starts) if len(line_ends) else np.zeros(len(self.starts), np.int64)
+        first = np.flatnonzero(np.diff(line, prepend=-1))
+        count = np.diff(first, append=len(line))
+        if comments:
+            opens = np.append(0, line_ends + 1)[line[first]]
+            kept = self.bytes[opens] != HASH
+            first, count = first[kept], count[kept]
+        self.first: Ints = first.astype(np.int64)
+        self.count: Ints = count.astype(np.int64)
+        self.line: Ints = line[first].astype(np.int64) + 1
+        if not len(first):
+            raise FormatError(path, "the file has no lines but blanks and comments")
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def require_words(self, least: int, most: int | None, form: str) -> None:
+        """That every line has as many words as the form, such as 'query 0 document judgment'."""
+        bad = (self.count < least) | (self.count > most if most is not None else False)
+        if bad.any():
+            row = int(np.argmax(bad))
+            text = self._line_text(row)
+            shown = text if len(text) <= 80 else text[:79] + "…"
+            raise FormatError(
+                self.path,
+                f"{self.count[row]} words, {shown!r}; a line reads {form!r}",
+                line=int(self.line[row]),
+            )
+
+    def texts(self, word: int) -> Strings:
+        """The given word of each line."""
+        starts, ends = self.starts[self.first + word], self.ends[self.first + word]
+        bounds = np.stack([starts, ends], axis=1).reshape(-1)
+        return Strings(bounds.astype(np.int64), self.bytes)[np.arange(0, 2 * len(starts), 2)]
+
+    def query_ids(self, word: int) -> npt.NDArray[Any]:
+        """The given word of each line as int64 where all print as one, else as text."""
+        fixed = self._fixed_width(word)
+        heads = np.flatnonzero(np.append(True, (fixed[1:] != fixed[:-1]).any(axis=1)))
+        ids = ids_from_texts(list(self.texts(word)[heads]))
+        return np.repeat(ids, np.diff(heads, append=len(fixed)))
+
+    def numbers(self, word: int, what: str, *, finite: bool) -> npt.NDArray[np.float64]:
+        """The given word of each line as a float64; NaN is refused, and infinity where `finite`."""
+        lengths = self.ends[self.first + word] - self.starts[self.first + word]
+        if lengths.max() > LONGEST_NUMBER:
+            self._bad_number(word, int(np.argmax(lengths)), what)
+        fixed = self._fixed_width(word)
+        if (fixed == ord("_")).any():  # Python's float takes 1_000
+            self._bad_number(word, int(np.argmax((fixed == ord("_")).any(axis=1))), what)
+        texts = fixed.view(f"S{fixed.shape[1]}")[:, 0]
+        try:
+            values: npt.NDArray[np.float64] = texts.astype(np.float64)
+        except ValueError:
+            self._bad_number(word, next(row for row, text in enumerate(texts.tolist()) if not _is_number(text)), what)
+        bad = ~np.isfinite(values) if finite else np.isnan(values)
+        if bad.any():
+            self._bad_number(word, int(np.argmax(bad)), what)
+        return values
+
+    def refuse_duplicates(self, words: Sequence[int], what: str) -> None:
+        """That no two lines have the same given words."""
+        hashes = np.zeros(len(self), np.uint64)
+        for word in words:
+            fixed = self._fixed_width(word)
+            for column in fixed.view("<u8").T:
+                hashes = mix(hashes ^ column)
+        order = np.argsort(hashes, kind="stable")
+        twins = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
+        for k in twins.tolist():
+            here, there = sorted((int(order[k]), int(order[k + 1])))
+            if [self.word(here, word) for word in words] == [self.word(there, word) for word in words]:
+                names = " ".join(self.word(here, word) for word in words)
+                raise FormatError(
+                    self.path,
+                    f"{what} {names!r} stands in line {self.line[here]} already; each may stand once: remove one",
+                    line=int(self.line[there]),
+                )
+
+    def word(self, row: int, word: int) -> str:
+        """One word of one line."""
+        k = self.first[row] + word
+        return self.raw[self.starts[k] : self.ends[k]].decode()
+
+    def fail(self, row: int, word: int, message: str) -> NoReturn:
+        """A FormatError at a word."""
+        start = int(self.starts[self.first[row] + word])
+        opens = self.raw.rfind(b"\n", 0, start) + 1
+        raise FormatError(self.path, message, line=int(self.line[row]), column=start - opens + 1)
+
+    def _bad_number(self, word: int, row: int, what: str) -> NoReturn:
+        self.fail(row, word, f"{what} is {self.word(row, word)[:80]!r}; it must be a number")
+
+    def _fixed_width(self, word: int) -> npt.NDArray[np.uint8]:
+        """The given word of each line as bytes of one width, a multiple of 8, filled up with zeros."""
+        starts, ends = self.starts[self.first + word], self.ends[self.first + word]
+        width = -(-int((ends - starts).max()) // 8) * 8
+        padded = np.append(self.bytes, np.zeros(width, np.uint8))
+        fixed = np.lib.stride_tricks.sliding_window_view(padded, width)[starts]
+        fixed[np.arange(width) >= (ends - starts)[:, None]] = 0
+        return fixed
+
+    def _line_text(self, row: int) -> str:
+        last = self.first[row] + self.count[row] - 1
+        return self.raw[self.starts[self.first[row]] : self.ends[last]].decode()
+
+    def _refuse_other_than_utf8(self) -> None:
+        if self.raw.isascii():
+            return
+        try:
+            self.raw.decode()
+        except UnicodeDecodeError as error:
+            opens = self.raw.rfind(b"\n", 0, error.start) + 1
+            number = self.raw.count(b"\n", 0, error.start) + 1
+            decode(self.path, self.raw[opens : error.start + 4], number)
+            raise
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def one_number_a_line(path: str | os.PathLike[str], what: str) -> Tokens:
+    """The lines of a file of one number a line; only the end of the file may be blank."""
+    tokens = Tokens(path, comments=False)
+    tokens.require_words(1, 1, what)
+    gap = np.flatnonzero(tokens.line != np.arange(1, len(tokens) + 1))
+    if gap.size:
+        raise FormatError(path, f"the line is blank; give one {what} a line", line=int(gap[0]) + 1)
+    return tokens

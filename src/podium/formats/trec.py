@@ -1,0 +1,156 @@
+"""TREC files: judgments (qrels, `query 0 document judgment`) and runs (`query Q0 document rank score tag`).
+
+Words are separated by blanks; a line that starts with '#' is a comment; '#' inside a document id is part of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData, Run
+from podium.errors import DataError
+from podium.formats.decimals import shortest
+from podium.formats.format import Format
+from podium.formats.opening import writing
+from podium.formats.tokens import Tokens
+from podium.threads import resolve_threads
+
+PathLike = str | os.PathLike[str]
+Progress = Callable[[int, int], None]
+QRELS_FORM = "query 0 document judgment"
+RUN_FORM = "query Q0 document rank score tag"
+
+
+def read_qrels(path: PathLike, *, num_threads: int | None = None, progress: Progress | None = None) -> RankingData:
+    """Judgments as RankingData without features; a judgment may be any finite number, also negative."""
+    resolve_threads(num_threads)
+    tokens = Tokens(path, comments=True)
+    tokens.require_words(4, 4, QRELS_FORM)
+    labels = tokens.numbers(3, "the judgment", finite=True)
+    tokens.refuse_duplicates((0, 2), "query and document")
+    _report(progress, tokens)
+    features = np.empty((len(labels), 0), np.float32)
+    return RankingData(features, labels, tokens.query_ids(0), document_ids=tokens.texts(2))
+
+
+def read_run(path: PathLike, *, num_threads: int | None = None, progress: Progress | None = None) -> Run:
+    """A run; its order is that of the scores, and rank and what follows the tag are not used, as in trec_eval."""
+    resolve_threads(num_threads)
+    tokens = Tokens(path, comments=True)
+    tokens.require_words(6, None, RUN_FORM)
+    scores = tokens.numbers(4, "the score", finite=False)
+    tokens.refuse_duplicates((0, 2), "query and document")
+    _report(progress, tokens)
+    return Run(tokens.query_ids(0), tokens.texts(2), scores, tag=tokens.word(0, 5))
+
+
+def write_qrels(data: RankingData, path: PathLike) -> None:
+    """Write the labels of data with document ids, rows in the caller's order."""
+    if data.document_ids is None:
+        raise DataError("qrels name documents, and the data has no document_ids; give them to RankingData")
+    order = np.arange(data.n_documents) if data.row_order is None else np.argsort(data.row_order)
+    queries = _words("query id", data.qid[order].tolist())
+    documents = _words("document id", data.document_ids[order])
+    labels = (text.removesuffix(".0") for text in shortest(data.labels[order]))
+    _write_lines(path, (" ".join(row) for row in zip(queries, _every("0"), documents, labels, strict=False)))
+
+
+def write_run(run: Run, path: PathLike) -> None:
+    """Write a run in its own order of rows; the rank written counts from 1 by score, equal scores in order of rows."""
+    queries = _words("query id", run.query_ids.tolist())
+    documents = _words("document id", run.document_ids)
+    (tag,) = _words("tag", [run.tag])
+    columns = (queries, _every("Q0"), documents, map(str, _ranks(run).tolist()), shortest(run.scores), _every(tag))
+    _write_lines(path, (" ".join(row) for row in zip(*columns, strict=False)))
+
+
+def run_of(scores: npt.ArrayLike, data: RankingData, *, tag: str = "podium") -> Run:
+    """The run of scores given in the caller's row order, for data with document ids."""
+    if data.document_ids is None:
+        raise DataError("a run names documents, and the data has no document_ids; give them to RankingData")
+    held = data.from_caller_order(np.asarray(scores, np.float64))
+    if np.isnan(held).any():
+        raise DataError("a score is NaN; every document of a run needs a score")
+    return Run(data.qid, data.document_ids, held, tag=tag)
+
+
+def _ranks(run: Run) -> npt.NDArray[np.int64]:
+    _, query = np.unique([str(value) for value in run.query_ids.tolist()], return_inverse=True)
+    order = np.lexsort((-run.scores, query))
+    starts = np.flatnonzero(np.diff(query[order], prepend=-1))
+    ranks = np.empty(len(run), np.int64)
+    ranks[order] = np.arange(len(run)) - np.repeat(starts, np.diff(starts, append=len(run))) + 1
+    return ranks
+
+
+def _words(what: str, values: Iterable[object]) -> list[str]:
+    """Values as text, each of which must be one word, and not open a comment."""
+    texts = [str(value) for value in values]
+    for text in texts:
+        if text.split() != [text] or "\0" in text or (what == "query id" and text.startswith("#")):
+            raise DataError(
+                f"{what} {text!r} cannot stand in a TREC file; it must be one word, and a query id must not open with '#'"
+            )
+    return texts
+
+
+def _every(text: str) -> Iterable[str]:
+    while True:
+        yield text
+
+
+def _write_lines(path: PathLike, lines: Iterable[str]) -> None:
+    with writing(path) as file:
+        file.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _report(progress: Progress | None, tokens: Tokens) -> None:
+    if progress is not None:
+        progress(len(tokens.raw), len(tokens.raw))
+
+
+def _head_words(head: bytes) -> list[list[bytes]]:
+    lines = head.split(b"\n")[: -1 if b"\n" in head else None]
+    return [line.split() for line in lines if line.strip() and not line.startswith(b"#")]
+
+
+def _looks_like_qrels(head: bytes) -> bool:
+    rows = _head_words(head)
+    return bool(rows) and all(len(row) == 4 and _is_number(row[3]) and b":" not in row[1] for row in rows)
+
+
+def _looks_like_run(head: bytes) -> bool:
+    rows = _head_words(head)
+    return bool(rows) and all(len(row) >= 6 and _is_number(row[3]) and _is_number(row[4]) for row in rows)
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+QRELS = Format(
+    "qrels",
+    (".qrels", ".qrel", ".qrels.gz"),
+    "data",
+    "TREC judgments: query 0 document judgment",
+    read_qrels,
+    write_qrels,
+    _looks_like_qrels,
+)
+TREC_RUN = Format(
+    "trec-run",
+    (".run", ".trec", ".run.gz"),
+    "run",
+    "TREC run: query Q0 document rank score tag",
+    read_run,
+    write_run,
+    _looks_like_run,
+)
