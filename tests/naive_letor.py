@@ -19,7 +19,7 @@ class Naive:
     ids: list[str] = field(default_factory=list)
 
 
-class Bad(Exception):
+class BadLineError(Exception):
     """The text is not LETOR; says the line, counted from 1."""
 
     def __init__(self, line: int) -> None:
@@ -84,5 +84,5 @@ def parse(text: bytes, max_index: int = (1 << 24) - 1) -> Naive:
         try:
             _line(line, naive, max_index)
         except ValueError:
-            raise Bad(number) from None
+            raise BadLineError(number) from None
     return naive

@@ -114,14 +114,21 @@ void bind_block(nb::module_& m) {
       .def_ro("line", &QueryRun::line);
   nb::class_<LetorBlock>(m, "LetorBlock", "What a run of LETOR lines held.")
       .def_prop_ro("rows", &LetorBlock::rows)
-      .def_prop_ro("labels", [](LetorBlock& b) { return to_numpy(std::vector<double>(b.labels)); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "labels", [](LetorBlock& b) { return to_numpy(std::vector<double>(b.labels)); }, nb::rv_policy::automatic)
       .def_ro("queries", &LetorBlock::queries)
       .def_ro("has_qid", &LetorBlock::has_qid)
       .def_ro("min_index", &LetorBlock::min_index)
       .def_ro("max_index", &LetorBlock::max_index)
-      .def_prop_ro("comment_ends", [](LetorBlock& b) { return to_numpy(std::vector<std::int64_t>(b.comment_ends)); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "comment_ends", [](LetorBlock& b) { return to_numpy(std::vector<std::int64_t>(b.comment_ends)); },
+          nb::rv_policy::automatic)
       .def_prop_ro("comments", [](LetorBlock& b) { return nb::bytes(b.comments.data(), b.comments.size()); })
       .def_ro("lines", &LetorBlock::lines)
+      .def_ro("first_row_line", &LetorBlock::first_row_line)
+      .def_ro("first_row_column", &LetorBlock::first_row_column)
+      .def_prop_ro("first_row_found",
+                   [](LetorBlock& b) { return nb::bytes(b.first_row_found.data(), b.first_row_found.size()); })
       .def_ro("ends_without_feed", &LetorBlock::ends_without_feed)
       .def_ro("last_row_entries", &LetorBlock::last_row_entries)
       .def_ro("fewest_entries", &LetorBlock::fewest_entries)
@@ -153,7 +160,8 @@ void bind_data(nb::module_& m) {
           },
           nb::arg("descriptor"), nb::arg("size"), nb::arg("absent"), nb::arg("max_index"), nb::arg("comments"),
           nb::arg("num_threads"), nb::arg("block_bytes"))
-      .def("__iter__", [](nb::handle self) { return self; })
+      .def(
+          "__iter__", [](nb::handle self) { return self; }, nb::sig("def __iter__(self) -> LetorFile"))
       .def("__next__", &next_block)
       .def_prop_ro("bytes_done", &LetorFile::bytes_done);
   m.def("parse_letor", &parse_text, nb::arg("text"), nb::arg("absent"), nb::arg("max_index"), nb::arg("comments"),

@@ -35,6 +35,13 @@ bool take_word(const char*& p, std::string_view word) {
   return true;
 }
 
+// The start of what stands at p, for a message.
+std::string token_at(const char* p) {
+  const char* stop = p;
+  while (stop - p < 40 && *stop != '\n' && !is_space(*stop)) ++stop;
+  return {p, stop};
+}
+
 bool is_utf8(std::string_view text) {
   const auto* p = reinterpret_cast<const unsigned char*>(text.data());
   const auto* const end = p + text.size();
@@ -93,9 +100,7 @@ class Parser {
       if (!parse_line()) {
         block_.fault_line = block_.lines;
         block_.fault_column = fault_at_ - line_begin_;
-        const char* stop = fault_at_;
-        while (stop - fault_at_ < 40 && *stop != '\n' && !(stop > fault_at_ && is_space(*stop))) ++stop;
-        block_.found.assign(fault_at_, stop);
+        block_.found = token_at(fault_at_);
         break;
       }
       ++block_.lines;
@@ -120,6 +125,9 @@ class Parser {
     const bool has_qid = p_[0] == 'q' && p_[1] == 'i' && p_[2] == 'd' && p_[3] == ':';
     if (block_.labels.empty()) {
       block_.has_qid = has_qid;
+      block_.first_row_line = block_.lines;
+      block_.first_row_column = p_ - line_begin_;
+      block_.first_row_found = token_at(p_);
     } else if (has_qid != block_.has_qid) {
       return fail(has_qid ? LetorFault::qid_unexpected : LetorFault::qid_missing, p_);
     }

@@ -61,6 +61,8 @@ struct LetorBlock {
   std::vector<std::int64_t> comment_ends;  // one a row, into `comments`; empty where no line has a comment
   std::string comments;
   std::int64_t lines = 0;
+  std::int64_t first_row_line = 0, first_row_column = 0;  // where the first row has its qid or its first feature
+  std::string first_row_found;
   bool ends_without_feed = false;  // the last line has no line end: the file may be cut short
   std::int64_t last_row_entries = -1, fewest_entries = -1, most_entries = -1;  // fewest and most: the last row left out
   LetorFault fault = LetorFault::none;

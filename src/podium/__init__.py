@@ -1,7 +1,8 @@
 """Podium: learning to rank, where a ranker is a force × a function class × a schedule, judged by a metric."""
 
-from podium.data import Pairs, RankingData, Run
+from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
 from podium.errors import DataError, FormatError, MissingExtraError, ParameterError, PodiumError
+from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
 
 __version__ = "0.1.0"
 
@@ -14,4 +15,18 @@ __all__ = [
     "PodiumError",
     "RankingData",
     "Run",
+    "convert",
+    "describe",
+    "folds",
+    "from_frame",
+    "normalise",
+    "read",
+    "read_all_folds",
+    "read_folds",
+    "read_scores",
+    "sample_unlabelled",
+    "split",
+    "synthetic",
+    "to_frame",
+    "write",
 ]

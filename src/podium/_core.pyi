@@ -6,17 +6,17 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
-
-def first_infinite(values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], num_threads: int) -> int:
+def first_infinite(
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    num_threads: int,
+) -> int:
     """Flat index of the first infinite value, or -1."""
 
 class QueryRun:
     @property
     def id(self) -> str: ...
-
     @property
     def rows(self) -> int: ...
-
     @property
     def line(self) -> int: ...
 
@@ -25,52 +25,42 @@ class LetorBlock:
 
     @property
     def rows(self) -> int: ...
-
     @property
     def labels(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
-
     @property
     def queries(self) -> list[QueryRun]: ...
-
     @property
     def has_qid(self) -> bool: ...
-
     @property
     def min_index(self) -> int: ...
-
     @property
     def max_index(self) -> int: ...
-
     @property
     def comment_ends(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
-
     @property
     def comments(self) -> bytes: ...
-
     @property
     def lines(self) -> int: ...
-
+    @property
+    def first_row_line(self) -> int: ...
+    @property
+    def first_row_column(self) -> int: ...
+    @property
+    def first_row_found(self) -> bytes: ...
     @property
     def ends_without_feed(self) -> bool: ...
-
     @property
     def last_row_entries(self) -> int: ...
-
     @property
     def fewest_entries(self) -> int: ...
-
     @property
     def most_entries(self) -> int: ...
-
     @property
     def fault(self) -> int: ...
-
     @property
     def fault_line(self) -> int: ...
-
     @property
     def fault_column(self) -> int: ...
-
     @property
     def found(self) -> bytes: ...
 
@@ -79,20 +69,43 @@ class LetorFile:
     Blocks of an open LETOR file in order, parsed ahead by several threads.
     """
 
-    def __init__(self, descriptor: int, size: int, absent: float, max_index: int, comments: bool, num_threads: int, block_bytes: int) -> None: ...
-
-    def __iter__(self) -> object: ...
-
+    def __init__(
+        self,
+        descriptor: int,
+        size: int,
+        absent: float,
+        max_index: int,
+        comments: bool,
+        num_threads: int,
+        block_bytes: int,
+    ) -> None: ...
+    def __iter__(self) -> LetorFile: ...
     def __next__(self) -> LetorBlock: ...
-
     @property
     def bytes_done(self) -> int: ...
 
 def parse_letor(text: bytes, absent: float, max_index: int, comments: bool, num_threads: int) -> list[LetorBlock]:
     """Blocks of LETOR text that is in memory."""
 
-def fill_features(blocks: Sequence[LetorBlock], features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], row: int, base: int, absent: float, num_threads: int) -> None:
+def fill_features(
+    blocks: Sequence[LetorBlock],
+    features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    row: int,
+    base: int,
+    absent: float,
+    num_threads: int,
+) -> None:
     """Copies blocks into consecutive rows and frees their values."""
 
-def format_letor(features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Sequence[str], query_of_row: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], comment_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], comments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], base: int, sparse: bool, num_threads: int) -> bytes:
+def format_letor(
+    features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    query_ids: Sequence[str],
+    query_of_row: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    comment_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    comments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    base: int,
+    sparse: bool,
+    num_threads: int,
+) -> bytes:
     """Rows as LETOR text."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import safetensors.numpy
 
 import podium
-from podium.formats import cache, letor
+from podium.formats import letor
 from podium.formats.cache import convert_letor, read_cache, write_cache
-from podium.formats.letor import read_letor, write_letor
+from podium.formats.letor import read_letor
 
 
 def full_data() -> podium.RankingData:
@@ -120,7 +118,10 @@ def test_streaming_equals_reading_and_writing(tmp_path, monkeypatch, block_bytes
     monkeypatch.setattr(letor, "LEAST_BLOCK_BYTES", block_bytes)
     monkeypatch.setattr(letor, "MOST_BLOCK_BYTES", block_bytes)
     texts = {
-        "growing": "".join(f"{k % 3} qid:{k // 5} " + " ".join(f"{i}:{i + k / 7}" for i in range(1, k + 2, 2)) + f" # d{k}\n" for k in range(40)),
+        "growing": "".join(
+            f"{k % 3} qid:{k // 5} " + " ".join(f"{i}:{i + k / 7}" for i in range(1, k + 2, 2)) + f" # d{k}\n"
+            for k in range(40)
+        ),
         "late zero": "".join(f"1 qid:{k // 5} {0 if k > 20 else 3}:{k}\n" for k in range(40)),
         "no features": "1 qid:1\n" * 9,
     }

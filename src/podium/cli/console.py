@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from podium.data import RankingData
 from podium.errors import ParameterError
 from podium.formats import FORMATS, find_format, read
-from podium.formats.letor import Progress as ProgressCall
+from podium.formats.format import Progress as ProgressCall
 from podium.metrics import METRICS
 
 out = Console()
@@ -32,13 +32,26 @@ def _metrics(incomplete: str) -> list[str]:
     return [name for name in METRICS if name.startswith(incomplete)]
 
 
-DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="Judged data, any format (podium data convert --help lists them).", show_default=False)]
+DataFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA", help="Judged data, any format (podium data convert --help lists them).", show_default=False
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
-Threads = Annotated[int | None, typer.Option("--threads", help="Threads to use; by default every core this process may use.", show_default=False)]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", help="Threads to use; by default every core this process may use.", show_default=False),
+]
 Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same result.")]
 FormatName = Annotated[
     str | None,
-    typer.Option("--format", help=f"Format of the data: {', '.join(FORMATS)}. By default its name or first lines tell.", autocompletion=_formats, show_default=False),
+    typer.Option(
+        "--format",
+        help=f"Format of the data: {', '.join(FORMATS)}. By default its name or first lines tell.",
+        autocompletion=_formats,
+        show_default=False,
+    ),
 ]
 ReadOption = Annotated[
     list[str] | None,
@@ -51,7 +64,13 @@ ReadOption = Annotated[
 ]
 MetricNames = Annotated[
     list[str] | None,
-    typer.Option("--metric", "-m", help="A metric such as ndcg@10 or \"ndcg(empty='skip')@5\" (podium metrics lists them). May be given more than once.", autocompletion=_metrics, show_default=False),
+    typer.Option(
+        "--metric",
+        "-m",
+        help="A metric such as ndcg@10 or \"ndcg(empty='skip')@5\" (podium metrics lists them). May be given more than once.",
+        autocompletion=_metrics,
+        show_default=False,
+    ),
 ]
 
 
@@ -81,13 +100,19 @@ def progress(title: str) -> Iterator[ProgressCall | None]:
 def read_options(path: Path, format_name: str | None, given: list[str] | None) -> dict[str, Any]:
     """`NAME=VALUE` words as keyword options of the format's reader, with the type its signature asks for."""
     reader = find_format(path, format_name, reading=True)
-    known = {name: p for name, p in inspect.signature(reader.read).parameters.items() if p.kind is p.KEYWORD_ONLY and name not in ("num_threads", "progress")}
+    known = {
+        name: p
+        for name, p in inspect.signature(reader.read).parameters.items()
+        if p.kind is p.KEYWORD_ONLY and name not in ("num_threads", "progress")
+    }
     options: dict[str, Any] = {}
     for word in given or []:
         name, equals, text = word.partition("=")
         if not equals or name not in known:
             names = ", ".join(known) or "none"
-            raise ParameterError(f"--read {word}: format {reader.name!r} has no such option; write NAME=VALUE with a name of: {names}")
+            raise ParameterError(
+                f"--read {word}: format {reader.name!r} has no such option; write NAME=VALUE with a name of: {names}"
+            )
         options[name] = _value(name, text, known[name])
     return options
 

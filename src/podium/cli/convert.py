@@ -12,14 +12,25 @@ from podium.cli.console import Json, ReadOption, Threads, out, print_json, progr
 from podium.formats import FORMATS, find_format
 from podium.formats import convert as convert_file
 
-FORMAT_LIST = "\n\n".join(f"[bold]{format.name}[/] ({', '.join(format.suffixes) or 'by content'}): {format.description}" for format in FORMATS.values())
+FORMAT_LIST = "\n\n".join(
+    f"[bold]{format.name}[/] ({', '.join(format.suffixes) or 'by content'}): {format.description}"
+    for format in FORMATS.values()
+)
 
 
 def convert(
     source: Annotated[Path, typer.Argument(help="The file to read.", show_default=False)],
-    target: Annotated[Path, typer.Argument(help="The file to write; its ending says the format (.gz compresses text).", show_default=False)],
-    source_format: Annotated[str | None, typer.Option("--from", help="Format of SOURCE; by default its name or first lines tell.", show_default=False)] = None,
-    target_format: Annotated[str | None, typer.Option("--to", help="Format of TARGET; by default its ending tells.", show_default=False)] = None,
+    target: Annotated[
+        Path,
+        typer.Argument(help="The file to write; its ending says the format (.gz compresses text).", show_default=False),
+    ],
+    source_format: Annotated[
+        str | None,
+        typer.Option("--from", help="Format of SOURCE; by default its name or first lines tell.", show_default=False),
+    ] = None,
+    target_format: Annotated[
+        str | None, typer.Option("--to", help="Format of TARGET; by default its ending tells.", show_default=False)
+    ] = None,
     read: ReadOption = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="LETOR text: leave zeros out.")] = False,
     threads: Threads = None,

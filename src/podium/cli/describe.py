@@ -8,7 +8,9 @@ from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, 
 from podium.data import describe as describe_data
 
 
-def describe(data: DataFile, format_name: FormatName = None, read: ReadOption = None, threads: Threads = None, json: Json = False) -> None:
+def describe(
+    data: DataFile, format_name: FormatName = None, read: ReadOption = None, threads: Threads = None, json: Json = False
+) -> None:
     """Queries, documents, labels, features: what is in the data and what to watch for."""
     description = describe_data(read_data(data, format_name, read, threads)).to_dict()
     if json:

@@ -15,8 +15,15 @@ from podium.formats import find_format, write
 def normalise(
     data: DataFile,
     target: Annotated[Path, typer.Argument(help="The file to write; its ending says the format.", show_default=False)],
-    method: Annotated[str, typer.Option("--method", help="minmax or zscore inside each query, or log of counts.")] = "minmax",
-    feature: Annotated[list[int] | None, typer.Option("--feature", help="Only this column, counted from 0. May be given more than once.", show_default=False)] = None,
+    method: Annotated[
+        str, typer.Option("--method", help="minmax or zscore inside each query, or log of counts.")
+    ] = "minmax",
+    feature: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--feature", help="Only this column, counted from 0. May be given more than once.", show_default=False
+        ),
+    ] = None,
     format_name: FormatName = None,
     read: ReadOption = None,
     threads: Threads = None,
@@ -27,6 +34,8 @@ def normalise(
     changed = normalise_data(read_data(data, format_name, read, threads), method, features=feature or None)
     write(changed, target)
     if json:
-        print_json({"file": str(target), "method": method, "documents": changed.n_documents, "features": changed.n_features})
+        print_json(
+            {"file": str(target), "method": method, "documents": changed.n_documents, "features": changed.n_features}
+        )
     else:
         out.print(f"wrote {target}: {method} of {len(feature or []) or changed.n_features} features", highlight=False)

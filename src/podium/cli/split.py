@@ -11,16 +11,28 @@ import typer
 from podium.cli.console import DataFile, FormatName, Json, ReadOption, Seed, Threads, out, print_json, read_data
 from podium.data import RankingData
 from podium.data import split as split_data
-from podium.errors import ParameterError
+from podium.errors import ParameterError, unknown_name
 from podium.formats import FORMATS, write
-from podium.errors import unknown_name
 
 
 def split(
     data: DataFile,
-    folder: Annotated[Path, typer.Argument(help="Where the parts go: train, vali and test, or Fold1, Fold2, … of them.", show_default=False)],
-    shares: Annotated[str | None, typer.Option("--shares", help="Shares of the queries for train, (vali,) test. [default: 0.6,0.2,0.2]", show_default=False)] = None,
-    folds: Annotated[int | None, typer.Option("--folds", min=3, help="Instead: k folds, each with train, vali and test.", show_default=False)] = None,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="Where the parts go: train, vali and test, or Fold1, Fold2, … of them.", show_default=False
+        ),
+    ],
+    shares: Annotated[
+        str | None,
+        typer.Option(
+            "--shares", help="Shares of the queries for train, (vali,) test. [default: 0.6,0.2,0.2]", show_default=False
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option("--folds", min=3, help="Instead: k folds, each with train, vali and test.", show_default=False),
+    ] = None,
     seed: Seed = 0,
     target_format: Annotated[str, typer.Option("--to", help="Format of the parts.")] = "letor",
     format_name: FormatName = None,
@@ -36,7 +48,7 @@ def split(
     whole = read_data(data, format_name, read, threads)
     suffix = ".txt" if target_format == "letor" else FORMATS[target_format].suffixes[0]
     written = []
-    for path, part in (_folds(whole, folds, seed) if folds else _shares(whole, shares or "0.6,0.2,0.2", seed)):
+    for path, part in _folds(whole, folds, seed) if folds else _shares(whole, shares or "0.6,0.2,0.2", seed):
         target = folder / f"{path}{suffix}"
         target.parent.mkdir(parents=True, exist_ok=True)
         write(part, target, format=target_format)
@@ -55,7 +67,9 @@ def _shares(data: RankingData, text: str, seed: int) -> list[tuple[str, RankingD
         raise ParameterError(f"--shares {text}: write two or three numbers such as 0.6,0.2,0.2") from None
     names = {2: ["train", "test"], 3: ["train", "vali", "test"]}.get(len(shares))
     if names is None:
-        raise ParameterError(f"--shares {text}: {len(shares)} shares; give two (train, test) or three (train, vali, test)")
+        raise ParameterError(
+            f"--shares {text}: {len(shares)} shares; give two (train, test) or three (train, vali, test)"
+        )
     return list(zip(names, split_data(data, shares, seed=seed), strict=False))
 
 
@@ -70,5 +84,8 @@ def _folds(data: RankingData, k: int, seed: int) -> list[tuple[str, RankingData]
     for i in range(k):
         test, vali = parts[i], parts[(i + 1) % k]
         train = np.setdiff1d(numbers, np.concatenate([test, vali]))
-        out_parts += [(f"Fold{i + 1}/{name}", data.select(np.sort(chosen))) for name, chosen in (("train", train), ("vali", vali), ("test", test))]
+        out_parts += [
+            (f"Fold{i + 1}/{name}", data.select(np.sort(chosen)))
+            for name, chosen in (("train", train), ("vali", vali), ("test", test))
+        ]
     return out_parts

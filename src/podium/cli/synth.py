@@ -16,23 +16,45 @@ KINDS = {"network": synthetic.network, "polynomial": synthetic.polynomial}
 
 
 def synth(
-    kind: Annotated[str, typer.Argument(help="network or polynomial: what turns features into relevance.", show_default=False)],
+    kind: Annotated[
+        str, typer.Argument(help="network or polynomial: what turns features into relevance.", show_default=False)
+    ],
     target: Annotated[Path, typer.Argument(help="The file to write; its ending says the format.", show_default=False)],
     queries: Annotated[int, typer.Option("--queries", min=1)] = 1000,
     documents: Annotated[int, typer.Option("--documents", min=1, help="Documents a query.")] = 50,
     features: Annotated[int, typer.Option("--features", min=1)] = 50,
     levels: Annotated[int, typer.Option("--levels", min=2, help="Labels 0 to levels - 1, equally frequent.")] = 6,
     seed: Seed = 0,
-    generator_seed: Annotated[int | None, typer.Option("--generator-seed", help="Seed of the network or polynomial itself, to draw several sets from one; by default the seed.", show_default=False)] = None,
+    generator_seed: Annotated[
+        int | None,
+        typer.Option(
+            "--generator-seed",
+            help="Seed of the network or polynomial itself, to draw several sets from one; by default the seed.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Make data with a known truth: a random network or a random polynomial."""
     if kind not in KINDS:
         raise unknown_name("kind of synthetic data", kind, KINDS)
     find_format(target, None, reading=False)
-    data = KINDS[kind](queries=queries, documents=documents, features=features, levels=levels, seed=seed, generator_seed=generator_seed)
+    data = KINDS[kind](
+        queries=queries, documents=documents, features=features, levels=levels, seed=seed, generator_seed=generator_seed
+    )
     write(data, target)
     if json:
-        print_json({"file": str(target), "kind": kind, "queries": data.n_queries, "documents": data.n_documents, "features": data.n_features})
+        print_json(
+            {
+                "file": str(target),
+                "kind": kind,
+                "queries": data.n_queries,
+                "documents": data.n_documents,
+                "features": data.n_features,
+            }
+        )
     else:
-        out.print(f"wrote {target}: {data.n_queries} queries, {data.n_documents} documents, {data.n_features} features", highlight=False)
+        out.print(
+            f"wrote {target}: {data.n_queries} queries, {data.n_documents} documents, {data.n_features} features",
+            highlight=False,
+        )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,10 @@ from podium.formats.arrow import ARROW, PARQUET
 from podium.formats.cache import CACHE, convert_letor
 from podium.formats.delimited import CSV, TSV
 from podium.formats.folds import fold_files, fold_folders
-from podium.formats.format import Format
+from podium.formats.format import Format, Progress
 from podium.formats.frames import from_frame, to_frame
-from podium.formats.letor import LETOR, Progress, open_data
+from podium.formats.letor import LETOR
+from podium.formats.opening import read_head
 from podium.formats.scores import SCORES
 from podium.formats.sizes import read_sizes, sizes_to_qid, write_sizes
 from podium.formats.trec import QRELS, TREC_RUN
@@ -36,30 +35,25 @@ def guess_format(path: str | os.PathLike[str], *, reading: bool) -> Format:
         if name.endswith(".txt"):
             return LETOR
         endings = ", ".join(suffix for format in FORMATS.values() for suffix in format.suffixes)
-        raise ParameterError(f"{os.fspath(path)}: the name does not say the format; give format=… or one of the endings {endings}, .txt")
-    head = _head(path)
+        raise ParameterError(
+            f"{os.fspath(path)}: the name does not say the format; give format=… or one of the endings {endings}, .txt"
+        )
+    head = read_head(path)
     for format in FORMATS.values():
         if format.looks_like(head):
             return format
     if not head.strip():
         raise FormatError(path, "the file is empty")
     shown = head[:40].decode(errors="backslashreplace").splitlines()[0]
-    raise FormatError(path, f"begins with {shown!r}, which is no format known here; give format=… of {', '.join(FORMATS)}", line=1, column=1)
+    raise FormatError(
+        path,
+        f"begins with {shown!r}, which is no format known here; give format=… of {', '.join(FORMATS)}",
+        line=1,
+        column=1,
+    )
 
 
-def _head(path: str | os.PathLike[str]) -> bytes:
-    with open_data(path) as file:
-        head = bytes(file.read(1 << 16))
-    if not head.startswith(b"\x1f\x8b"):
-        return head
-    try:
-        with gzip.open(path) as text:
-            return text.read(1 << 16)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FormatError(path, f"the gzip data is damaged or cut short ({error}); fetch or compress the file again") from None
-
-
-def find_format(path: str | os.PathLike[str], format: str | None, *, reading: bool) -> Format:  # noqa: A002
+def find_format(path: str | os.PathLike[str], format: str | None, *, reading: bool) -> Format:
     """The format named, or the one the file speaks for."""
     if format is None:
         return guess_format(path, reading=reading)
@@ -71,7 +65,7 @@ def find_format(path: str | os.PathLike[str], format: str | None, *, reading: bo
 def read(
     path: str | os.PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -79,16 +73,21 @@ def read(
     """Judged queries from a file of any format; `options` are those of the format's own reader."""
     chosen = find_format(path, format, reading=True)
     if chosen.holds != "data":
-        raise FormatError(path, f"this is a {chosen.name} file, which holds scores and no judgments; read it with podium.read_scores")
+        raise FormatError(
+            path, f"this is a {chosen.name} file, which holds scores and no judgments; read it with podium.read_scores"
+        )
     data: RankingData = chosen.read(path, num_threads=num_threads, progress=progress, **options)
     return data
 
 
-def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> Any:  # noqa: A002
+def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
     """A ranking from a file: scores in row order (an array), or a TREC run (a Run)."""
     chosen = find_format(path, format, reading=True)
     if chosen.holds == "data":
-        raise FormatError(path, f"this is a {chosen.name} file, which holds judged data; a file of scores has one number a line, or is a TREC run")
+        raise FormatError(
+            path,
+            f"this is a {chosen.name} file, which holds judged data; a file of scores has one number a line, or is a TREC run",
+        )
     return chosen.read(path)
 
 
@@ -96,14 +95,14 @@ def write(
     value: RankingData | Run | Any,
     path: str | os.PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     **options: Any,
 ) -> None:
     """Data, a run or an array of scores to a file, in the format its name says or `format` names."""
     if format is None and isinstance(value, Run):
-        format = TREC_RUN.name  # noqa: A001
+        format = TREC_RUN.name
     elif format is None and not isinstance(value, RankingData):
-        format = SCORES.name  # noqa: A001
+        format = SCORES.name
     chosen = find_format(path, format, reading=False)
     holds = "data" if isinstance(value, RankingData) else "run" if isinstance(value, Run) else "scores"
     if chosen.holds != holds:
@@ -130,11 +129,17 @@ def convert(
         convert_letor(source, target, num_threads=num_threads, progress=progress, **options)
         return
     if reader.holds != writer.holds:
-        raise ParameterError(f"{os.fspath(source)} ({reader.name}) holds {reader.holds}, but format {writer.name!r} holds {writer.holds}")
-    writer.write(reader.read(source, num_threads=num_threads, progress=progress, **options), target, **(write_options or {}))
+        raise ParameterError(
+            f"{os.fspath(source)} ({reader.name}) holds {reader.holds}, but format {writer.name!r} holds {writer.holds}"
+        )
+    writer.write(
+        reader.read(source, num_threads=num_threads, progress=progress, **options), target, **(write_options or {})
+    )
 
 
-def read_folds(folder: str | os.PathLike[str], *, num_threads: int | None = None, **options: Any) -> tuple[RankingData, RankingData, RankingData]:
+def read_folds(
+    folder: str | os.PathLike[str], *, num_threads: int | None = None, **options: Any
+) -> tuple[RankingData, RankingData, RankingData]:
     """(train, validation, test) of a fold's folder, all with the same features.
 
     Files are found by name: train/training(set), vali/valid/validation(set), test(set), any format.
@@ -142,12 +147,16 @@ def read_folds(folder: str | os.PathLike[str], *, num_threads: int | None = None
     return _read_together(fold_files(folder), num_threads, options)
 
 
-def read_all_folds(folder: str | os.PathLike[str], *, num_threads: int | None = None, **options: Any) -> list[tuple[RankingData, RankingData, RankingData]]:
+def read_all_folds(
+    folder: str | os.PathLike[str], *, num_threads: int | None = None, **options: Any
+) -> list[tuple[RankingData, RankingData, RankingData]]:
     """`read_folds` of Fold1, Fold2, … inside a folder."""
     return [read_folds(fold, num_threads=num_threads, **options) for fold in fold_folders(folder)]
 
 
-def _read_together(files: tuple[Path, Path, Path], num_threads: int | None, options: dict[str, Any]) -> tuple[RankingData, RankingData, RankingData]:
+def _read_together(
+    files: tuple[Path, Path, Path], num_threads: int | None, options: dict[str, Any]
+) -> tuple[RankingData, RankingData, RankingData]:
     parts = [read(file, num_threads=num_threads, **options) for file in files]
     widest = max(part.n_features for part in parts)
     for k, (part, file) in enumerate(zip(parts, files, strict=True)):

@@ -17,8 +17,10 @@ from podium import _core
 from podium.data import Pairs, RankingData, Strings
 from podium.errors import DataError, FormatError
 from podium.files import replacing
-from podium.formats.format import Format
-from podium.formats.letor import MAX_FEATURES, Progress, Rows, absent_value, iterate_blocks, open_data
+from podium.formats.format import Format, Progress
+from podium.formats.letor import MAX_FEATURES, absent_value, iterate_blocks
+from podium.formats.letor_rows import Rows
+from podium.formats.opening import open_file
 from podium.threads import resolve_threads
 
 Array = npt.NDArray[Any]
@@ -71,7 +73,11 @@ def convert_letor(
         parts = rows.parts()
         ids, counts = parts.pop("query_ids"), parts.pop("counts")
         shell = RankingData.of_parts(
-            check=False, features=np.empty((written, 0), np.float32), query_ids=ids, query_offsets=np.append(0, np.cumsum(counts)), **parts
+            check=False,
+            features=np.empty((written, 0), np.float32),
+            query_ids=ids,
+            query_offsets=np.append(0, np.cumsum(counts)),
+            **parts,
         )
         _finish(file, (written, width), _tensors(path, shell))
 
@@ -92,7 +98,9 @@ def _tensors(path: Any, data: RankingData) -> dict[str, Array]:
     """Every part but the features, by name."""
     tensors: dict[str, Array] = {"labels": data.labels, "query_offsets": data.query_offsets}
     if data.query_ids.dtype.kind in "OV":
-        raise DataError(f"{os.fspath(path)}: query ids must be whole numbers, floats or text to be written, not {data.query_ids[0]!r}")
+        raise DataError(
+            f"{os.fspath(path)}: query ids must be whole numbers, floats or text to be written, not {data.query_ids[0]!r}"
+        )
     if data.query_ids.dtype.kind in "iuf":
         tensors["query_ids"] = data.query_ids
     else:
@@ -125,7 +133,11 @@ def _finish(file: IO[bytes], shape: tuple[int, ...], tensors: dict[str, Array]) 
     end = feature_bytes
     file.seek(HEADER_BYTES + end)
     for name, array in small.items():
-        header[name] = {"dtype": NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [end, end + array.nbytes]}
+        header[name] = {
+            "dtype": NAMES[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [end, end + array.nbytes],
+        }
         end += array.nbytes
         file.write(np.ascontiguousarray(array).data)
     file.truncate(HEADER_BYTES + end)
@@ -134,7 +146,9 @@ def _finish(file: IO[bytes], shape: tuple[int, ...], tensors: dict[str, Array]) 
     file.write((HEADER_BYTES - 8).to_bytes(8, "little") + text.ljust(HEADER_BYTES - 8))
 
 
-def read_cache(path: str | os.PathLike[str], *, num_threads: int | None = None, progress: Progress | None = None) -> RankingData:
+def read_cache(
+    path: str | os.PathLike[str], *, num_threads: int | None = None, progress: Progress | None = None
+) -> RankingData:
     """The data of a cache, mapped from the file: opening takes no time and memory is taken as rows are touched."""
     tensors = _map(path)
     try:
@@ -146,12 +160,14 @@ def read_cache(path: str | os.PathLike[str], *, num_threads: int | None = None, 
 
 def _map(path: str | os.PathLike[str]) -> dict[str, Array]:
     """Every array of the file, as views of one memory map."""
-    with open_data(path) as file:
+    with open_file(path) as file:
         head = file.read(8)
         size = os.fstat(file.fileno()).st_size
         length = int.from_bytes(head, "little")
         if len(head) < 8 or not 2 <= length <= size - 8:
-            raise FormatError(path, "this is not a podium data cache, or it is cut short; make it again from its source")
+            raise FormatError(
+                path, "this is not a podium data cache, or it is cut short; make it again from its source"
+            )
         try:
             header = json.loads(file.read(length))
             metadata = header.pop("__metadata__")
@@ -160,12 +176,16 @@ def _map(path: str | os.PathLike[str]) -> dict[str, Array]:
     if metadata.get("kind") != KIND:
         raise FormatError(path, f"this safetensors file is {metadata.get('kind', 'of no stated kind')!r}, not {KIND!r}")
     if metadata.get("version") != str(VERSION):
-        raise FormatError(path, f"the cache has version {metadata.get('version')}; this podium reads version {VERSION}: make it again")
+        raise FormatError(
+            path, f"the cache has version {metadata.get('version')}; this podium reads version {VERSION}: make it again"
+        )
     whole = np.memmap(path, np.uint8, "r")
     try:
         return {name: _view(whole[8 + length :], entry) for name, entry in header.items()}
     except (KeyError, TypeError, ValueError):
-        raise FormatError(path, "the cache is cut short or its header is damaged; make it again from its source") from None
+        raise FormatError(
+            path, "the cache is cut short or its header is damaged; make it again from its source"
+        ) from None
 
 
 def _view(data: Array, entry: dict[str, Any]) -> Array:
@@ -180,7 +200,12 @@ def _parts(tensors: dict[str, Array]) -> dict[str, Any]:
         if f"{name}.offsets" not in tensors:
             return None
         text = Strings(tensors[f"{name}.offsets"], tensors[f"{name}.bytes"])
-        if not len(text.offsets) or text.offsets[0] != 0 or text.offsets[-1] != len(text.data) or (np.diff(text.offsets) < 0).any():
+        if (
+            not len(text.offsets)
+            or text.offsets[0] != 0
+            or text.offsets[-1] != len(text.data)
+            or (np.diff(text.offsets) < 0).any()
+        ):
             raise DataError(f"{name} does not add up")
         return text
 

@@ -15,7 +15,9 @@ def fold_files(folder: str | os.PathLike[str]) -> tuple[Path, Path, Path]:
     """The three files of one fold."""
     path = Path(folder)
     if not path.is_dir():
-        raise FormatError(folder, "there is no such folder" if not path.exists() else "this is a file; name the folder of a fold")
+        raise FormatError(
+            folder, "there is no such folder" if not path.exists() else "this is a file; name the folder of a fold"
+        )
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.endswith((".query", ".group")))
     found = []
     for part, pattern in PARTS.items():
@@ -33,15 +35,27 @@ def fold_folders(folder: str | os.PathLike[str]) -> list[Path]:
     """Fold1, Fold2, … in order of their numbers."""
     path = Path(folder)
     inside = list(path.iterdir()) if path.is_dir() else []
-    numbered = [(int(match[1]), sub) for sub in inside if sub.is_dir() and (match := re.fullmatch(r"[Ff]old[-_ ]?(\d+)", sub.name))]
+    numbered = [
+        (int(match[1]), sub)
+        for sub in inside
+        if sub.is_dir() and (match := re.fullmatch(r"[Ff]old[-_ ]?(\d+)", sub.name))
+    ]
     if not numbered:
         raise FormatError(folder, "there are no folders Fold1, Fold2, … here")
     return [sub for _, sub in sorted(numbered)]
 
 
 def _example(part: str) -> str:
-    return {"training": "train.txt, trainingset.txt", "validation": "vali.txt, validationset.txt", "test": "test.txt, testset.txt"}[part]
+    return {
+        "training": "train.txt, trainingset.txt",
+        "validation": "vali.txt, validationset.txt",
+        "test": "test.txt, testset.txt",
+    }[part]
 
 
 def _hint(path: Path) -> str:
-    return "; it holds folders Fold1, Fold2, …: name one of them, or use read_all_folds" if any(path.glob("[Ff]old*")) else ""
+    return (
+        "; it holds folders Fold1, Fold2, …: name one of them, or use read_all_folds"
+        if any(path.glob("[Ff]old*"))
+        else ""
+    )

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+Progress = Callable[[int, int], None]
+"""Called now and then with (bytes done, bytes in all)."""
+
 
 @dataclass(frozen=True)
 class Format:

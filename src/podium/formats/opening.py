@@ -21,26 +21,51 @@ HEAD_BYTES = 1 << 16
 @contextlib.contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """The decompressed bytes of a file that is there, is not empty and is not binary; a FormatError else."""
+    with open_file(path) as file, gunzipping(path):
+        magic = file.read(2)
+        file.seek(0)
+        stream = io.BufferedReader(gzip.GzipFile(fileobj=file)) if magic == GZIP_MAGIC else file
+        head = stream.read(HEAD_BYTES)
+        stream.seek(0)
+        if not head.strip():
+            raise FormatError(path, "the file is empty")
+        if b"\0" in head:
+            raise FormatError(path, "the file is binary, not text; check the path and the format")
+        yield stream
+
+
+def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
+    """The file as it stands, open for reading, or the clear sentence why not."""
     try:
-        if Path(path).is_dir():
-            raise FormatError(path, "is a directory; give the path of a file")
-        with Path(path).open("rb") as file:
-            magic = file.read(2)
-            file.seek(0)
-            stream = io.BufferedReader(gzip.GzipFile(fileobj=file)) if magic == GZIP_MAGIC else file
-            head = stream.read(HEAD_BYTES)
-            stream.seek(0)
-            if not head.strip():
-                raise FormatError(path, "the file is empty")
-            if b"\0" in head:
-                raise FormatError(path, "the file is binary, not text; check the path and the format")
-            yield stream
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FormatError(path, f"the gzip stream is damaged or cut short ({error}); fetch the file again") from None
+        return Path(path).open("rb")
     except FileNotFoundError:
         raise FormatError(path, "there is no such file; check the path") from None
+    except IsADirectoryError:
+        raise FormatError(
+            path, "is a directory; give the path of a file, or use read_folds for a folder of folds"
+        ) from None
     except OSError as error:
         raise FormatError(path, f"cannot be read: {error.strerror or error}") from None
+
+
+def read_head(path: str | os.PathLike[str]) -> bytes:
+    """The first decompressed bytes of a file, to guess what it is."""
+    with open_file(path) as file:
+        head = file.read(HEAD_BYTES)
+        if not head.startswith(GZIP_MAGIC):
+            return head
+        file.seek(0)
+        with gunzipping(path):
+            return gzip.GzipFile(fileobj=file).read(HEAD_BYTES)
+
+
+@contextlib.contextmanager
+def gunzipping(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Says clearly what is wrong with a damaged gzip stream."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FormatError(path, f"the gzip stream is damaged or cut short ({error}); fetch the file again") from None
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -1,0 +1,199 @@
+"""What the blocks of a LETOR file add up to, features aside: labels, queries, document ids, and what is wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.data import RankingData, Strings
+from podium.errors import FormatError, ParameterError
+from podium.formats.decimals import ids_from_texts
+from podium.formats.sizes import read_sizes
+
+Array = npt.NDArray[Any]
+
+# One sentence for each LetorFault of the core, in its order.
+FAULTS = (
+    "",
+    "found {found}, expected a label, a number such as 0 or 2.5; a line reads `label qid:ID index:value …`",
+    "the label is {found}; labels must be finite numbers: give the document a label or leave it out",
+    "found {found} with no query id behind `qid:`; write the id right after the colon, as in qid:7",
+    "found {found} where `qid:ID` was expected; lines before carry a query id, so every line must",
+    "found {found}, a query id where none was expected; either every line has `qid:ID`, right behind its label, or none",
+    "found {found}, expected `index:value` such as 12:0.5",
+    "the feature index in {found} is negative; indices start at 0 or 1",
+    "the feature index in {found} is larger than {max_index}; if it is meant, read with max_features=…",
+    "feature {found} stands twice on this line; leave one of the two out",
+    "found {found} without a colon, expected `index:value` such as 12:0.5; is the line cut short?",
+    "found {found}, expected a feature value: a number, or nan or NULL where it is missing",
+    "the value {found} is too large for a 32-bit float (up to 3.4e38); rescale the feature",
+    "the value {found} is infinite; features must be finite, or nan where missing",
+    "found {found}, which is not UTF-8 text; convert the file to UTF-8",
+    "a line is longer than 256 MiB; this does not look like LETOR text",
+    "the file became shorter while it was being read; read it again when nobody writes to it",
+    "memory ran out while reading; convert the file to the cache first: podium data convert IN OUT.podium-data",
+)
+QID_MISSING, QID_UNEXPECTED = 4, 5
+
+
+class Rows:
+    """What the blocks of one file add up to, features aside."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        sizes: str | os.PathLike[str] | None,
+        scattered: str,
+        index_base: str | int,
+        n_features: int | None,
+    ) -> None:
+        if scattered not in ("error", "group"):
+            raise ParameterError(f"scattered={scattered!r} must be 'error' or 'group'")
+        if index_base not in ("auto", 0, 1):
+            raise ParameterError(f"index_base={index_base!r} must be 'auto', 0 or 1")
+        if n_features is not None and n_features < 0:
+            raise ParameterError(f"n_features={n_features} must not be negative")
+        self.path, self.sizes, self.scattered = path, sizes, scattered
+        self.index_base, self.n_features = index_base, n_features
+        self.labels: list[Array] = []
+        self.ids: list[str] = []
+        self.counts: list[int] = []
+        self.lines: list[int] = []
+        self.comment_ends: list[Array | int] = []
+        self.comments: list[bytes] = []
+        self.n_rows = self.n_lines = 0
+        self.min_index, self.max_index = 2**32, -1
+        self.has_qid = False
+        self._entries: tuple[int, int] | None = None  # fewest and most of all rows but the last
+        self._last = -1
+        self._cut = False
+
+    def add(self, block: _core.LetorBlock) -> None:
+        """Takes in the next block of the file."""
+        if block.rows:
+            if self.n_rows == 0:
+                self.has_qid = block.has_qid
+            self._add_queries(block)
+            self._watch_entries(block)
+            self.labels.append(block.labels)
+            ends = block.comment_ends
+            self.comment_ends.append(ends if len(ends) else block.rows)
+            self.comments.append(block.comments)
+            if block.min_index <= block.max_index:
+                self.min_index = min(self.min_index, block.min_index)
+                self.max_index = max(self.max_index, block.max_index)
+        self._cut = block.ends_without_feed
+        self.n_rows += block.rows
+        self.n_lines += block.lines
+
+    def _add_queries(self, block: _core.LetorBlock) -> None:
+        for run in block.queries:
+            if self.ids and self.ids[-1] == run.id:
+                self.counts[-1] += run.rows
+            else:
+                self.ids.append(run.id)
+                self.counts.append(run.rows)
+                self.lines.append(self.n_lines + run.line + 1)
+
+    def _watch_entries(self, block: _core.LetorBlock) -> None:
+        seen = [entries for entries in (self._last, block.fewest_entries, block.most_entries) if entries >= 0]
+        if seen:
+            low, high = self._entries or (min(seen), max(seen))
+            self._entries = min(low, *seen), max(high, *seen)
+        self._last = block.last_row_entries
+
+    @property
+    def base(self) -> int:
+        """The index of the first feature."""
+        if self.index_base == "auto":
+            return 0 if self.min_index == 0 else 1
+        if self.index_base == 1 and self.min_index == 0:
+            raise FormatError(self.path, "a feature has index 0, but index_base=1; read with index_base=0 or 'auto'")
+        return int(self.index_base)
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        found = self.max_index - self.base + 1 if self.max_index >= 0 else 0
+        if self.n_features is not None and found > self.n_features:
+            raise FormatError(
+                self.path,
+                f"feature index {self.max_index} goes beyond n_features={self.n_features}; is this another data set?",
+            )
+        return found if self.n_features is None else self.n_features
+
+    def parts(self) -> dict[str, Any]:
+        """Labels, queries and document ids."""
+        if self.n_rows == 0:
+            raise FormatError(self.path, "the file has no documents, only blank lines or comments")
+        self._refuse_cut_line()
+        labels = np.concatenate(self.labels)
+        parts: dict[str, Any] = {"labels": labels, "document_ids": self._document_ids()}
+        if self.has_qid:
+            ids = ids_from_texts(self.ids)
+            counts = np.array(self.counts, np.int64)
+            self._refuse_scattered()
+        else:
+            counts = self._side_sizes()
+            ids = np.arange(len(counts))
+        return parts | {"query_ids": ids, "counts": counts}
+
+    def data(self, features: Array, parts: dict[str, Any]) -> RankingData:
+        """The whole as RankingData (grouping rows where they are scattered)."""
+        ids, counts = parts.pop("query_ids"), parts.pop("counts")
+        if len(set(ids.tolist())) < len(ids):
+            return RankingData(features, parts["labels"], np.repeat(ids, counts), document_ids=parts["document_ids"])
+        offsets = np.append(0, np.cumsum(counts))
+        return RankingData.of_parts(check=False, features=features, query_ids=ids, query_offsets=offsets, **parts)
+
+    def _refuse_cut_line(self) -> None:
+        if self._cut and self._entries is not None and self._entries[0] == self._entries[1] > self._last:
+            raise FormatError(
+                self.path,
+                f"the last line has no line end and {self._last} features where all others have {self._entries[0]}: "
+                "the file looks cut short; fetch it again, or end the line if it is whole",
+                line=self.n_lines,
+            )
+
+    def _refuse_scattered(self) -> None:
+        if self.scattered == "group" or len(set(self.ids)) == len(self.ids):
+            return
+        first: dict[str, int] = {}
+        for k, (query, line) in enumerate(zip(self.ids, self.lines, strict=True)):
+            if query in first:
+                raise FormatError(
+                    self.path,
+                    f"query {query} begins again here; its first rows are at line {self.lines[first[query]]}. Keep the rows of "
+                    "a query together, or read with scattered='group' (--scattered group) if both places mean one query",
+                    line=line,
+                )
+            first[query] = k
+
+    def _side_sizes(self) -> npt.NDArray[np.int64]:
+        beside = [Path(f"{os.fspath(self.path)}{suffix}") for suffix in (".query", ".group")]
+        side = self.sizes or next((file for file in beside if file.exists()), None)
+        if side is None:
+            raise FormatError(
+                self.path,
+                "the lines carry no query id. Write `qid:ID` behind each label, or put the query sizes, one a line, "
+                f"into {beside[0].name}",
+                line=1,
+            )
+        counts = np.asarray(read_sizes(side), np.int64)
+        if counts.sum() != self.n_rows:
+            raise FormatError(side, f"the sizes add up to {counts.sum()} rows, but {self.path} has {self.n_rows}")
+        return counts
+
+    def _document_ids(self) -> Strings | None:
+        if not any(self.comments):
+            return None
+        ends, base = [np.zeros(1, np.int64)], 0
+        for block_ends, text in zip(self.comment_ends, self.comments, strict=True):
+            ends.append(np.full(block_ends, base) if isinstance(block_ends, int) else block_ends + base)
+            base += len(text)
+        return Strings(np.concatenate(ends), np.frombuffer(b"".join(self.comments), np.uint8))

@@ -1,0 +1,82 @@
+"""RankingData to LETOR / SVMlight text."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.data import RankingData, Strings
+from podium.errors import DataError
+from podium.formats.format import Progress
+from podium.formats.opening import writing
+from podium.threads import resolve_threads
+
+Array = npt.NDArray[Any]
+
+
+def write_letor(
+    data: RankingData,
+    path: str | os.PathLike[str],
+    *,
+    num_threads: int | None = None,
+    index_base: Literal[0, 1] = 1,
+    sparse: bool = False,
+    progress: Progress | None = None,
+) -> None:
+    """Writes rows in the caller's order with the shortest decimals that read back exactly; `.gz` compresses.
+
+    `sparse` leaves zeros out (for readers who take absent as zero). Document and query weights, pairs and feature
+    names have no place in this format and are refused.
+    """
+    _refuse_what_letor_lacks(path, data)
+    comments = _comments(path, data)
+    ids = [str(query) for query in data.query_ids.tolist()]
+    for query in ids:
+        if not query or re.search(r"\s", query):
+            raise DataError(
+                f"{os.fspath(path)}: query id {query!r} is empty or has blanks in it, which LETOR text cannot hold"
+            )
+    order = None if data.row_order is None else np.argsort(data.row_order)
+    queries, threads, step = (
+        data.document_queries,
+        resolve_threads(num_threads),
+        max(1, (8 << 20) // (data.n_features + 1)),
+    )
+    with writing(path) as file:
+        for begin in range(0, data.n_documents, step):
+            rows: slice | Array = slice(begin, begin + step) if order is None else order[begin : begin + step]
+            notes = Strings.of([]) if comments is None else comments[rows].compact()
+            offsets = notes.offsets if comments is not None else np.zeros(0, np.int64)
+            features = np.ascontiguousarray(data.features[rows])
+            text = _core.format_letor(
+                features, data.labels[rows], ids, queries[rows], offsets, notes.data, index_base, sparse, threads
+            )
+            file.write(text)
+            if progress is not None:
+                progress(min(begin + step, data.n_documents), data.n_documents)
+
+
+def _refuse_what_letor_lacks(path: Any, data: RankingData) -> None:
+    for name in ("document_weights", "query_weights", "pairs", "feature_names"):
+        if getattr(data, name) is not None:
+            raise DataError(
+                f"{os.fspath(path)}: LETOR text cannot hold {name}; write the cache (.podium-data), or drop them: data.replace({name}=None)"
+            )
+
+
+def _comments(path: Any, data: RankingData) -> Strings | None:
+    if data.document_ids is None:
+        return None
+    comments = []
+    for text in data.document_ids:
+        if text != text.strip(" \t\r") or "\n" in text or re.match(r"docid\s*=\s*\S", text):
+            raise DataError(
+                f"{os.fspath(path)}: document id {text!r} cannot be told apart in a LETOR comment; rename it"
+            )
+        comments.append(text and (f" {text}" if re.search(r"[ \t\r]", text) else f"docid = {text}"))
+    return Strings.of(comments)
