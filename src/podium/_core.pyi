@@ -7,8 +7,10 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
-
-def first_infinite(values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], num_threads: int) -> int:
+def first_infinite(
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    num_threads: int,
+) -> int:
     """Flat index of the first infinite value, or -1."""
 
 class Measure(enum.Enum):
@@ -73,14 +75,46 @@ class Convention(enum.Enum):
 class MetricSpec:
     """A metric as the core sees it; metrics make it from their parameters."""
 
-    def __init__(self, measure: Measure, *, cutoff: int | None, gain: Gain, gain_table: Sequence[float], relevant_from: float, largest_label: float, persistence: float, empty: Empty, ties: Ties, convention: Convention) -> None: ...
+    def __init__(
+        self,
+        measure: Measure,
+        *,
+        cutoff: int | None,
+        gain: Gain,
+        gain_table: Sequence[float],
+        relevant_from: float,
+        largest_label: float,
+        persistence: float,
+        empty: Empty,
+        ties: Ties,
+        convention: Convention,
+    ) -> None: ...
 
-def metric_values(specs: Sequence[MetricSpec], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], judged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, retrieved: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tie_order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, num_threads: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.bool_], dict(shape=(None, None))], tuple[int, int, int]]:
+def metric_values(
+    specs: Sequence[MetricSpec],
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    judged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    retrieved: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    tie_order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    num_threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
+    Annotated[NDArray[numpy.bool_], dict(shape=(None, None))],
+    tuple[int, int, int],
+]:
     """
     (values, empty, (problem, row, metric)), each [metrics × queries]; problem 0 means that all is well.
     """
 
-def swap_deltas(spec: MetricSpec, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], judged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tie_order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], tuple[int, int, int]]:
+def swap_deltas(
+    spec: MetricSpec,
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    judged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    tie_order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], tuple[int, int, int]]:
     """
     ([documents × documents] of what the metric gains when two documents swap places, problem).
     """

@@ -137,9 +137,7 @@ def _offsets(query_offsets: npt.ArrayLike, rows: int) -> npt.NDArray[np.int64]:
     return offsets
 
 
-def _tie_order(
-    metrics: Sequence[Metric], values: npt.ArrayLike | None, rows: int
-) -> npt.NDArray[np.int64] | None:
+def _tie_order(metrics: Sequence[Metric], values: npt.ArrayLike | None, rows: int) -> npt.NDArray[np.int64] | None:
     if values is None:
         for metric in metrics:
             if metric.parameters.get("ties") == "trec_eval":

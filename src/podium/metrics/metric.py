@@ -127,7 +127,8 @@ class Metric:
             tie_order=tie_order,
             num_threads=num_threads,
         )
-        return values[0]
+        row: npt.NDArray[np.float64] = values[0]
+        return row
 
     def swap_deltas(
         self,

@@ -85,9 +85,7 @@ REL = Parameter(
 MAX = Parameter(
     "max", 4, "the largest label there can be", _number(0, 50, "a number above 0 and at most 50: the largest label")
 )
-PERSISTENCE = Parameter(
-    "persistence", 0.8, "the chance that the reader looks at one more document", _persistence
-)
+PERSISTENCE = Parameter("persistence", 0.8, "the chance that the reader looks at one more document", _persistence)
 EMPTY = Parameter(
     "empty",
     "zero",
