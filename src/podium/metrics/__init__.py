@@ -1,1 +1,44 @@
-"""."""
+"""Metrics: one table, one implementation of each for training, early stopping, evaluation and swap deltas."""
+
+from __future__ import annotations
+
+from podium.errors import ParameterError, unknown_name
+from podium.metrics import binary, discounted, pairs, reader
+from podium.metrics.compute import per_query
+from podium.metrics.metric import Definition, Metric
+from podium.metrics.names import split_name
+
+__all__ = ["ALIASES", "METRICS", "Definition", "Metric", "metric", "per_query"]
+
+METRICS: dict[str, Definition] = {
+    "ndcg": discounted.NDCG,
+    "mean_ndcg": discounted.MEAN_NDCG,
+    "dcg": discounted.DCG,
+    "map": binary.MAP,
+    "mrr": binary.MRR,
+    "p": binary.P,
+    "recall": binary.RECALL,
+    "bpref": binary.BPREF,
+    "err": reader.ERR,
+    "rbp": reader.RBP,
+    "wta": reader.WTA,
+    "auc": pairs.AUC,
+    "pairwise_correct": pairs.PAIRWISE_CORRECT,
+    "pairwise_error": pairs.PAIRWISE_ERROR,
+    "kendall_tau": pairs.KENDALL_TAU,
+}
+ALIASES = {"precision": "p", "average_precision": "map", "reciprocal_rank": "mrr"}
+
+
+def metric(name: str | Metric) -> Metric:
+    """The metric of a name such as `ndcg@10` or `ndcg(gain='linear', empty='skip')@10`; a metric comes back as it is."""
+    if isinstance(name, Metric):
+        return name
+    if not isinstance(name, str):
+        raise ParameterError(f"metric={name!r} must be a name such as 'ndcg@10', or a Metric")
+    base, parameters, cutoff = split_name(name)
+    key = base.lower()
+    definition = METRICS.get(ALIASES.get(key, key))
+    if definition is None:
+        raise unknown_name("metric", base, METRICS)
+    return definition(cutoff=cutoff, **parameters)

@@ -1,0 +1,131 @@
+"""Reading LETOR text: podium against scikit-learn, XGBoost and LightGBM, interleaved in one run.
+
+    python benchmarks/reading.py [--megabytes 1000] [--repeats 3] [--threads 2]
+
+Every reader runs in a process of its own that prints the seconds of the read and its peak memory. scikit-learn, the
+slowest by far, reads a tenth of the file and its time is scaled. LightGBM bins while it reads; its figure includes that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+
+READERS = {
+    "podium": """
+import podium
+begin()
+data = podium.read(path, num_threads=threads)
+end(data.features.nbytes + data.labels.nbytes + data.query_offsets.nbytes + data.query_ids.nbytes)
+""",
+    "podium, from the cache": """
+import podium
+begin()
+data = podium.read(path + ".podium-data")
+end(0)
+assert data.features[-1, -1] == data.features[-1, -1]
+""",
+    "xgboost": """
+import xgboost
+xgboost.set_config(verbosity=0)
+begin()
+xgboost.DMatrix(path + "?format=libsvm", nthread=threads)
+end(0)
+""",
+    "lightgbm": """
+import lightgbm
+begin()
+lightgbm.Dataset(path, params={"num_threads": threads, "verbosity": -1}).construct()
+end(0)
+""",
+    "scikit-learn": """
+import numpy
+from sklearn.datasets import load_svmlight_file
+begin()
+load_svmlight_file(path + ".tenth", query_id=True, dtype=numpy.float32)
+end(0)
+""",
+}
+
+PRELUDE = """
+import json, resource, sys, time, warnings
+warnings.simplefilter("ignore")
+path, threads = sys.argv[1], int(sys.argv[2])
+def begin():
+    global start
+    start = time.perf_counter()
+def end(array_bytes):
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"seconds": seconds, "peak_bytes": peak, "array_bytes": array_bytes}))
+"""
+
+
+def run(name: str, path: Path, threads: int) -> dict[str, float]:
+    command = [sys.executable, "-c", PRELUDE + READERS[name], str(path), str(threads)]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return next(json.loads(line) for line in lines if line.startswith('{"seconds"'))
+
+
+def make_files(folder: Path, megabytes: int) -> Path:
+    from mslr_like import mslr_like
+
+    import podium
+
+    path = folder / "mslr.txt"
+    probe = mslr_like(queries=100, seed=0)
+    podium.write(probe, path)
+    queries = int(100 * megabytes * 1e6 / path.stat().st_size)
+    podium.write(mslr_like(queries=queries, seed=0), path)
+    podium.convert(path, f"{path}.podium-data")
+    with path.open("rb") as source, Path(f"{path}.tenth").open("wb") as target:
+        target.write(source.read(path.stat().st_size // 10))
+        target.write(source.readline())
+    return path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = make_files(Path(folder), arguments.megabytes)
+        size = path.stat().st_size
+        runs: dict[str, list[dict[str, float]]] = {name: [] for name in READERS}
+        for round_number in range(arguments.repeats):
+            for name in READERS:
+                runs[name].append(run(name, path, arguments.threads))
+                print(f"round {round_number + 1}: {name}: {runs[name][-1]['seconds']:.3f} s", file=sys.stderr)
+    report(runs, size, arguments)
+
+
+def report(runs: dict[str, list[dict[str, float]]], size: int, arguments: argparse.Namespace) -> None:
+    seconds = {name: statistics.median(run["seconds"] for run in rows) for name, rows in runs.items()}
+    seconds["scikit-learn"] *= 10
+    print(f"{size / 1e6:.0f} MB of LETOR text, {arguments.threads} threads, median of {arguments.repeats} interleaved runs\n")
+    print(f"| reader | seconds | MB/s | podium is faster by |\n|---|---|---|---|")
+    table = {}
+    for name, value in seconds.items():
+        ratio = value / seconds["podium"]
+        table[name] = {"seconds": value, "megabytes_per_second": size / 1e6 / value, "ratio": ratio}
+        print(f"| {name} | {value:.3f} | {size / 1e6 / value:,.0f} | {ratio:.2f}× |")
+    peak = max(run["peak_bytes"] for run in runs["podium"])
+    arrays = runs["podium"][0]["array_bytes"]
+    print(f"\npodium's peak memory {peak / 2**20:.0f} MiB, the arrays {arrays / 2**20:.0f} MiB, allowed {(1.3 * arrays) / 2**20 + 256:.0f} MiB")
+    print(f"loading the cache takes {seconds['podium, from the cache'] * 1e3:.1f} ms")
+    RESULTS.mkdir(exist_ok=True)
+    content = {"bytes": size, "threads": arguments.threads, "readers": table, "peak_bytes": peak, "array_bytes": arrays}
+    (RESULTS / "reading.json").write_text(json.dumps(content, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

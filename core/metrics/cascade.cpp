@@ -1,0 +1,54 @@
+#include "metrics/cascade.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace podium {
+namespace {
+
+// M(s), the mean over the s-subsets of a tie group of the chance that none of them satisfies, for s = 0 … size.
+// Taking in the k-th document: M_k(s) = ((k − s)/k) M_{k−1}(s) + (s/k) (1 − R_k) M_{k−1}(s − 1).
+void mean_survivals(const Metric& metric, std::span<const double> labels, std::vector<double>& means) {
+  means.assign(labels.size() + 1, 0.0);
+  means[0] = 1;
+  for (std::size_t k = 1; k <= labels.size(); ++k) {
+    const double pass = 1 - metric.satisfaction(labels[k - 1]), size = static_cast<double>(k);
+    for (std::size_t s = k; s > 0; --s) {
+      const double share = static_cast<double>(s) / size;
+      means[s] = (1 - share) * means[s] + share * pass * means[s - 1];
+    }
+  }
+}
+
+double expected_over_ties(const Metric& metric, const RankedQuery& query, std::size_t depth) {
+  const auto labels = query.labels();
+  const auto ends = query.group_ends();
+  std::vector<double> means;
+  double sum = 0, reach = 1;
+  for (std::size_t begin = 0; begin < depth; begin = ends[begin]) {
+    const std::size_t end = ends[begin];
+    mean_survivals(metric, labels.subspan(begin, end - begin), means);
+    for (std::size_t p = begin; p < std::min(end, depth); ++p) {
+      sum += reach * (means[p - begin] - means[p - begin + 1]) / static_cast<double>(p + 1);
+    }
+    reach *= means[end - begin];
+  }
+  return sum;
+}
+
+}  // namespace
+
+double expected_reciprocal_rank(const Metric& metric, const RankedQuery& query) {
+  const auto labels = query.labels();
+  const std::size_t depth = std::min(labels.size(), metric.spec().cutoff);
+  if (metric.spec().ties == Ties::average) return expected_over_ties(metric, query, depth);
+  double sum = 0, reach = 1;
+  for (std::size_t p = 0; p < depth; ++p) {
+    const double satisfied = metric.satisfaction(labels[p]);
+    sum += reach * satisfied / static_cast<double>(p + 1);
+    reach *= 1 - satisfied;
+  }
+  return sum;
+}
+
+}  // namespace podium

@@ -1,0 +1,64 @@
+// A metric ready to use: its value on one ranked query. Training, early stopping, evaluation and swap deltas
+// all come here.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "metrics/ranked.hpp"
+#include "metrics/spec.hpp"
+
+namespace podium {
+
+struct MetricValue {
+  double value;  // NaN where the query is empty and left out
+  bool empty;    // no relevant document; for metrics over pairs, no pair of different labels
+};
+
+// Z = Σ_p gain(label at p) · weights[p] / norm: NDCG, DCG, precision, recall, RBP, WTA and mean NDCG.
+struct AdditiveForm {
+  std::span<const double> weights;  // by position; past its end the weight is 0
+  double norm = 1;
+  bool empty = false;
+};
+
+// Room that a metric works in, kept from query to query; one per thread.
+struct MetricScratch {
+  std::vector<double> ideal, weights;
+};
+
+class Metric {
+ public:
+  // `longest` is the number of documents of the longest query it will see.
+  Metric(MetricSpec spec, std::size_t longest);
+
+  const MetricSpec& spec() const { return spec_; }
+  MetricValue value(const RankedQuery& query, MetricScratch& scratch) const;
+
+  // How many positions from the top the value depends on.
+  std::size_t depth(std::size_t documents) const;
+  double gain(double label) const;
+  bool relevant(double label) const { return label >= spec_.relevant_from; }
+  // ERR: the chance that a document of this label satisfies, (2^label − 1) / 2^largest.
+  double satisfaction(double label) const;
+  // The gain of a document in an additive metric: WTA's depends on the labels of its query.
+  double gain_in(const RankedQuery& query, double label) const;
+  // The form of an additive metric on this query, valid until the scratch is used again.
+  AdditiveForm additive(const RankedQuery& query, MetricScratch& scratch) const;
+
+ private:
+  double sum(const RankedQuery& query, const AdditiveForm& form) const;
+  double expected_sum(const RankedQuery& query, const AdditiveForm& form) const;
+  // The gains of the best order of all judged documents, best first, at most `depth` of them.
+  std::span<const double> ideal_gains(const RankedQuery& query, std::size_t depth, MetricScratch& scratch) const;
+  MetricValue finish(double value, bool empty) const;
+
+  MetricSpec spec_;
+  std::vector<double> weights_;                            // of positions, for additive metrics
+  std::array<double, LabelSummary::small> level_gains_{};  // of small whole labels
+  std::vector<std::size_t> levels_;                        // small labels, highest gain first
+};
+
+}  // namespace podium

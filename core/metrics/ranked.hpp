@@ -1,0 +1,66 @@
+// One query in the order of its scores: the only sort of the core, with its tie rules.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "metrics/spec.hpp"
+
+namespace podium {
+
+// One query as the caller holds it. A null flag pointer means that every document has the flag.
+struct QueryView {
+  std::span<const double> scores;           // no NaN
+  std::span<const double> labels;           // finite; 0 where not judged
+  const std::uint8_t* judged = nullptr;     // 0: nobody gave this document a label
+  const std::uint8_t* retrieved = nullptr;  // 0: judged but not ranked; counts in ideals and totals only
+  const std::int64_t* tie_order = nullptr;  // Ties::trec_eval: among equal scores the greater comes first
+};
+
+// The labels of a query without regard to order, gathered in one pass.
+struct LabelSummary {
+  static constexpr std::size_t small = 64;
+  double least = 0, greatest = 0;
+  bool finite = true;
+  bool integral = true;                       // every label is a whole number in [0, small)
+  std::array<std::uint32_t, small> counts{};  // documents of each label, filled where integral
+};
+
+LabelSummary summarise(std::span<const double> labels);
+
+class RankedQuery {
+ public:
+  // Sorts the retrieved documents, highest score first. Only the first `depth` positions are needed; asking
+  // for fewer than all lets the sort stop early, and then there are no tie groups.
+  void rank(const QueryView& query, const LabelSummary& summary, Ties ties, std::size_t depth);
+
+  std::size_t size() const { return size_; }                            // documents that are ranked
+  std::span<const std::uint32_t> order() const { return order_; }       // position → document
+  std::span<const double> labels() const { return labels_; }            // by position
+  std::span<const double> all_labels() const { return query_.labels; }  // by document, not retrieved ones too
+  const LabelSummary& summary() const { return *summary_; }
+  // Position one past the last of those with the score of position p. Full sorts only.
+  std::span<const std::uint32_t> group_ends() const { return group_ends_; }
+  bool judged(std::uint32_t document) const { return query_.judged == nullptr || query_.judged[document] != 0; }
+  std::size_t count_relevant(double from) const;
+
+ private:
+  struct Key {
+    double score;
+    std::uint32_t document;
+  };
+  template <class Before>
+  void select(std::size_t depth, Before before);
+
+  QueryView query_;
+  const LabelSummary* summary_ = nullptr;
+  std::size_t size_ = 0;
+  std::vector<Key> keys_;
+  std::vector<std::uint32_t> order_, group_ends_;
+  std::vector<double> labels_;
+};
+
+}  // namespace podium

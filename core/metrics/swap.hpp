@@ -1,0 +1,62 @@
+// ΔZ_pq: what a metric gains when the documents at two positions change places, all else fixed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "metrics/metric.hpp"
+#include "metrics/pairs.hpp"
+
+namespace podium {
+
+// After prepare(), O(n) for most metrics, each delta costs O(1). Metrics over pairs of documents exchange the
+// two scores and cost O(log n) per delta of a row. ΔZ is symmetric; tied documents stand in the order given.
+class SwapDeltas {
+ public:
+  // Both must outlive the deltas. The query must be ranked to its full depth.
+  void prepare(const Metric& metric, const RankedQuery& query);
+
+  std::size_t size() const { return size_; }
+  // Two documents that both stand at or past this position swap without effect.
+  std::size_t depth() const { return depth_; }
+  // ΔZ of position p with every position q, by q.
+  void row(std::size_t p, std::span<double> out);
+  // ΔZ of one pair; for metrics over pairs a whole row is cheaper.
+  double pair(std::size_t p, std::size_t q);
+
+ private:
+  enum class Family { none, additive, map, mrr, err, bpref, pairs };
+  void prepare_additive();
+  void prepare_map();
+  void prepare_mrr();
+  void prepare_err();
+  void prepare_bpref();
+  void prepare_pairs();
+  double additive(std::size_t p, std::size_t q) const {
+    const double there = p < depth_ ? weights_[p] : 0.0, here = q < depth_ ? weights_[q] : 0.0;
+    return (gains_[p] - gains_[q]) * (here - there);
+  }
+  double map(std::size_t upper, std::size_t lower) const;
+  double mrr(std::size_t upper, std::size_t lower) const;
+  double err(std::size_t upper, std::size_t lower) const;
+  double bpref(std::size_t upper, std::size_t lower) const;
+  void pairs_row(std::size_t p, std::span<double> out);
+
+  const Metric* metric_ = nullptr;
+  MetricScratch scratch_;
+  const RankedQuery* query_ = nullptr;
+  Family family_ = Family::none;
+  std::size_t size_ = 0, depth_ = 0;
+  double scale_ = 1;
+  std::vector<double> gains_, weights_, sums_, reach_;  // by position; each family says what it keeps
+  std::vector<std::uint32_t> counts_, limited_, limited_next_, levels_;
+  std::vector<double> row_;
+  std::size_t first_ = 0, second_ = 0, relevant_ = 0, nonrelevant_ = 0;
+  PairCounts pairs_;
+  Fenwick between_;
+  std::size_t distinct_ = 0;
+};
+
+}  // namespace podium

@@ -1,0 +1,215 @@
+"""Compare systems query by query."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData, Run
+from podium.errors import DataError, ParameterError, unknown_name
+from podium.evaluation.evaluate import evaluate
+from podium.evaluation.paired_tests import TESTS, holm
+from podium.evaluation.result import Evaluation, as_json, check_confidence, check_count, normal_interval
+from podium.metrics import Metric
+from podium.metrics import metric as as_metric
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One query: its value under both systems, and the first minus the second."""
+
+    query_id: Any
+    first: float
+    second: float
+    difference: float
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """The first system against the second; differences are first − second.
+
+    `p_values` and `corrected` (Holm over all the pairs compared) are by test. Wins and losses count queries where the
+    first is better and worse.
+    """
+
+    first: str
+    second: str
+    difference: float
+    interval: tuple[float, float]
+    p_values: dict[str, float]
+    corrected: dict[str, float]
+    wins: int
+    losses: int
+    ties: int
+    most_changed: tuple[Change, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Systems on one metric: their means, and every pair of them."""
+
+    metric: Metric
+    n_queries: int
+    confidence: float
+    mean: dict[str, float]
+    pairs: tuple[PairComparison, ...]
+
+    def pair(self, first: str, second: str) -> PairComparison:
+        """The pair of these two names, in the order in which the systems were given."""
+        for each in self.pairs:
+            if (each.first, each.second) == (first, second):
+                return each
+        raise KeyError(f"no pair {(first, second)!r}; pairs: {[(each.first, each.second) for each in self.pairs]}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it."""
+        return {
+            "metric": str(self.metric),
+            "n_queries": self.n_queries,
+            "confidence": self.confidence,
+            "mean": {name: as_json(mean) for name, mean in self.mean.items()},
+            "pairs": [
+                {
+                    "first": each.first,
+                    "second": each.second,
+                    "difference": as_json(each.difference),
+                    "interval": as_json(each.interval),
+                    "p_values": dict(each.p_values),
+                    "corrected": dict(each.corrected),
+                    "wins": each.wins,
+                    "losses": each.losses,
+                    "ties": each.ties,
+                    "most_changed": [vars(change) for change in each.most_changed],
+                }
+                for each in self.pairs
+            ],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.metric} over {self.n_queries} queries"]
+        lines += [f"  {name}: {mean:.4f}" for name, mean in self.mean.items()]
+        for each in self.pairs:
+            low, high = each.interval
+            lines.append(
+                f"{each.first} − {each.second}: {each.difference:+.4f} [{low:+.4f}, {high:+.4f}], "
+                f"{each.wins} wins, {each.losses} losses, {each.ties} ties"
+            )
+            corrected = len(self.pairs) > 1
+            lines += [
+                f"  {test}: p = {p:.4f}" + (f", {each.corrected[test]:.4f} after Holm" if corrected else "")
+                for test, p in each.p_values.items()
+            ]
+        return "\n".join(lines)
+
+
+def compare(
+    systems: Mapping[str, npt.ArrayLike | Run],
+    data: RankingData,
+    metric: str | Metric,
+    *,
+    tests: Sequence[str] = ("wilcoxon", "t", "randomisation"),
+    confidence: float = 0.95,
+    seed: int = 0,
+    n_randomisations: int = 10_000,
+    n_changed: int = 10,
+    num_threads: int | None = None,
+) -> Comparison:
+    """Every pair of two or more systems on one metric: difference, tests, wins and losses, queries changed most.
+
+    Systems are given by name as `evaluate` takes them. Runs are compared on the queries that all of them have, and a
+    query that the metric leaves out (`empty='skip'`) is left out here too.
+    """
+    if len(systems) < 2:
+        raise ParameterError(f"{len(systems)} systems given; compare needs two or more, as in {{'a': …, 'b': …}}")
+    tests = (tests,) if isinstance(tests, str) else tuple(tests)
+    for test in tests:
+        if test not in TESTS:
+            raise unknown_name("test", test, TESTS)
+    confidence = check_confidence(confidence)
+    check_count("n_randomisations", n_randomisations)
+    asked = as_metric(metric)
+    results = {
+        str(name): evaluate(scores, data, asked, confidence=confidence, num_threads=num_threads)
+        for name, scores in systems.items()
+    }
+    query_ids, values = _paired(asked, results)
+    sign = 1.0 if asked.higher_is_better else -1.0
+    couples = list(itertools.combinations(values, 2))
+    raw = [
+        {t: TESTS[t](values[a] - values[b], n_randomisations=n_randomisations, seed=seed) for t in tests}
+        for a, b in couples
+    ]
+    corrected = {t: holm([p[t] for p in raw]) for t in tests}
+    return Comparison(
+        metric=asked,
+        n_queries=len(query_ids),
+        confidence=confidence,
+        mean={name: float(column.mean()) for name, column in values.items()},
+        pairs=tuple(
+            _pair(
+                (a, b),
+                (values[a], values[b]),
+                query_ids,
+                better=sign,
+                confidence=confidence,
+                p_values=raw[k],
+                corrected={t: corrected[t][k] for t in tests},
+                n_changed=n_changed,
+            )
+            for k, (a, b) in enumerate(couples)
+        ),
+    )
+
+
+def _paired(asked: Metric, results: dict[str, Evaluation]) -> tuple[npt.NDArray[Any], dict[str, Floats]]:
+    """The queries that every system has and that count, and each system's values on them."""
+    columns = {name: dict(zip(map(str, r.query_ids), r.per_query[asked], strict=True)) for name, r in results.items()}
+    first = next(iter(results.values()))
+    shared = [
+        query
+        for query in first.query_ids.tolist()
+        if not any(np.isnan(column.get(str(query), np.nan)) for column in columns.values())
+    ]
+    if not shared:
+        raise DataError(f"the systems share no query on which {asked} has a value; nothing can be compared")
+    kept = np.array(shared, dtype=first.query_ids.dtype)
+    return kept, {name: np.array([column[str(q)] for q in shared]) for name, column in columns.items()}
+
+
+def _pair(
+    names: tuple[str, str],
+    values: tuple[Floats, Floats],
+    query_ids: npt.NDArray[Any],
+    *,
+    better: float,
+    confidence: float,
+    p_values: dict[str, float],
+    corrected: dict[str, float],
+    n_changed: int,
+) -> PairComparison:
+    differences = values[0] - values[1]
+    largest = np.argsort(-np.abs(differences), kind="stable")[:n_changed]
+    ids = query_ids.tolist()
+    return PairComparison(
+        first=names[0],
+        second=names[1],
+        difference=float(differences.mean()),
+        interval=normal_interval(differences, confidence),
+        p_values=p_values,
+        corrected=corrected,
+        wins=int((better * differences > 0).sum()),
+        losses=int((better * differences < 0).sum()),
+        ties=int((differences == 0).sum()),
+        most_changed=tuple(
+            Change(ids[k], float(values[0][k]), float(values[1][k]), float(differences[k]))
+            for k in largest
+            if differences[k] != 0
+        ),
+    )

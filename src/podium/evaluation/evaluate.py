@@ -1,0 +1,97 @@
+"""Evaluate one system: scores or a run against judged data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData, Run
+from podium.errors import DataError, ParameterError
+from podium.evaluation.join import Table, id_ranks, join_run
+from podium.evaluation.result import Evaluation, check_confidence, check_count
+from podium.metrics import Metric, metric, per_query
+
+
+def evaluate(
+    scores: npt.ArrayLike | Run,
+    data: RankingData,
+    metrics: str | Metric | Iterable[str | Metric],
+    *,
+    confidence: float = 0.95,
+    bootstrap: int = 2000,
+    seed: int = 0,
+    complete: bool = False,
+    max_documents: int | None = None,
+    num_threads: int | None = None,
+) -> Evaluation:
+    """Value of each query, mean and intervals of each metric.
+
+    Args:
+        scores: one a row of `data`, in the caller's row order; or a Run, joined to the judgments in `data` by query id
+            and document id. With a run, a metric that names no convention follows trec_eval's.
+        data: the judged documents.
+        metrics: names such as "ndcg@10", or Metrics; one or several.
+        confidence: of both intervals.
+        bootstrap: how many times the bootstrap draws the queries.
+        seed: of the bootstrap.
+        complete: with a run, average over all judged queries, those missing from the run scoring 0 (trec_eval -c).
+        max_documents: with a run, keep only this many documents from the top of each query (trec_eval -M).
+        num_threads: how many threads to use; all cores by default.
+    """
+    asked = as_metrics(metrics)
+    confidence, bootstrap = check_confidence(confidence), check_count("bootstrap", bootstrap)
+    if isinstance(scores, Run):
+        table = join_run(scores, data, complete=complete, max_documents=max_documents)
+        used = [_trec_eval_by_default(each) for each in asked]
+    else:
+        if complete or max_documents is not None:
+            raise ParameterError("complete and max_documents are for runs; scores in an array rank every document")
+        table, used = _table_of_scores(scores, data, asked), list(asked)
+    values, empty = per_query(
+        used,
+        table.scores,
+        table.labels,
+        table.query_offsets,
+        judged=table.judged,
+        retrieved=table.retrieved,
+        tie_order=table.tie_order,
+        row_order=table.row_order,
+        num_threads=num_threads,
+    )
+    return Evaluation(asked, table.query_ids, values, empty, confidence=confidence, bootstrap=bootstrap, seed=seed)
+
+
+def as_metrics(metrics: str | Metric | Iterable[str | Metric]) -> tuple[Metric, ...]:
+    """The metrics meant, each once, in the order given."""
+    several = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    if not several:
+        raise ParameterError("metrics is empty; name at least one, as in ['ndcg@10', 'map']")
+    return tuple(dict.fromkeys(metric(each) for each in several))
+
+
+def _trec_eval_by_default(asked: Metric) -> Metric:
+    if "convention" not in asked.parameters or any(name == "convention" for name, _ in asked.given):
+        return asked
+    return asked.with_parameters(convention="trec_eval")
+
+
+def _table_of_scores(scores: npt.ArrayLike, data: RankingData, asked: tuple[Metric, ...]) -> Table:
+    try:
+        given = np.asarray(scores, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"scores must be numbers: {error}") from None
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = given[:, 0]
+    if given.shape != (data.n_documents,):
+        raise DataError(f"scores have shape {given.shape} for {data.n_documents} rows of data; give one score a row")
+    by_id = any(each.parameters.get("ties") == "trec_eval" for each in asked) and data.document_ids is not None
+    return Table(
+        scores=data.from_caller_order(given),
+        labels=data.labels,
+        query_offsets=data.query_offsets,
+        query_ids=data.query_ids,
+        tie_order=id_ranks(data.document_ids) if by_id and data.document_ids is not None else None,
+        row_order=data.row_order,
+    )

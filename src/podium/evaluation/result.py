@@ -1,0 +1,168 @@
+"""What an evaluation says: means with intervals, and the value of each query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from podium.errors import ParameterError
+from podium.metrics import Metric, metric
+
+Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
+
+
+class ByMetric(Mapping[str, T], Generic[T]):
+    """Values by metric: any spelling of a metric's name finds its value, and so does the Metric."""
+
+    def __init__(self, names: Mapping[str, int], find: Callable[[int], T]) -> None:
+        self._names, self._find = names, find
+
+    def __getitem__(self, key: str | Metric) -> T:
+        name = str(key)
+        if name not in self._names:
+            try:
+                name = str(metric(key))
+            except ParameterError as error:
+                raise KeyError(str(error)) from None
+        if name not in self._names:
+            raise KeyError(f"{name!r} was not evaluated; these were: {', '.join(self._names)}")
+        return self._find(self._names[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def normal_interval(values: Floats, confidence: float) -> tuple[float, float]:
+    """mean ± z·SE with SE = standard deviation / √n; z = 1.96 for 95 %. NaN values are left out."""
+    counted = values[~np.isnan(values)]
+    if len(counted) < 2:
+        return math.nan, math.nan
+    mean = float(counted.mean())
+    reach = float(special.ndtri(0.5 + confidence / 2) * counted.std(ddof=1) / math.sqrt(len(counted)))
+    return mean - reach, mean + reach
+
+
+def bootstrap_interval(values: Floats, confidence: float, samples: int, seed: int) -> tuple[float, float]:
+    """The middle share of the means of `samples` draws of the queries with replacement (percentile bootstrap)."""
+    counted = values[~np.isnan(values)]
+    n = len(counted)
+    if n == 0:
+        return math.nan, math.nan
+    rng = np.random.default_rng(seed)
+    chunk = max(1, 2_000_000 // n)
+    means = np.concatenate(
+        [counted[rng.integers(0, n, (min(chunk, samples - done), n))].mean(axis=1) for done in range(0, samples, chunk)]
+    )
+    low, high = np.quantile(means, [0.5 - confidence / 2, 0.5 + confidence / 2])
+    return float(low), float(high)
+
+
+def check_confidence(confidence: float) -> float:
+    """A share strictly between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise ParameterError(f"confidence={confidence!r} must lie between 0 and 1, as in 0.95")
+    return float(confidence)
+
+
+def check_count(name: str, count: int) -> int:
+    """A whole number of at least 1."""
+    if isinstance(count, bool) or int(count) != count or count < 1:
+        raise ParameterError(f"{name}={count!r} must be a whole number of at least 1")
+    return int(count)
+
+
+class Evaluation:
+    """The values of one system.
+
+    Attributes:
+        metrics: the metrics in the order asked for.
+        query_ids: [queries].
+        mean: by metric, the mean over the queries that count.
+        interval: by metric, mean ± 1.96 standard errors (for 95 %).
+        bootstrap_interval: by metric, the percentile bootstrap over queries; drawn when first read.
+        per_query: by metric, one value a query; NaN where the query is left out.
+        n_empty: by metric, how many queries have no relevant document (metrics over pairs: no two labels).
+        confidence: the confidence of both intervals.
+    """
+
+    def __init__(
+        self,
+        metrics: tuple[Metric, ...],
+        query_ids: npt.NDArray[Any],
+        values: Floats,
+        empty: npt.NDArray[np.bool_],
+        *,
+        confidence: float,
+        bootstrap: int,
+        seed: int,
+    ) -> None:
+        names = {str(asked): number for number, asked in enumerate(metrics)}
+        counts = (~np.isnan(values)).sum(axis=1)
+        totals = np.nansum(values, axis=1)
+        drawn: dict[int, tuple[float, float]] = {}
+
+        def draw(number: int) -> tuple[float, float]:
+            if number not in drawn:
+                drawn[number] = bootstrap_interval(values[number], confidence, bootstrap, seed)
+            return drawn[number]
+
+        self.metrics, self.query_ids, self.confidence = metrics, query_ids, confidence
+        self.mean: ByMetric[float] = ByMetric(names, lambda m: float(totals[m] / counts[m]) if counts[m] else math.nan)
+        self.interval = ByMetric(names, lambda m: normal_interval(values[m], confidence))
+        self.bootstrap_interval = ByMetric(names, draw)
+        self.per_query: ByMetric[Floats] = ByMetric(names, lambda m: values[m])
+        self.n_empty: ByMetric[int] = ByMetric(names, lambda m: int(empty[m].sum()))
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries were evaluated, those left out of means included."""
+        return len(self.query_ids)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it: NaN is None."""
+        return {
+            "n_queries": self.n_queries,
+            "confidence": self.confidence,
+            "query_ids": self.query_ids.tolist(),
+            "metrics": {
+                name: {
+                    "mean": as_json(self.mean[name]),
+                    "interval": as_json(self.interval[name]),
+                    "bootstrap_interval": as_json(self.bootstrap_interval[name]),
+                    "n_empty": self.n_empty[name],
+                    "per_query": as_json(self.per_query[name].tolist()),
+                }
+                for name in self.mean
+            },
+        }
+
+    def __str__(self) -> str:
+        width = max([len("metric"), *map(len, self.mean)])
+        title = f"{self.confidence:.0%} interval"
+        lines = [f"{'metric':<{width}}  {'mean':>8}  {title:>20}  without relevant"]
+        for name in self.mean:
+            low, high = self.interval[name]
+            between = f"[{low:.4f}, {high:.4f}]"
+            lines.append(f"{name:<{width}}  {self.mean[name]:8.4f}  {between:>20}  {self.n_empty[name]:>16}")
+        return "\n".join([*lines, f"{self.n_queries} queries"])
+
+    __repr__ = __str__
+
+
+def as_json(value: Any) -> Any:
+    """The value with NaN as None, tuples as lists."""
+    if isinstance(value, list | tuple):
+        return [as_json(item) for item in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,190 @@
+"""Arrays in, values out: checks what is given, then calls the core."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.errors import DataError
+from podium.threads import resolve_threads
+
+if TYPE_CHECKING:
+    from podium.metrics.metric import Metric
+
+Floats = npt.NDArray[np.float64]
+
+
+@functools.lru_cache(maxsize=1024)
+def core_spec(metric: Metric) -> _core.MetricSpec:
+    """The metric as the core sees it."""
+    values = metric.parameters
+    gain = values.get("gain", "exponential")
+    table = [float(value) for value in gain] if isinstance(gain, tuple) else []
+    return _core.MetricSpec(
+        _core.Measure[metric.name],
+        cutoff=metric.cutoff,
+        gain=_core.Gain.table if table else _core.Gain[str(gain)],
+        gain_table=table,
+        relevant_from=_as_float(values.get("rel", 1)),
+        largest_label=_as_float(values.get("max", 4)),
+        persistence=_as_float(values.get("persistence", 0.8)),
+        empty=_core.Empty[str(values["empty"])],
+        ties=_core.Ties[str(values.get("ties", "input"))],
+        convention=_core.Convention[str(values.get("convention", "textbook"))],
+    )
+
+
+def _as_float(value: object) -> float:
+    assert isinstance(value, int | float)
+    return float(value)
+
+
+def per_query(
+    metrics: Sequence[Metric],
+    scores: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    query_offsets: npt.ArrayLike,
+    *,
+    judged: npt.ArrayLike | None = None,
+    retrieved: npt.ArrayLike | None = None,
+    tie_order: npt.ArrayLike | None = None,
+    row_order: npt.NDArray[np.int64] | None = None,
+    num_threads: int | None = None,
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """(value, whether the query is empty), each [metrics × queries], all metrics from one sort of each query.
+
+    Arguments are those of `Metric.per_query`; `row_order` is the caller's row of each document, for messages.
+    """
+    held_scores = _column("scores", scores)
+    n = len(held_scores)
+    flags = _flags("judged", judged, n)
+    held_labels = _judged_labels(_column("labels", labels, n), flags)
+    offsets = _offsets(query_offsets, n)
+    values, empty, problem = _core.metric_values(
+        [core_spec(metric) for metric in metrics],
+        held_scores,
+        held_labels,
+        offsets,
+        flags,
+        _flags("retrieved", retrieved, n),
+        _tie_order(metrics, tie_order, n),
+        resolve_threads(num_threads),
+    )
+    if problem[0]:
+        raise _refusal(metrics, held_labels, problem, row_order)
+    return values, empty
+
+
+def swap_deltas(
+    metric: Metric,
+    scores: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    judged: npt.ArrayLike | None = None,
+    tie_order: npt.ArrayLike | None = None,
+) -> Floats:
+    """What the metric gains when two documents of one query swap places, for every two: [n × n]."""
+    held_scores = _column("scores", scores)
+    n = len(held_scores)
+    flags = _flags("judged", judged, n)
+    held_labels = _judged_labels(_column("labels", labels, n), flags)
+    order = _tie_order([metric], tie_order, n)
+    deltas, problem = _core.swap_deltas(core_spec(metric), held_scores, held_labels, flags, order)
+    if problem[0]:
+        raise _refusal([metric], held_labels, problem, None)
+    return deltas
+
+
+def _column(name: str, values: npt.ArrayLike, rows: int | None = None) -> Floats:
+    try:
+        column = np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must be numbers: {error}") from None
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column[:, 0].copy()
+    if column.ndim != 1:
+        raise DataError(f"{name} have shape {column.shape}; give one number a document")
+    if rows is not None and len(column) != rows:
+        raise DataError(f"{len(column)} {name} for {rows} scores; give one a document")
+    return column
+
+
+def _judged_labels(labels: Floats, judged: npt.NDArray[np.uint8] | None) -> Floats:
+    return labels if judged is None else np.where(judged != 0, labels, 0.0)
+
+
+def _flags(name: str, values: npt.ArrayLike | None, rows: int) -> npt.NDArray[np.uint8] | None:
+    if values is None:
+        return None
+    flags = np.ascontiguousarray(values, bool)
+    if flags.shape != (rows,):
+        raise DataError(f"{name} has shape {flags.shape} for {rows} scores; give one flag a document")
+    return flags.view(np.uint8)
+
+
+def _offsets(query_offsets: npt.ArrayLike, rows: int) -> npt.NDArray[np.int64]:
+    given = np.asarray(query_offsets)
+    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iu":
+        raise DataError("query_offsets must be a flat array of whole numbers, one more than there are queries")
+    offsets = np.ascontiguousarray(given, np.int64)
+    if offsets[0] != 0 or offsets[-1] != rows or (offsets[1:] < offsets[:-1]).any():
+        raise DataError(f"query_offsets must rise from 0 to the number of scores, {rows}")
+    return offsets
+
+
+def _tie_order(metrics: Sequence[Metric], values: npt.ArrayLike | None, rows: int) -> npt.NDArray[np.int64] | None:
+    if values is None:
+        for metric in metrics:
+            if metric.parameters.get("ties") == "trec_eval":
+                raise DataError(
+                    f"{metric}: ties='trec_eval' breaks ties by document id and there are none; "
+                    "give document ids (tie_order), or say ties='input'"
+                )
+        return None
+    order = np.ascontiguousarray(values, np.int64)
+    if order.shape != (rows,):
+        raise DataError(f"tie_order has shape {order.shape} for {rows} scores; give one number a document")
+    return order
+
+
+def _refusal(
+    metrics: Sequence[Metric],
+    labels: Floats,
+    problem: tuple[int, int, int],
+    row_order: npt.NDArray[np.int64] | None,
+) -> DataError:
+    kind, row, which = problem
+    metric, label = metrics[which], labels[row]
+    shown = row if row_order is None else int(row_order[row])
+    if kind == 1:
+        return DataError(f"score of row {shown} is nan; scores must be numbers (infinite ones are ranked)")
+    if kind == 2:
+        return DataError(f"label of row {shown} is {label}; labels must be finite numbers")
+    rule = {3: _too_small, 4: _too_large, 5: _not_whole}[kind]
+    return DataError(f"{metric}: label of row {shown} is {label:g}{rule(metric)}")
+
+
+def _too_small(metric: Metric) -> str:
+    by_gain = " use gain='linear'," if metric.name == "dcg" and metric.parameters["gain"] == "exponential" else ""
+    return (
+        f" and must be at least 0; shift the labels so that the least is 0,{by_gain} "
+        "or use convention='trec_eval', where a negative judgment gains nothing"
+    )
+
+
+def _too_large(metric: Metric) -> str:
+    gain, largest = metric.parameters.get("gain"), metric.parameters.get("max")
+    if largest is not None:
+        return f", above max={largest}; say the largest label there can be, as in err(max={_as_float(largest) + 1:g})"
+    if isinstance(gain, tuple):
+        return f", and the table of gains ends at label {len(gain) - 1}; give it a gain for every label"
+    return " and 2^label would overflow (the largest is 1000); use gain='linear'"
+
+
+def _not_whole(metric: Metric) -> str:
+    return "; a table of gains needs whole labels, use gain='linear' or gain='exponential'"

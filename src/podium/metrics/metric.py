@@ -1,0 +1,151 @@
+"""A metric as a value: hashable, with a name that prints and reads back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.errors import ParameterError, unknown_name
+from podium.metrics import compute
+from podium.metrics.parameters import CONVENTION_DEFAULTS, Parameter, Value, as_number
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One row of the table of metrics."""
+
+    name: str
+    summary: str
+    formula: str
+    source: str
+    parameters: tuple[Parameter, ...]
+    takes_cutoff: bool = False
+    higher_is_better: bool = True
+
+    def __call__(self, *, cutoff: int | None = None, **parameters: object) -> Metric:
+        """The metric of this definition with these parameters."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in parameters:
+            if name not in known:
+                raise unknown_name(f"parameter of {self.name}", name, [*known, *(["cutoff"] * self.takes_cutoff)])
+        given = {name: known[name].check(name, value) for name, value in parameters.items()}
+        convention = given.get("convention")
+        defaults = self.defaults(None if convention is None else str(convention))
+        kept = tuple(
+            (name, given[name])
+            for name in known
+            if name in given and (name == "convention" or given[name] != defaults[name])
+        )
+        return Metric(self, self._check_cutoff(cutoff), kept)
+
+    def defaults(self, convention: str | None) -> dict[str, Value]:
+        """The value of every parameter that is not given, under a convention."""
+        changed = CONVENTION_DEFAULTS[convention or "textbook"]
+        return {parameter.name: changed.get(parameter.name, parameter.default) for parameter in self.parameters}
+
+    def _check_cutoff(self, cutoff: object) -> int | None:
+        if cutoff is None:
+            return None
+        number = as_number(cutoff)
+        if not isinstance(number, int) or number < 1:
+            raise ParameterError(f"cutoff={cutoff!r} must be at least 1; leave it out to use the whole list")
+        if not self.takes_cutoff:
+            raise ParameterError(f"{self.name} takes no cutoff: it looks at the whole list; write {self.name!r}")
+        return number
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A definition, a cutoff and the parameters that differ from its defaults. `str(metric)` reads back as the same."""
+
+    definition: Definition
+    cutoff: int | None
+    given: tuple[tuple[str, Value], ...]
+
+    @property
+    def name(self) -> str:
+        """The name in the table of metrics."""
+        return self.definition.name
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether a better ranking has a higher value."""
+        return self.definition.higher_is_better
+
+    @property
+    def parameters(self) -> Mapping[str, Value]:
+        """Every parameter, those not given at their defaults."""
+        given = dict(self.given)
+        convention = given.get("convention")
+        return {**self.definition.defaults(None if convention is None else str(convention)), **given}
+
+    def with_parameters(self, **parameters: object) -> Metric:
+        """The same metric with some parameters changed."""
+        return self.definition(cutoff=self.cutoff, **{**dict(self.given), **parameters})
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{name}={value!r}" for name, value in self.given)
+        cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
+        return f"{self.name}{f'({inside})' if inside else ''}{cutoff}"
+
+    def __repr__(self) -> str:
+        return f"metric({str(self)!r})"
+
+    def per_query(
+        self,
+        scores: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        query_offsets: npt.ArrayLike,
+        *,
+        judged: npt.ArrayLike | None = None,
+        retrieved: npt.ArrayLike | None = None,
+        tie_order: npt.ArrayLike | None = None,
+        num_threads: int | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """The value of each query; query q owns documents query_offsets[q] to query_offsets[q + 1].
+
+        Args:
+            scores: one a document, no NaN; the highest is ranked first.
+            labels: one a document, higher is better.
+            query_offsets: [queries + 1], rising from 0 to the number of documents.
+            judged: False where nobody labelled the document: it counts as not relevant, and bpref passes it over.
+            retrieved: False where the document was not ranked: it counts in ideals and totals only.
+            tie_order: among equal scores the greater comes first; `ties='trec_eval'` needs it.
+            num_threads: how many threads to use; all cores by default.
+        """
+        values, _ = compute.per_query(
+            [self],
+            scores,
+            labels,
+            query_offsets,
+            judged=judged,
+            retrieved=retrieved,
+            tie_order=tie_order,
+            num_threads=num_threads,
+        )
+        row: npt.NDArray[np.float64] = values[0]
+        return row
+
+    def swap_deltas(
+        self,
+        scores: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        *,
+        judged: npt.ArrayLike | None = None,
+        tie_order: npt.ArrayLike | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """ΔZ_ij = Z after documents i and j of one query swap places, minus Z before, all else fixed: [n × n].
+
+        Documents with equal scores stand in the order given (by `tie_order` under `ties='trec_eval'`), also under
+        `ties='average'`. Metrics over pairs of documents see scores, not places: there i and j swap scores.
+        """
+        return compute.swap_deltas(self, scores, labels, judged=judged, tie_order=tie_order)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from podium.metrics import metric
+
+        return metric, (str(self),)

@@ -1,0 +1,49 @@
+"""The grammar of metric names: `name`, `name@cutoff`, `name(parameter=value, …)@cutoff`."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from podium.errors import ParameterError
+
+_SHAPE = re.compile(r"\s*(?P<name>\w+)\s*(?:\((?P<inside>.*)\))?\s*(?:@(?P<cutoff>[^()]*))?\s*", re.DOTALL)
+
+
+def split_name(text: str) -> tuple[str, dict[str, object], int | None]:
+    """(name, parameters, cutoff) of a metric's printed name. Only literals are evaluated."""
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        raise ParameterError(
+            f"metric {text!r} cannot be read; write it as ndcg, ndcg@10 or ndcg(gain='linear', empty='skip')@10"
+        )
+    return match["name"], _parameters(text, match["inside"]), _cutoff(text, match["cutoff"])
+
+
+def _parameters(text: str, inside: str | None) -> dict[str, object]:
+    if inside is None or not inside.strip():
+        return {}
+    try:
+        call = ast.parse(f"_({inside})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args or any(keyword.arg is None for keyword in call.keywords):
+            raise ValueError
+        names = [str(keyword.arg) for keyword in call.keywords]
+        values = [ast.literal_eval(keyword.value) for keyword in call.keywords]
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        raise ParameterError(
+            f"metric {text!r}: parameters {inside!r} must be name=value pairs such as gain='linear', rel=2"
+        ) from None
+    if "cutoff" in names:
+        raise ParameterError(f"metric {text!r}: write the cutoff behind an @, as in ndcg@10")
+    return dict(zip(names, values, strict=True))
+
+
+def _cutoff(text: str, cutoff: str | None) -> int | None:
+    if cutoff is None:
+        return None
+    digits = cutoff.strip()
+    if not re.fullmatch(r"[+-]?\d{1,18}", digits):
+        raise ParameterError(
+            f"metric {text!r}: cutoff={digits!r} must be a whole number of at least 1; leave it out to use the whole list"
+        )
+    return int(digits)
