@@ -111,8 +111,10 @@ def main() -> None:
 def report(runs: dict[str, list[dict[str, float]]], size: int, arguments: argparse.Namespace) -> None:
     seconds = {name: statistics.median(run["seconds"] for run in rows) for name, rows in runs.items()}
     seconds["scikit-learn"] *= 10
-    print(f"{size / 1e6:.0f} MB of LETOR text, {arguments.threads} threads, median of {arguments.repeats} interleaved runs\n")
-    print(f"| reader | seconds | MB/s | podium is faster by |\n|---|---|---|---|")
+    print(
+        f"{size / 1e6:.0f} MB of LETOR text, {arguments.threads} threads, median of {arguments.repeats} interleaved runs\n"
+    )
+    print("| reader | seconds | MB/s | podium is faster by |\n|---|---|---|---|")
     table = {}
     for name, value in seconds.items():
         ratio = value / seconds["podium"]
@@ -120,7 +122,9 @@ def report(runs: dict[str, list[dict[str, float]]], size: int, arguments: argpar
         print(f"| {name} | {value:.3f} | {size / 1e6 / value:,.0f} | {ratio:.2f}× |")
     peak = max(run["peak_bytes"] for run in runs["podium"])
     arrays = runs["podium"][0]["array_bytes"]
-    print(f"\npodium's peak memory {peak / 2**20:.0f} MiB, the arrays {arrays / 2**20:.0f} MiB, allowed {(1.3 * arrays) / 2**20 + 256:.0f} MiB")
+    print(
+        f"\npodium's peak memory {peak / 2**20:.0f} MiB, the arrays {arrays / 2**20:.0f} MiB, allowed {(1.3 * arrays) / 2**20 + 256:.0f} MiB"
+    )
     print(f"loading the cache takes {seconds['podium, from the cache'] * 1e3:.1f} ms")
     RESULTS.mkdir(exist_ok=True)
     content = {"bytes": size, "threads": arguments.threads, "readers": table, "peak_bytes": peak, "array_bytes": arrays}

@@ -2,23 +2,31 @@
 
 from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
 from podium.errors import DataError, FormatError, MissingExtraError, ParameterError, PodiumError
+from podium.evaluation import Comparison, Evaluation, compare, evaluate
 from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
+from podium.metrics import Metric, metric
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Comparison",
     "DataError",
+    "Evaluation",
     "FormatError",
+    "Metric",
     "MissingExtraError",
     "Pairs",
     "ParameterError",
     "PodiumError",
     "RankingData",
     "Run",
+    "compare",
     "convert",
     "describe",
+    "evaluate",
     "folds",
     "from_frame",
+    "metric",
     "normalise",
     "read",
     "read_all_folds",

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
-from podium.data import RankingData
-from podium.errors import ParameterError
-from podium.formats import FORMATS, find_format, read
+from podium.data import RankingData, Run
+from podium.errors import FormatError, ParameterError
+from podium.formats import FORMATS, find_format, read, read_scores
 from podium.formats.format import Progress as ProgressCall
 from podium.metrics import METRICS
 
@@ -28,7 +30,8 @@ def _formats(incomplete: str) -> list[str]:
     return [name for name in FORMATS if name.startswith(incomplete)]
 
 
-def _metrics(incomplete: str) -> list[str]:
+def complete_metric(incomplete: str) -> list[str]:
+    """Metric names for the shell's completion."""
     return [name for name in METRICS if name.startswith(incomplete)]
 
 
@@ -43,6 +46,7 @@ Threads = Annotated[
     int | None,
     typer.Option("--threads", help="Threads to use; by default every core this process may use.", show_default=False),
 ]
+Confidence = Annotated[float, typer.Option("--confidence", help="Confidence of the intervals.")]
 Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same result.")]
 FormatName = Annotated[
     str | None,
@@ -68,7 +72,7 @@ MetricNames = Annotated[
         "--metric",
         "-m",
         help="A metric such as ndcg@10 or \"ndcg(empty='skip')@5\" (podium metrics lists them). May be given more than once.",
-        autocompletion=_metrics,
+        autocompletion=complete_metric,
         show_default=False,
     ),
 ]
@@ -95,6 +99,26 @@ def progress(title: str) -> Iterator[ProgressCall | None]:
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def make_table(title: str, *columns: str) -> Table:
+    """An open table with its title on a line of its own; all columns but the first are numbers."""
+    out.print(title, style="bold", highlight=False, soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left")
+    return table
+
+
+def read_ranking(path: Path, judged: RankingData, data: Path) -> Any:
+    """Scores for every row of the data, or a run."""
+    scores = read_scores(path)
+    if not isinstance(scores, Run) and len(scores) != judged.n_documents:
+        raise FormatError(
+            path,
+            f"has {len(scores)} scores, but {data} has {judged.n_documents} documents; there must be one a document, in the same order",
+        )
+    return scores
 
 
 def read_options(path: Path, format_name: str | None, given: list[str] | None) -> dict[str, Any]:

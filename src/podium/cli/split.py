@@ -79,7 +79,7 @@ def _folds(data: RankingData, k: int, seed: int) -> list[tuple[str, RankingData]
         raise ParameterError(f"--folds {k}: there are only {data.n_queries} queries; ask for at most that many")
     numbers = np.arange(data.n_queries)
     numbered = data.replace(query_weights=numbers.astype(np.float64))
-    parts = [part.query_weights.astype(np.int64) for part in split_data(numbered, [1 / k] * k, seed=seed)]
+    parts = [np.asarray(part.query_weights, np.int64) for part in split_data(numbered, [1 / k] * k, seed=seed)]
     out_parts = []
     for i in range(k):
         test, vali = parts[i], parts[(i + 1) % k]

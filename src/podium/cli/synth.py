@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from podium.cli.console import Json, Seed, out, print_json
-from podium.data import synthetic
+from podium.data import RankingData, synthetic
 from podium.errors import unknown_name
 from podium.formats import find_format, write
 
-KINDS = {"network": synthetic.network, "polynomial": synthetic.polynomial}
+KINDS: dict[str, Callable[..., RankingData]] = {"network": synthetic.network, "polynomial": synthetic.polynomial}
 
 
 def synth(

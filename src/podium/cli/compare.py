@@ -1,0 +1,123 @@
+"""podium compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from podium.cli.console import (
+    Confidence,
+    DataFile,
+    FormatName,
+    Json,
+    ReadOption,
+    Seed,
+    Threads,
+    complete_metric,
+    make_table,
+    out,
+    print_json,
+    read_data,
+    read_ranking,
+)
+from podium.errors import ParameterError
+from podium.evaluation import Comparison, PairComparison
+from podium.evaluation import compare as compare_systems
+
+
+def compare(
+    data: DataFile,
+    rankings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[NAME=]RANKING…",
+            help="Two or more files of scores or TREC runs, each perhaps with a name: lambda=a.txt.",
+            show_default=False,
+        ),
+    ],
+    metric: Annotated[
+        str, typer.Option("--metric", "-m", help="The metric to compare by.", autocompletion=complete_metric)
+    ] = "ndcg@10",
+    changed: Annotated[
+        int, typer.Option("--changed", min=0, help="How many of the queries that changed most to show.")
+    ] = 5,
+    confidence: Confidence = 0.95,
+    seed: Seed = 0,
+    format_name: FormatName = None,
+    read: ReadOption = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Is one ranking better than another? Paired tests over the queries, with Holm's correction for more than two."""
+    files = _named(rankings)
+    judged = read_data(data, format_name, read, threads)
+    systems = {name: read_ranking(path, judged, data) for name, path in files.items()}
+    result = compare_systems(
+        systems, judged, metric, confidence=confidence, seed=seed, n_changed=changed, num_threads=threads
+    )
+    if json:
+        print_json(
+            {"data": str(data), "rankings": {name: str(path) for name, path in files.items()}, **result.to_dict()}
+        )
+        return
+    means = make_table(f"{result.metric} over {result.n_queries} queries of {data}", "ranking", "mean")
+    for name, mean in sorted(result.mean.items(), key=lambda item: -item[1]):
+        means.add_row(name, f"{mean:.4f}")
+    out.print(means)
+    out.print()
+    out.print(_differences(result))
+    out.print()
+    out.print(_p_values(result))
+    for pair in result.pairs if changed else ():
+        out.print()
+        out.print(_changed(pair))
+
+
+def _named(rankings: list[str]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    for word in rankings:
+        name, equals, path = word.partition("=")
+        file = Path(path if equals else word)
+        name = name if equals else file.name.split(".")[0]
+        if name in files:
+            raise ParameterError(
+                f"two rankings are called {name!r}; give names, as in first={files[name]} second={file}"
+            )
+        files[name] = file
+    if len(files) < 2:
+        raise ParameterError(f"{len(files)} ranking given; compare needs two or more")
+    return files
+
+
+def _differences(result: Comparison) -> Table:
+    table = make_table("differences", "pair", "mean", f"{result.confidence:.0%} interval", "won", "lost", "tied")
+    for pair in result.pairs:
+        low, high = pair.interval
+        counts = (str(count) for count in (pair.wins, pair.losses, pair.ties))
+        table.add_row(_title(pair), f"{pair.difference:+.4f}", escape(f"[{low:+.4f}, {high:+.4f}]"), *counts)
+    return table
+
+
+def _p_values(result: Comparison) -> Table:
+    several = len(result.pairs) > 1
+    title = "p-values" + (", corrected for several pairs (Holm)" if several else "")
+    table = make_table(title, "pair", *result.pairs[0].p_values)
+    for pair in result.pairs:
+        p_values = (pair.corrected if several else pair.p_values).values()
+        table.add_row(_title(pair), *(f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}" for p in p_values))
+    return table
+
+
+def _title(pair: PairComparison) -> str:
+    return f"{pair.first} − {pair.second}"
+
+
+def _changed(pair: PairComparison) -> Table:
+    table = make_table(f"queries that changed most, {_title(pair)}", "query", pair.first, pair.second, "difference")
+    for change in pair.most_changed:
+        table.add_row(str(change.query_id), f"{change.first:.4f}", f"{change.second:.4f}", f"{change.difference:+.4f}")
+    return table

@@ -1,0 +1,113 @@
+"""podium evaluate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from podium.cli.console import (
+    Confidence,
+    DataFile,
+    FormatName,
+    Json,
+    MetricNames,
+    ReadOption,
+    Seed,
+    Threads,
+    make_table,
+    out,
+    print_json,
+    read_data,
+    read_ranking,
+)
+from podium.data import Run
+from podium.evaluation import Evaluation
+from podium.evaluation import evaluate as evaluate_scores
+from podium.files import replacing
+
+DEFAULT_METRICS = ["ndcg@1", "ndcg@5", "ndcg@10", "map", "mrr"]
+
+
+def evaluate(
+    ranking: Annotated[
+        Path,
+        typer.Argument(help="A file of scores, one a row of DATA in its order, or a TREC run.", show_default=False),
+    ],
+    data: DataFile,
+    metric: MetricNames = None,
+    per_query: Annotated[
+        Path | None,
+        typer.Option("--per-query", help="Also write every query's values to this TSV file.", show_default=False),
+    ] = None,
+    confidence: Confidence = 0.95,
+    complete: Annotated[
+        bool,
+        typer.Option(
+            "--complete",
+            "-c",
+            help="TREC run: average over all judged queries; those not in the run score 0 (trec_eval -c).",
+        ),
+    ] = False,
+    max_documents: Annotated[
+        int | None,
+        typer.Option(
+            "--max-documents",
+            "-M",
+            min=1,
+            help="TREC run: only the top M documents of each query (trec_eval -M).",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    format_name: FormatName = None,
+    read: ReadOption = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Judge a ranking: the mean of each metric with its confidence interval, and how many queries could not be judged.
+
+    With a TREC run, metrics follow trec_eval's conventions unless they name another.
+    """
+    judged = read_data(data, format_name, read, threads)
+    scores = read_ranking(ranking, judged, data)
+    result = evaluate_scores(
+        scores,
+        judged,
+        metric or DEFAULT_METRICS,
+        confidence=confidence,
+        complete=complete,
+        max_documents=max_documents,
+        seed=seed,
+        num_threads=threads,
+    )
+    if per_query is not None:
+        _write_per_query(result, per_query)
+    if json:
+        print_json({"ranking": str(ranking), "data": str(data), **result.to_dict()})
+        return
+    out.print(_table(result, f"{ranking} on {data}"))
+    notes = [f"{result.n_queries} queries", "trec_eval's conventions" if isinstance(scores, Run) else ""]
+    out.print("; ".join(note for note in notes if note), highlight=False)
+    if per_query is not None:
+        out.print(f"wrote {per_query}", highlight=False)
+
+
+def _table(result: Evaluation, title: str) -> Table:
+    table = make_table(title, "metric", "mean", f"{result.confidence:.0%} interval", "bootstrap", "nothing relevant")
+    for name in result.mean:
+        spans = [f"[{low:.4f}, {high:.4f}]" for low, high in (result.interval[name], result.bootstrap_interval[name])]
+        table.add_row(escape(name), f"{result.mean[name]:.4f}", *map(escape, spans), str(result.n_empty[name]))
+    return table
+
+
+def _write_per_query(result: Evaluation, path: Path) -> None:
+    names = list(result.mean)
+    with replacing(path) as file:
+        file.write("\t".join(["qid", *names]).encode() + b"\n")
+        for k, query in enumerate(result.query_ids.tolist()):
+            values = [repr(float(result.per_query[name][k])) for name in names]
+            file.write("\t".join([str(query), *values]).encode() + b"\n")
