@@ -21,9 +21,9 @@ def synth(
         str, typer.Argument(help="network or polynomial: what turns features into relevance.", show_default=False)
     ],
     target: Annotated[Path, typer.Argument(help="The file to write; its ending says the format.", show_default=False)],
-    queries: Annotated[int, typer.Option("--queries", min=1)] = 1000,
+    queries: Annotated[int, typer.Option("--queries", min=1, help="How many queries.")] = 1000,
     documents: Annotated[int, typer.Option("--documents", min=1, help="Documents a query.")] = 50,
-    features: Annotated[int, typer.Option("--features", min=1)] = 50,
+    features: Annotated[int, typer.Option("--features", min=1, help="Features of a document.")] = 50,
     levels: Annotated[int, typer.Option("--levels", min=2, help="Labels 0 to levels - 1, equally frequent.")] = 6,
     seed: Seed = 0,
     generator_seed: Annotated[

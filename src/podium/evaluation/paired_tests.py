@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
 
 Floats = npt.NDArray[np.float64]
 
@@ -18,6 +17,8 @@ def wilcoxon(differences: Floats, *, n_randomisations: int, seed: int) -> float:
     nonzero = differences[differences != 0]
     if len(nonzero) == 0:
         return 1.0
+    from scipy import stats  # takes most of a second to import, which only this test needs
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # SciPy warns of small samples; the p-value it gives is the one to report
         return float(stats.wilcoxon(nonzero, zero_method="wilcox", alternative="two-sided").pvalue)
@@ -32,6 +33,8 @@ def paired_t(differences: Floats, *, n_randomisations: int, seed: int) -> float:
     error = float(differences.std(ddof=1)) / math.sqrt(n)
     if error == 0:
         return 0.0
+    from scipy import special
+
     return float(2 * special.stdtr(n - 1, -abs(mean / error)))
 
 

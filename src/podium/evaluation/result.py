@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from statistics import NormalDist
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from podium.errors import ParameterError
 from podium.metrics import Metric, metric
@@ -50,7 +50,7 @@ def normal_interval(values: Floats, confidence: float) -> tuple[float, float]:
     if len(counted) < 2:
         return math.nan, math.nan
     mean = float(counted.mean())
-    reach = float(special.ndtri(0.5 + confidence / 2) * counted.std(ddof=1) / math.sqrt(len(counted)))
+    reach = NormalDist().inv_cdf(0.5 + confidence / 2) * float(counted.std(ddof=1)) / math.sqrt(len(counted))
     return mean - reach, mean + reach
 
 

@@ -1,0 +1,67 @@
+"""The main job on built-in data, end to end, through the commands a user would type.
+
+    make demo        (or: python examples/demo.py [folder])
+
+Makes judged data with a known truth, looks at it, splits it by query, builds two simple rankers, judges each with
+confidence intervals, and asks whether one is really better.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import podium
+from podium.cli.app import app
+
+
+def run(words: str) -> None:
+    """Runs a podium command in this process, after showing it."""
+    print(f"\n$ podium {words}", flush=True)
+    app(shlex.split(words), standalone_mode=False)
+
+
+def best_single_feature(train: podium.RankingData) -> tuple[int, float]:
+    """The feature, and its sign, that alone ranks the training queries best: the baseline any ranker must beat."""
+    candidates = [(sign, feature) for feature in range(train.n_features) for sign in (1.0, -1.0)]
+    values = [podium.evaluate(s * train.features[:, f], train, "ndcg@10").mean["ndcg@10"] for s, f in candidates]
+    sign, feature = candidates[int(np.argmax(values))]
+    return feature, sign
+
+
+def least_squares(train: podium.RankingData) -> np.ndarray:
+    """Weights of the linear function nearest to the labels: relevance as regression."""
+    X = train.features.astype(np.float64)
+    return np.linalg.lstsq(X, train.labels - train.labels.mean(), rcond=None)[0]
+
+
+def main(folder: Path) -> None:
+    """The whole job, into the folder."""
+    started = time.perf_counter()
+    folder.mkdir(parents=True, exist_ok=True)
+    run(f"data synth network {folder}/judged.txt --queries 1000 --seed 7")
+    run(f"data describe {folder}/judged.txt")
+    run(f"data split {folder}/judged.txt {folder}/parts --shares 0.6,0.2,0.2")
+
+    train, _, test = podium.read_folds(folder / "parts")
+    feature, sign = best_single_feature(train)
+    print(f"\nranker 1: feature {feature} alone, sign {sign:+.0f}")
+    podium.write(sign * test.features[:, feature], folder / "one-feature.scores")
+    print(f"ranker 2: least squares on all {train.n_features} features")
+    podium.write(test.features @ least_squares(train), folder / "least-squares.scores")
+
+    judged = f"{folder}/parts/test.txt"
+    run(f"evaluate {folder}/one-feature.scores {judged} -m ndcg@10 -m map")
+    run(f"evaluate {folder}/least-squares.scores {judged} -m ndcg@10 -m map --per-query {folder}/least-squares.tsv")
+    run(f"compare {judged} {folder}/least-squares.scores {folder}/one-feature.scores --changed 3")
+    print(
+        f"\nDone in {time.perf_counter() - started:.1f} s. Everything is in {folder}/: the data, its parts, the scores."
+    )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "demo-output"))

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import podium
+
+
+@pytest.fixture
+def judged(cli):
+    cli("data", "synth", "network", "judged.txt", "--queries", 20, "--documents", 8, "--features", 5)
+    return cli.folder / "judged.txt"
+
+
+def test_synth_says_what_it_wrote_and_repeats_itself(cli):
+    said = cli("data", "synth", "polynomial", "a.podium-data", "--queries", 6, "--documents", 4, "--json").json
+    assert said == {"file": "a.podium-data", "kind": "polynomial", "queries": 6, "documents": 24, "features": 50}
+    cli("data", "synth", "polynomial", "b.podium-data", "--queries", 6, "--documents", 4)
+    assert (cli.folder / "a.podium-data").read_bytes() == (cli.folder / "b.podium-data").read_bytes()
+
+
+def test_describe(cli, judged):
+    description = cli("data", "describe", judged, "--json").json
+    assert (description["queries"], description["documents"], description["features"]) == (20, 160, 5)
+    assert "documents per query" in cli("data", "describe", judged).out
+
+
+@pytest.mark.parametrize("ending", ["podium-data", "csv", "tsv", "csv.gz", "parquet", "arrow", "svm", "txt.gz"])
+def test_convert_there_and_back_is_exact(cli, judged, ending):
+    cli("data", "convert", judged, f"there.{ending}")
+    cli("data", "convert", f"there.{ending}", "back.txt")
+    assert (cli.folder / "back.txt").read_bytes() == judged.read_bytes()
+
+
+def test_convert_takes_the_options_of_the_reader(cli):
+    (cli.folder / "sparse.txt").write_text("1 qid:1 2:5\n0 qid:2 1:3\n2 qid:1 1:4\n")
+    cli("data", "convert", "sparse.txt", "a.podium-data", "--read", "absent=missing", "--read", "scattered=group")
+    data = podium.read(cli.folder / "a.podium-data")
+    np.testing.assert_array_equal(data.to_caller_order(data.features), [[np.nan, 5], [3, np.nan], [4, np.nan]])
+
+
+def test_split_by_shares_keeps_queries_whole(cli, judged):
+    rows = cli("data", "split", judged, "parts", "--json").json
+    assert [row["queries"] for row in rows] == [12, 4, 4]
+    parts = podium.read_folds(cli.folder / "parts")
+    found = np.concatenate([part.query_ids for part in parts])
+    assert sorted(found) == sorted(podium.read(judged).query_ids)
+
+
+def test_split_into_folds_tests_every_query_once(cli, judged):
+    cli("data", "split", judged, "folds", "--folds", 5)
+    folds = podium.read_all_folds(cli.folder / "folds")
+    assert sorted(np.concatenate([test.query_ids for _, _, test in folds])) == sorted(podium.read(judged).query_ids)
+    for train, vali, test in folds:
+        assert (
+            not set(train.query_ids) & set(vali.query_ids)
+            | set(vali.query_ids) & set(test.query_ids)
+            | set(train.query_ids) & set(test.query_ids)
+        )
+        assert (train.n_queries, vali.n_queries, test.n_queries) == (12, 4, 4)
+
+
+def test_normalise(cli, judged):
+    cli("data", "normalise", judged, "scaled.txt", "--method", "minmax")
+    data = podium.read(cli.folder / "scaled.txt")
+    first = data.select([0]).features
+    assert first.min() == 0
+    assert first.max() == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["data", "describe", "nowhere.txt"], "nowhere.txt: there is no such file"),
+        (["data", "describe", "."], "directory"),
+        (["data", "describe", "judged.txt", "--read", "colour=red"], "has no such option"),
+        (["data", "describe", "judged.txt", "--format", "lator"], "Did you mean 'letor'?"),
+        (["data", "describe", "judged.txt", "--threads", "0"], "num_threads=0 must be"),
+        (["data", "convert", "judged.txt", "a.xyz"], "does not say the format"),
+        (["data", "convert", "judged.txt", "nowhere/a.csv"], "nowhere"),
+        (["data", "synth", "netwrok", "a.txt"], "Did you mean 'network'?"),
+        (["data", "split", "judged.txt", "x", "--shares", "0.5"], "give two"),
+        (["data", "split", "judged.txt", "x", "--shares", "a,b"], "write two or three numbers"),
+        (["data", "split", "judged.txt", "x", "--folds", "21"], "only 20 queries"),
+        (["data", "split", "judged.txt", "x", "--folds", "3", "--shares", "0.5,0.5"], "exclude each other"),
+        (["data", "normalise", "judged.txt", "a.txt", "--method", "log"], "negative"),
+        (["data", "normalise", "judged.txt", "a.txt", "--method", "minmix"], "Did you mean 'minmax'?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(cli, judged, words, message):
+    before = sorted(cli.folder.rglob("*"))
+    outcome = cli(*words, code=2)
+    assert message in outcome.err
+    assert outcome.err.startswith("podium: ")
+    assert outcome.err.count("\n") == 1
+    assert not outcome.out
+    assert sorted(file for file in cli.folder.rglob("*") if file.is_file()) == [
+        file for file in before if file.is_file()
+    ]
+
+
+def test_the_place_of_a_bad_line_reaches_the_user(cli):
+    (cli.folder / "bad.txt").write_text("1 qid:1 1:5\n0 qid:1 1:oops\n")
+    assert cli("data", "describe", "bad.txt", code=2).err == (
+        "podium: bad.txt:2:11: found 'oops', expected a feature value: a number, or nan or NULL where it is missing\n"
+    )

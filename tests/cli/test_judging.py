@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import podium
+
+
+@pytest.fixture
+def judged(cli):
+    data = podium.synthetic.network(queries=12, documents=6, features=4, seed=1)
+    podium.write(data, cli.folder / "judged.txt")
+    rng = np.random.default_rng(0)
+    podium.write(data.labels + rng.normal(size=len(data)), cli.folder / "good.scores")
+    podium.write(rng.normal(size=len(data)), cli.folder / "poor.scores")
+    return data
+
+
+def test_evaluate_equals_the_library(cli, judged):
+    said = cli("evaluate", "good.scores", "judged.txt", "-m", "ndcg@5", "-m", "map(rel=3)", "--json").json
+    expected = podium.evaluate(podium.read_scores(cli.folder / "good.scores"), judged, ["ndcg@5", "map(rel=3)"])
+    assert said["metrics"]["ndcg@5"]["mean"] == expected.mean["ndcg@5"]
+    assert said["metrics"]["map(rel=3)"]["per_query"] == expected.per_query["map(rel=3)"].tolist()
+    assert said["n_queries"] == 12
+
+
+def test_evaluate_shows_means_and_intervals(cli, judged):
+    shown = cli("evaluate", "good.scores", "judged.txt", "--metric", "ndcg@5").out
+    result = podium.evaluate(podium.read_scores(cli.folder / "good.scores"), judged, "ndcg@5")
+    low, high = result.interval["ndcg@5"]
+    assert f"{result.mean['ndcg@5']:.4f}   [{low:.4f}, {high:.4f}]" in shown
+
+
+def test_per_query_values_go_to_a_file(cli, judged):
+    cli("evaluate", "good.scores", "judged.txt", "-m", "map", "--per-query", "values.tsv")
+    header, *rows = [line.split("\t") for line in (cli.folder / "values.tsv").read_text().splitlines()]
+    assert header == ["qid", "map"]
+    result = podium.evaluate(podium.read_scores(cli.folder / "good.scores"), judged, "map")
+    assert [float(value) for _, value in rows] == result.per_query["map"].tolist()
+
+
+def test_compare(cli, judged):
+    said = cli("compare", "judged.txt", "good.scores", "bad=poor.scores", "-m", "ndcg@3", "--json").json
+    assert set(said["mean"]) == {"good", "bad"}
+    assert said["pairs"][0]["wins"] + said["pairs"][0]["losses"] + said["pairs"][0]["ties"] == 12
+    shown = cli("compare", "judged.txt", "good.scores", "bad=poor.scores", "-m", "ndcg@3").out
+    assert f"{said['pairs'][0]['difference']:+.4f}" in shown
+
+
+def test_metrics_lists_every_definition(cli):
+    said = cli("metrics", "--json").json
+    assert set(said) == set(podium.metrics.METRICS)
+    assert all(entry["formula"] and entry["summary"] for entry in said.values())
+    shown = cli("metrics", "ndcg").out
+    assert "DCG" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["evaluate", "good.scores", "judged.txt", "-m", "ncdg@10"], "Did you mean 'ndcg'?"),
+        (["evaluate", "good.scores", "judged.txt", "-m", "ndcg@0"], "cutoff=0 must be at least 1"),
+        (["evaluate", "judged.txt", "judged.txt"], "holds judged data"),
+        (["evaluate", "good.scores", "good.scores"], "holds scores and no judgments"),
+        (["evaluate", "short.scores", "judged.txt"], "short.scores: has 2 scores, but judged.txt has 72 documents"),
+        (["evaluate", "nan.scores", "judged.txt"], "nan.scores:2"),
+        (["evaluate", "good.scores", "judged.txt", "--complete"], "for runs"),
+        (["compare", "judged.txt", "good.scores"], "two or more"),
+        (["compare", "judged.txt", "good.scores", "good.scores"], "two rankings are called 'good'"),
+        (["metrics", "foo"], "unknown metric 'foo'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(cli, judged, words, message):
+    (cli.folder / "short.scores").write_text("1\n2\n")
+    (cli.folder / "nan.scores").write_text("1\nnan\n" + "1\n" * 70)
+    outcome = cli(*words, code=2)
+    assert message in outcome.err
+    assert outcome.err.startswith("podium: ")
+    assert outcome.err.count("\n") == 1
+    assert not outcome.out
+
+
+def test_a_run_gives_trec_evals_numbers(cli, data_dir):
+    trec = data_dir / "trec_eval"
+    said = cli(
+        "evaluate", trec / "results.test", trec / "qrels.test", "-m", "map", "-m", "ndcg", "-m", "p@5", "--json"
+    ).json
+    expected = dict(line.split()[::2] for line in (trec / "out.test.a").read_text().splitlines())
+    for ours, theirs in (("map", "map"), ("ndcg", "ndcg"), ("p@5", "P_5")):
+        assert f"{said['metrics'][ours]['mean']:.4f}" == expected[theirs]
