@@ -24,10 +24,15 @@ format: $(VENV)/.dev
 	$(BIN)/clang-format -i $$(find core -name '*.cpp' -o -name '*.hpp')
 
 docs: $(VENV)/.dev
+	$(BIN)/python docs/reference.py
 	$(BIN)/mkdocs build --strict
 
 stubs: $(VENV)/.dev
 	$(BIN)/python -m nanobind.stubgen -m podium._core -o src/podium/_core.pyi
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/metrics.py
 
 # The address and undefined-behaviour sanitizers over the tests that reach the core.
 sanitize: $(VENV)/.dev
@@ -57,6 +62,10 @@ $(VENV)/.installed: $(VENV)/.tools $(CORE)
 
 $(VENV)/.dev: $(VENV)/.installed
 	$(PIP) --no-build-isolation -e '.[dev]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) --no-build-isolation -e '.[bench]'
 	touch $@
 
 clean:

@@ -22,6 +22,8 @@ from podium.data.hashing import check_seed
 from podium.data.ranking_data import RankingData
 from podium.errors import ParameterError
 
+__all__ = ["network", "polynomial"]
+
 Vector = npt.NDArray[np.float64]
 Function = Callable[[npt.NDArray[np.float32]], Vector]
 

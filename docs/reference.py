@@ -1,0 +1,115 @@
+"""Writes the pages and pictures that are made from the program itself: the command reference and the README's picture.
+
+python docs/reference.py
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import re
+import shlex
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+import podium
+from podium.cli import console as shared
+from podium.cli.app import app
+
+DOCS = Path(__file__).parent
+
+
+def commands(group: Any, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command with the words that call it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*prefix, name))
+        else:
+            yield (*prefix, name), command
+
+
+def command_page() -> str:
+    """The reference of the command line, from its own help."""
+    lines = [
+        "# Command line",
+        "",
+        "Made from the program's own help by `make docs`. Bad input ends with exit code 2 and one sentence on standard",
+        "error; `--json` prints for machines. `podium --install-completion` teaches your shell the names.",
+    ]
+    for words, command in commands(typer.main.get_command(app)):
+        call = " ".join(["podium", *words])
+        arguments = [p for p in command.params if p.param_type_name == "argument"]
+        options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
+        lines += ["", f"## `{call}`", "", command.help.split("\n\n")[0].replace("\n", " "), ""]
+        shown = " ".join((p.metavar or p.name.upper()) for p in arguments)
+        lines += ["```", f"{call} {shown} [options]".replace("  ", " "), "```", "", "| | |", "|---|---|"]
+        lines += [f"| `{p.metavar or p.name.upper()}` | {cell(p.help)} |" for p in arguments]
+        for p in options:
+            default = "" if p.default in (None, False) or not p.show_default else f" (default {p.default})"
+            lines.append(f"| {', '.join(f'`{name}`' for name in p.opts)} | {cell(p.help)}{default} |")
+    return "\n".join(lines) + "\n"
+
+
+def cell(text: str) -> str:
+    """Help as it fits into a table."""
+    return text.replace("|", "\\|").replace("\n", " ").replace("[default:", "(default").replace("0.2]", "0.2)")
+
+
+def names_page() -> str:
+    """The public names of the package, with what their docstrings say."""
+    lines = ["# Python names", "", "Every public name of `podium`, made from the docstrings by `make docs`.", ""]
+    for name in podium.__all__:
+        value = getattr(podium, name)
+        if inspect.ismodule(value):
+            lines += [f"## `podium.{name}`", "", (inspect.getdoc(value) or "").split("\n\n")[0], ""]
+            lines += [entry(f"{name}.{inner}", getattr(value, inner), "###") for inner in value.__all__]
+        else:
+            lines.append(entry(name, value, "##"))
+    return "\n".join(lines)
+
+
+def entry(name: str, value: Any, level: str) -> str:
+    """One name: its signature, and its docstring as it stands."""
+    signature = "" if isinstance(value, type) and issubclass(value, Exception) else str(inspect.signature(value))
+    signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)
+    text = (inspect.getdoc(value) or "").replace("```", "")
+    head, _, rest = text.partition("\n\n")
+    body = f"\n```text\n{rest}\n```\n" if rest else ""
+    return f"{level} `podium.{name}`\n\n```python\n{name}{signature}\n```\n\n{head}\n{body}"
+
+
+def picture() -> str:
+    """A terminal with a comparison of two rankings, as an SVG."""
+    recorder = Console(record=True, width=86, file=io.StringIO(), force_terminal=True)
+    shared.out = recorder
+    for module in ("evaluate", "compare"):
+        __import__(f"podium.cli.{module}", fromlist=["out"]).out = recorder
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
+        data = podium.synthetic.network(queries=200, seed=3)
+        podium.write(data, "test.txt")
+        rng = np.random.default_rng(0)
+        noise = rng.normal(size=(2, len(data)))
+        podium.write(data.labels + 2.0 * noise[0], "before.scores")
+        podium.write(data.labels + 1.8 * noise[1], "after.scores")
+        for words in (
+            "evaluate after.scores test.txt -m ndcg@10 -m map(rel=4) -m err(max=5)@10",
+            "compare test.txt after.scores before.scores -m ndcg@10 --changed 3",
+        ):
+            recorder.print(f"[bold green]$[/] podium {words}", highlight=False)
+            app(shlex.split(words), standalone_mode=False)
+            recorder.print()
+        return recorder.export_svg(title="podium", unique_id="podium")
+
+
+if __name__ == "__main__":
+    (DOCS / "cli.md").write_text(command_page())
+    (DOCS / "api.md").write_text(names_page())
+    (DOCS / "images").mkdir(exist_ok=True)
+    (DOCS / "images" / "compare.svg").write_text(picture())

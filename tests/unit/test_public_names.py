@@ -1,0 +1,26 @@
+"""The public names are sorted, importable, and exactly the documented ones; nothing reaches round the layers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import podium
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_public_names_are_sorted_and_there():
+    assert podium.__all__ == sorted(podium.__all__)
+    assert all(hasattr(podium, name) for name in podium.__all__)
+
+
+def test_public_names_are_exactly_the_documented_ones():
+    documented = re.findall(r"^## `podium\.(\w+)`", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
+    assert documented == podium.__all__
+
+
+def test_only_the_compiled_core_is_imported_from_the_package_itself():
+    for file in (ROOT / "src" / "podium").rglob("*.py"):
+        taken = re.findall(r"^\s*from podium import (.+)$", file.read_text(), re.MULTILINE)
+        assert set(taken) <= {"_core", "__version__"}, file
