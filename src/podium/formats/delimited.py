@@ -6,7 +6,6 @@ pyarrow reads and writes where it is installed; without it, and to say where a b
 from __future__ import annotations
 
 import csv
-import io
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +28,7 @@ PathLike = str | os.PathLike[str]
 Progress = Callable[[int, int], None]
 
 MISSING = ("", "nan", "NaN", "NULL", "NA")
-LARGEST = float(np.finfo(np.float32).max)
+TOO_LARGE = 2.0**128 - 2.0**103  # from here on the nearest float32 is infinite
 PARSE_ROWS = 4096
 
 
@@ -68,9 +67,7 @@ def write_delimited(data: RankingData, path: PathLike, delimiter: str, **roles: 
     plan = plan_writing(data, Roles.of(roles))
     _refuse_missing_ids(data)
     with writing(path) as file:
-        header = io.StringIO()
-        csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(plan.names)
-        file.write(header.getvalue().encode())
+        file.write(_csv_line(plan.names, delimiter).encode())
         try:
             require_pyarrow()
         except MissingExtraError:
@@ -208,8 +205,8 @@ def _feature_number(path: PathLike, line: int, name: str, column: int, text: str
     value = _as_float(text)
     if value is None:
         raise _bad_cell(path, line, name, column, text, "a feature is a number, or empty where missing")
-    if not abs(value) <= LARGEST:
-        raise _bad_cell(path, line, name, column, text, f"a feature must be finite and at most {LARGEST:.6g} in size")
+    if not abs(value) < TOO_LARGE:
+        raise _bad_cell(path, line, name, column, text, "a feature must be finite as float32, so below 3.4e38 in size")
 
 
 def _role_number(path: PathLike, line: int, name: str, column: int, text: str, plan: Plan) -> float:
@@ -261,14 +258,21 @@ def _write_with_arrow(data: RankingData, plan: Plan, file: IO[bytes], delimiter:
 
 def _write_with_csv(data: RankingData, file: IO[bytes], delimiter: str) -> None:
     for block in row_blocks(data, PARSE_ROWS):
-        text = io.StringIO()
-        rows = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-        heads: list[Sequence[object]] = [shortest(block.labels), block.qid.tolist()]
+        lines = []
+        heads = [shortest(block.labels), [str(value) for value in block.qid.tolist()]]
         heads += [] if block.document_ids is None else [list(block.document_ids)]
         heads += [shortest(weights) for weights in (block.weights, block.query_weights) if weights is not None]
         for head, features in zip(zip(*heads, strict=True), block.features, strict=True):
-            rows.writerow([*head, *("" if cell == "nan" else cell for cell in shortest(features))])
-        file.write(text.getvalue().encode())
+            cells = ("" if cell == "nan" else cell for cell in shortest(features))
+            lines.append(_csv_line([*head, *cells], delimiter))
+        file.write("".join(lines).encode())
+
+
+def _csv_line(cells: Sequence[str], delimiter: str) -> str:
+    """A line with quotes where they are needed; Python's csv module leaves a lone carriage return without."""
+    special = (delimiter, '"', "\r", "\n")
+    quoted = ('"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in special) else cell for cell in cells)
+    return delimiter.join(quoted) + "\n"
 
 
 def _format(name: str, delimiter: str, suffix: str) -> Format:
