@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.blocks import query_blocks
 from podium.data.ranking_data import RankingData
 from podium.errors import DataError, ParameterError, unknown_name
 
 Block = npt.NDArray[np.float64]
 Offsets = npt.NDArray[np.int64]
-
-BLOCK_CELLS = 1 << 22  # cells worked on at a time: 32 MiB of float64
 
 
 def normalise(data: RankingData, method: str, *, features: Sequence[int | str] | None = None) -> RankingData:
@@ -58,17 +57,6 @@ def feature_columns(data: RankingData, features: Sequence[int | str] | None) -> 
         else:
             raise ParameterError(f"feature {feature!r} is not one of the {data.n_features} features, counted from 0")
     return np.array(columns, np.int64)
-
-
-def query_blocks(data: RankingData) -> Iterator[tuple[int, int]]:
-    """(first, last + 1) of runs of whole queries with about BLOCK_CELLS cells, at least one query each."""
-    rows = max(1, BLOCK_CELLS // max(1, data.n_features))
-    first = 0
-    while first < data.n_queries:
-        last = int(np.searchsorted(data.query_offsets, data.query_offsets[first] + rows, side="right")) - 1
-        last = min(max(last, first + 1), data.n_queries)
-        yield first, last
-        first = last
 
 
 def _minmax(block: Block, starts: Offsets) -> Block:
