@@ -333,3 +333,32 @@ def test_large_table_in_several_blocks(tmp_path: Path) -> None:
     for form in (CSV, PARQUET, ARROW):
         form.write(data, tmp_path / "t")
         assert_same(form.read(tmp_path / "t", num_threads=2), data)
+
+
+def test_progress_of_csv_rises_to_the_size(tmp_path: Path) -> None:
+    data = RankingData(np.random.default_rng(0).normal(size=(200_000, 5)), np.zeros(200_000), np.zeros(200_000))
+    for name in ("t.csv", "t.csv.gz"):
+        CSV.write(data, tmp_path / name)
+        seen: list[tuple[int, int]] = []
+        CSV.read(tmp_path / name, progress=lambda done, total, seen=seen: seen.append((done, total)))
+        size = (tmp_path / name).stat().st_size
+        assert seen[-1] == (size, size)
+        assert seen == sorted(seen)
+        assert {total for _, total in seen} == {size}
+
+
+def test_letor_text_does_not_look_like_csv() -> None:
+    line = b"2 qid:10 1:0.5 2:1 # doc, of two words\n"
+    assert not CSV.looks_like(line * 3)
+    assert CSV.looks_like(TABLE.encode())
+    assert not CSV.looks_like(b"1,2,3\n4,5,6\n")
+    assert not CSV.looks_like(b"Dear all, this is\nprose\n")
+
+
+@pytest.mark.usefixtures("reader")
+def test_numbers_as_people_write_them(tmp_path: Path) -> None:
+    text = 'label,qid,a,b,c,d,e\n"1",q,+1.5,"2.5", 3.5 ,1e3,""\n-2.0,q,.5,5.,1E-3,-0,0\n'
+    data = CSV.read(write(tmp_path, text))
+    expected = np.array([[1.5, 2.5, 3.5, 1000, np.nan], [0.5, 5, 1e-3, -0.0, 0]], np.float32)
+    assert np.array_equal(data.features, expected, equal_nan=True)
+    assert data.labels.tolist() == [1, -2]

@@ -186,6 +186,8 @@ def test_sizes(tmp_path: Path) -> None:
     assert sizes_to_qid([2, 1], 3).tolist() == [0, 0, 1]
     with pytest.raises(DataError, match="the query sizes sum to 3 and there are 4 rows"):
         sizes_to_qid([2, 1], 4)
+    with pytest.raises(DataError, match="query size -1 must be at least 1"):
+        sizes_to_qid([5, -1], 4)
     with pytest.raises(DataError, match="do not stand together"):
         write_sizes(small(), tmp_path / "x.query")
     write_sizes(RankingData(np.zeros((3, 1)), np.zeros(3), list("aab")), tmp_path / "x.query")

@@ -71,12 +71,13 @@ def _minmax(block: Block, starts: Offsets) -> Block:
 def _zscore(block: Block, starts: Offsets) -> Block:
     """(x - mean) / standard deviation inside each query (of the n values, not n - 1); 0 where the feature is constant."""
     sizes = np.diff(starts, append=len(block))
-    present = ~np.isnan(block)
-    count = np.maximum(np.add.reduceat(present, starts, axis=0, dtype=np.float64), 1)
+    missing = np.isnan(block)
+    absent = np.add.reduceat(missing, starts, axis=0, dtype=np.int64) if missing.any() else 0
+    count = np.maximum(sizes[:, None] - absent, 1)
     constant = np.fmax.reduceat(block, starts, axis=0) == np.fmin.reduceat(block, starts, axis=0)
-    mean = np.add.reduceat(np.where(present, block, 0.0), starts, axis=0) / count
+    mean = np.add.reduceat(np.where(missing, 0.0, block), starts, axis=0) / count
     centred = block - np.repeat(mean, sizes, axis=0)
-    deviation = np.sqrt(np.add.reduceat(np.where(present, centred, 0.0) ** 2, starts, axis=0) / count)
+    deviation = np.sqrt(np.add.reduceat(np.where(missing, 0.0, centred) ** 2, starts, axis=0) / count)
     deviation[constant | (deviation == 0)] = np.inf
     # -0.0 is a value below the mean over infinity: add 0 to make it 0
     return np.asarray(centred / np.repeat(deviation, sizes, axis=0) + 0.0)

@@ -6,6 +6,7 @@ pyarrow reads and writes where it is installed; without it, and to say where a b
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +49,7 @@ def read_delimited(
     plan, names = _read_header(path, delimiter, Roles.of(roles))
     total = Path(path).stat().st_size
     try:
-        data = assemble(plan, _read_with_arrow(path, delimiter, plan, names, use_threads))
+        data = assemble(plan, _read_with_arrow(path, delimiter, plan, names, use_threads, progress))
     except FormatError:
         raise
     except (MissingExtraError, DataError, ValueError, EOFError, OSError) as reason:
@@ -88,13 +89,16 @@ def _read_header(path: PathLike, delimiter: str, roles: Roles) -> tuple[Plan, li
         raise FormatError(path, str(error), line=1) from None
 
 
-def _read_with_arrow(path: PathLike, delimiter: str, plan: Plan, names: Sequence[str], use_threads: bool) -> Block:
+def _read_with_arrow(
+    path: PathLike, delimiter: str, plan: Plan, names: Sequence[str], use_threads: bool, progress: Progress | None
+) -> Block:
     pa = require_pyarrow()
     import pyarrow.csv as pa_csv
 
     types = dict.fromkeys(plan.features, pa.float32())
     types |= {name: pa.float64() for name in (plan.label, plan.weight, plan.query_weight) if name is not None}
     types |= {name: pa.large_string() for name in (plan.query, plan.document) if name is not None}
+    total = Path(path).stat().st_size
     matrices: list[npt.NDArray[np.float32]] = []
     columns: dict[str, list[Any]] = {name: [] for name in plan.names if name not in set(plan.features)}
     with (
@@ -109,6 +113,8 @@ def _read_with_arrow(path: PathLike, delimiter: str, plan: Plan, names: Sequence
         ) as reader,
     ):
         for batch in reader:
+            if progress is not None and isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO):
+                progress(stream.tell(), total)  # of a gzip only the end is known
             matrix = np.empty((batch.num_rows, len(plan.features)), np.float32)
             for k, name in enumerate(plan.features):
                 matrix[:, k] = batch.column(name).to_numpy(zero_copy_only=False)
@@ -283,9 +289,13 @@ def _format(name: str, delimiter: str, suffix: str) -> Format:
         write_delimited(data, path, delimiter, **options)
 
     def looks_like(head: bytes) -> bool:
-        header = head.partition(b"\n")[0].decode(errors="replace").rstrip("\r")
-        names = [name.strip('"') for name in header.split(delimiter)]
-        return len(names) > 1 and not any(_as_float(name) is not None for name in names)
+        rows = csv.reader(head.decode(errors="replace").splitlines()[:2], delimiter=delimiter)
+        try:
+            names, *first = rows
+        except (csv.Error, ValueError):
+            return False
+        named = len(names) > 1 and not any(_as_float(name) is not None or "qid:" in name for name in names)
+        return named and all(len(cells) == len(names) for cells in first)
 
     what = f"{name.upper()} with a header, columns by name"
     return Format(name, (suffix, f"{suffix}.gz"), "data", what, read, write, looks_like)
