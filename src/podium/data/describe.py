@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.data.normalise import query_blocks
+from podium.data.blocks import query_blocks
 from podium.data.ranking_data import RankingData
 
 MOST_LEVELS = 20  # labels with more distinct values are described by quantiles

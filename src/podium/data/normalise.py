@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.blocks import query_blocks
 from podium.data.ranking_data import RankingData
 from podium.errors import DataError, ParameterError, unknown_name
 
 Block = npt.NDArray[np.float64]
 Offsets = npt.NDArray[np.int64]
-
-BLOCK_CELLS = 1 << 22  # cells worked on at a time: 32 MiB of float64
 
 
 def normalise(data: RankingData, method: str, *, features: Sequence[int | str] | None = None) -> RankingData:
@@ -60,17 +59,6 @@ def feature_columns(data: RankingData, features: Sequence[int | str] | None) -> 
     return np.array(columns, np.int64)
 
 
-def query_blocks(data: RankingData) -> Iterator[tuple[int, int]]:
-    """(first, last + 1) of runs of whole queries with about BLOCK_CELLS cells, at least one query each."""
-    rows = max(1, BLOCK_CELLS // max(1, data.n_features))
-    first = 0
-    while first < data.n_queries:
-        last = int(np.searchsorted(data.query_offsets, data.query_offsets[first] + rows, side="right")) - 1
-        last = min(max(last, first + 1), data.n_queries)
-        yield first, last
-        first = last
-
-
 def _minmax(block: Block, starts: Offsets) -> Block:
     """(x - min) / (max - min) inside each query; 0 where the feature is constant in the query."""
     sizes = np.diff(starts, append=len(block))
@@ -83,12 +71,13 @@ def _minmax(block: Block, starts: Offsets) -> Block:
 def _zscore(block: Block, starts: Offsets) -> Block:
     """(x - mean) / standard deviation inside each query (of the n values, not n - 1); 0 where the feature is constant."""
     sizes = np.diff(starts, append=len(block))
-    present = ~np.isnan(block)
-    count = np.maximum(np.add.reduceat(present, starts, axis=0, dtype=np.float64), 1)
+    missing = np.isnan(block)
+    absent = np.add.reduceat(missing, starts, axis=0, dtype=np.int64) if missing.any() else 0
+    count = np.maximum(sizes[:, None] - absent, 1)
     constant = np.fmax.reduceat(block, starts, axis=0) == np.fmin.reduceat(block, starts, axis=0)
-    mean = np.add.reduceat(np.where(present, block, 0.0), starts, axis=0) / count
+    mean = np.add.reduceat(np.where(missing, 0.0, block), starts, axis=0) / count
     centred = block - np.repeat(mean, sizes, axis=0)
-    deviation = np.sqrt(np.add.reduceat(np.where(present, centred, 0.0) ** 2, starts, axis=0) / count)
+    deviation = np.sqrt(np.add.reduceat(np.where(missing, 0.0, centred) ** 2, starts, axis=0) / count)
     deviation[constant | (deviation == 0)] = np.inf
     # -0.0 is a value below the mean over infinity: add 0 to make it 0
     return np.asarray(centred / np.repeat(deviation, sizes, axis=0) + 0.0)

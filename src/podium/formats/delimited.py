@@ -29,7 +29,7 @@ PathLike = str | os.PathLike[str]
 Progress = Callable[[int, int], None]
 
 MISSING = ("", "nan", "NaN", "NULL", "NA")
-LARGEST = float(np.finfo(np.float32).max)
+TOO_LARGE = 2.0**128 - 2.0**103  # from here on the nearest float32 is infinite
 PARSE_ROWS = 4096
 
 
@@ -49,7 +49,7 @@ def read_delimited(
     plan, names = _read_header(path, delimiter, Roles.of(roles))
     total = Path(path).stat().st_size
     try:
-        data = assemble(plan, _read_with_arrow(path, delimiter, plan, names, use_threads))
+        data = assemble(plan, _read_with_arrow(path, delimiter, plan, names, use_threads, progress))
     except FormatError:
         raise
     except (MissingExtraError, DataError, ValueError, EOFError, OSError) as reason:
@@ -68,9 +68,7 @@ def write_delimited(data: RankingData, path: PathLike, delimiter: str, **roles: 
     plan = plan_writing(data, Roles.of(roles))
     _refuse_missing_ids(data)
     with writing(path) as file:
-        header = io.StringIO()
-        csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(plan.names)
-        file.write(header.getvalue().encode())
+        file.write(_csv_line(plan.names, delimiter).encode())
         try:
             require_pyarrow()
         except MissingExtraError:
@@ -91,13 +89,16 @@ def _read_header(path: PathLike, delimiter: str, roles: Roles) -> tuple[Plan, li
         raise FormatError(path, str(error), line=1) from None
 
 
-def _read_with_arrow(path: PathLike, delimiter: str, plan: Plan, names: Sequence[str], use_threads: bool) -> Block:
+def _read_with_arrow(
+    path: PathLike, delimiter: str, plan: Plan, names: Sequence[str], use_threads: bool, progress: Progress | None
+) -> Block:
     pa = require_pyarrow()
     import pyarrow.csv as pa_csv
 
     types = dict.fromkeys(plan.features, pa.float32())
     types |= {name: pa.float64() for name in (plan.label, plan.weight, plan.query_weight) if name is not None}
     types |= {name: pa.large_string() for name in (plan.query, plan.document) if name is not None}
+    total = Path(path).stat().st_size
     matrices: list[npt.NDArray[np.float32]] = []
     columns: dict[str, list[Any]] = {name: [] for name in plan.names if name not in set(plan.features)}
     with (
@@ -112,6 +113,8 @@ def _read_with_arrow(path: PathLike, delimiter: str, plan: Plan, names: Sequence
         ) as reader,
     ):
         for batch in reader:
+            if progress is not None and isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO):
+                progress(stream.tell(), total)  # of a gzip only the end is known
             matrix = np.empty((batch.num_rows, len(plan.features)), np.float32)
             for k, name in enumerate(plan.features):
                 matrix[:, k] = batch.column(name).to_numpy(zero_copy_only=False)
@@ -208,8 +211,8 @@ def _feature_number(path: PathLike, line: int, name: str, column: int, text: str
     value = _as_float(text)
     if value is None:
         raise _bad_cell(path, line, name, column, text, "a feature is a number, or empty where missing")
-    if not abs(value) <= LARGEST:
-        raise _bad_cell(path, line, name, column, text, f"a feature must be finite and at most {LARGEST:.6g} in size")
+    if not abs(value) < TOO_LARGE:
+        raise _bad_cell(path, line, name, column, text, "a feature must be finite as float32, so below 3.4e38 in size")
 
 
 def _role_number(path: PathLike, line: int, name: str, column: int, text: str, plan: Plan) -> float:
@@ -261,14 +264,21 @@ def _write_with_arrow(data: RankingData, plan: Plan, file: IO[bytes], delimiter:
 
 def _write_with_csv(data: RankingData, file: IO[bytes], delimiter: str) -> None:
     for block in row_blocks(data, PARSE_ROWS):
-        text = io.StringIO()
-        rows = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-        heads: list[Sequence[object]] = [shortest(block.labels), block.qid.tolist()]
+        lines = []
+        heads = [shortest(block.labels), [str(value) for value in block.qid.tolist()]]
         heads += [] if block.document_ids is None else [list(block.document_ids)]
         heads += [shortest(weights) for weights in (block.weights, block.query_weights) if weights is not None]
         for head, features in zip(zip(*heads, strict=True), block.features, strict=True):
-            rows.writerow([*head, *("" if cell == "nan" else cell for cell in shortest(features))])
-        file.write(text.getvalue().encode())
+            cells = ("" if cell == "nan" else cell for cell in shortest(features))
+            lines.append(_csv_line([*head, *cells], delimiter))
+        file.write("".join(lines).encode())
+
+
+def _csv_line(cells: Sequence[str], delimiter: str) -> str:
+    """A line with quotes where they are needed; Python's csv module leaves a lone carriage return without."""
+    special = (delimiter, '"', "\r", "\n")
+    quoted = ('"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in special) else cell for cell in cells)
+    return delimiter.join(quoted) + "\n"
 
 
 def _format(name: str, delimiter: str, suffix: str) -> Format:
@@ -279,9 +289,13 @@ def _format(name: str, delimiter: str, suffix: str) -> Format:
         write_delimited(data, path, delimiter, **options)
 
     def looks_like(head: bytes) -> bool:
-        header = head.partition(b"\n")[0].decode(errors="replace").rstrip("\r")
-        names = [name.strip('"') for name in header.split(delimiter)]
-        return len(names) > 1 and not any(_as_float(name) is not None for name in names)
+        rows = csv.reader(head.decode(errors="replace").splitlines()[:2], delimiter=delimiter)
+        try:
+            names, *first = rows
+        except (csv.Error, ValueError):
+            return False
+        named = len(names) > 1 and not any(_as_float(name) is not None or "qid:" in name for name in names)
+        return named and all(len(cells) == len(names) for cells in first)
 
     what = f"{name.upper()} with a header, columns by name"
     return Format(name, (suffix, f"{suffix}.gz"), "data", what, read, write, looks_like)

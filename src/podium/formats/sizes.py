@@ -35,6 +35,8 @@ def write_sizes(data: RankingData, path: str | os.PathLike[str]) -> None:
 def sizes_to_qid(sizes: npt.ArrayLike, rows: int) -> npt.NDArray[np.int64]:
     """A query id for each row, counted from 0, given how many rows each query has."""
     counts = np.asarray(sizes, np.int64)
+    if (counts < 1).any():
+        raise DataError(f"query size {counts[np.argmax(counts < 1)]} must be at least 1")
     if counts.sum() != rows:
         raise DataError(
             f"the query sizes sum to {counts.sum()} and there are {rows} rows; give the sizes that belong to this data"

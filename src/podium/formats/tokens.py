@@ -17,8 +17,7 @@ from podium.formats.opening import decode, read_bytes
 
 Ints = npt.NDArray[np.int64]
 NEWLINE, HASH = 10, 35
-BLANK = np.zeros(256, bool)
-BLANK[list(b" \t\r\n\v\f")] = True
+SPACE, TAB, RETURN = (np.uint8(ord(character)) for character in " \t\r")
 LONGEST_NUMBER = 64  # bytes
 
 
@@ -33,9 +32,10 @@ class Tokens:
         self.raw = read_bytes(path)
         self.bytes = np.frombuffer(self.raw, np.uint8)
         self._refuse_other_than_utf8()
-        word = ~BLANK[self.bytes]
-        edge = np.diff(word.view(np.int8), prepend=0, append=0)
-        self.starts, self.ends = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1)
+        blank = np.ones(len(self.bytes) + 2, bool)
+        blank[1:-1] = (self.bytes == SPACE) | (self.bytes - TAB <= RETURN - TAB)  # unsigned: below TAB wraps round
+        edges = np.flatnonzero(blank[1:] != blank[:-1])
+        self.starts, self.ends = edges[0::2], edges[1::2]
         line_ends = np.flatnonzero(self.bytes == NEWLINE)
         line = np.searchsorted(line_ends, self.starts) if len(line_ends) else np.zeros(len(self.starts), np.int64)
         first = np.flatnonzero(np.diff(line, prepend=-1))

@@ -1,0 +1,285 @@
+"""Splits, normalisation, sampling and description: laws that hold for any data."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from generated import ranking_data, small, with_everything
+from podium import DataError, ParameterError, RankingData
+from podium.data import NORMALISATIONS, describe, folds, normalise, sample_unlabelled, split, synthetic
+from podium.data.hashing import query_hashes, unit_interval
+
+HUNDRED = RankingData(np.arange(300.0).reshape(300, 1), np.arange(300) % 3, np.repeat(np.arange(100), 3))
+
+
+def shuffled(data: RankingData, seed: int) -> RankingData:
+    return data.select(np.random.default_rng(seed).permutation(data.n_queries))
+
+
+def ids(parts: list[RankingData]) -> list[set[Any]]:
+    return [set(part.query_ids.tolist()) for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("shares", "sizes"),
+    [
+        (0.8, [80, 20]),
+        ((0.8, 0.2), [80, 20]),
+        ((1 / 3, 1 / 3, 1 / 3), [33, 34, 33]),
+        ((0.1,), [10]),
+        ([0.5, 0.2], [50, 20]),
+    ],
+)
+def test_split_sizes(shares: Any, sizes: list[int]) -> None:
+    parts = split(HUNDRED, shares)
+    assert [part.n_queries for part in parts] == sizes
+    assert sum(map(len, ids(parts))) == len(set().union(*ids(parts)))
+
+
+def test_split_does_not_depend_on_the_order_of_queries() -> None:
+    assert ids(split(shuffled(HUNDRED, 5), seed=3)) == ids(split(HUNDRED, seed=3))
+    assert ids(split(HUNDRED, seed=4)) != ids(split(HUNDRED, seed=3))
+    first = split(HUNDRED)[0]
+    assert first.query_ids.tolist() == sorted(first.query_ids.tolist())
+
+
+def test_text_ids_are_split_as_the_numbers_they_print() -> None:
+    text = HUNDRED.replace(query_ids=HUNDRED.query_ids.astype(np.str_))
+    assert [{int(name) for name in part} for part in ids(split(text))] == ids(split(HUNDRED))
+
+
+@pytest.mark.parametrize(
+    ("shares", "error", "message"),
+    [
+        ((0.8, 0.3), ParameterError, "sum to 1.1; the sum may be at most 1"),
+        ((0.8, 0.0), ParameterError, "must be numbers above 0"),
+        (1.0, ParameterError, "must lie between 0 and 1"),
+        ((), ParameterError, "must be numbers above 0"),
+        ("most", ParameterError, "must be numbers"),
+        ((0.999, 0.001), DataError, "a share of 0.001 of 100 queries is no query"),
+    ],
+)
+def test_split_refuses(shares: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        split(HUNDRED, shares)
+
+
+def test_folds_test_every_query_once() -> None:
+    pairs = list(folds(HUNDRED, 7, seed=1))
+    assert sorted(test.n_queries for _, test in pairs) == [14] * 5 + [15] * 2
+    assert set().union(*(ids([test])[0] for _, test in pairs)) == set(range(100))
+    for train, test in pairs:
+        assert ids([train])[0] == set(range(100)) - ids([test])[0]
+    again = list(folds(shuffled(HUNDRED, 2), 7, seed=1))
+    assert [ids([test]) for _, test in again] == [ids([test]) for _, test in pairs]
+
+
+@pytest.mark.parametrize("k", [1, 0, 2.5, True])
+def test_number_of_folds(k: Any) -> None:
+    with pytest.raises(ParameterError, match="must be a whole number of at least 2"):
+        folds(HUNDRED, k)
+    with pytest.raises(DataError, match="k=101 folds of 100 queries"):
+        folds(HUNDRED, 101)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "x", True, 2**64])
+def test_seeds(seed: Any) -> None:
+    with pytest.raises(ParameterError, match=r"seed=.* must be a whole number"):
+        split(HUNDRED, seed=seed)
+
+
+def test_hashes_never_change() -> None:
+    """Splits of released versions stay the same, so the hash may not change."""
+    assert query_hashes(np.array([1, 2]), 0).tolist() == query_hashes(["1", "2"], 0).tolist()
+    assert query_hashes(["1", "a"], 7).tolist() == [8970419187803536895, 6195288916748878241]
+    assert 0 <= unit_interval(query_hashes(["x"], 0))[0] < 1
+
+
+def naive(column: list[float], method: str) -> list[float]:
+    values = [x for x in column if not math.isnan(x)]
+    if method == "log":
+        return [math.log1p(x) for x in column]
+    if not values or min(values) == max(values):
+        return [x if math.isnan(x) else 0.0 for x in column]
+    if method == "minmax":
+        return [(x - min(values)) / (max(values) - min(values)) for x in column]
+    mean = sum(values) / len(values)
+    deviation = math.sqrt(sum((x - mean) ** 2 for x in values) / len(values))
+    return [(x - mean) / deviation for x in column]
+
+
+@pytest.mark.parametrize("method", sorted(NORMALISATIONS))
+@pytest.mark.parametrize("cells", [1, 7, 1 << 22])
+@settings(deadline=None, max_examples=30)
+@given(data=ranking_data())
+def test_normalise_equals_its_naive_twin(method: str, cells: int, data: RankingData) -> None:
+    features = np.clip(np.nan_to_num(data.features, nan=np.nan), 0, 1000) * (np.abs(data.features) > 1e-3)
+    data = data.replace(features=features)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("podium.data.blocks.BLOCK_CELLS", cells)
+        result = normalise(data, method)
+    for start, stop in zip(data.query_offsets[:-1], data.query_offsets[1:], strict=True):
+        for column in range(data.n_features):
+            expected = naive(features[start:stop, column].astype(float).tolist(), method)
+            assert result.features[start:stop, column] == pytest.approx(expected, rel=1e-6, abs=1e-6, nan_ok=True)
+
+
+def test_minmax_of_extreme_values_stays_in_range() -> None:
+    largest = float(np.finfo(np.float32).max)
+    data = RankingData([[-largest], [0.0], [largest]], [0, 1, 2], [1, 1, 1])
+    assert normalise(data, "minmax").features[:, 0].tolist() == [0.0, 0.5, 1.0]
+
+
+def test_normalise_some_features() -> None:
+    data = small(feature_names=["length", "score"])
+    by_name, by_number = normalise(data, "minmax", features=["score"]), normalise(data, "minmax", features=[1])
+    assert np.array_equal(by_name.features, by_number.features)
+    assert np.array_equal(by_name.features[:, 0], data.features[:, 0])
+    assert by_name.features[:, 1] == pytest.approx([0, 1, 0, (7 - 3) / (9 - 3), 1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("minmaxx",), "unknown normalisation 'minmaxx'. Did you mean 'minmax'"),
+        (("minmax", ["lenght"]), "unknown feature 'lenght'. Did you mean 'length'"),
+        (("minmax", [2]), "feature 2 is not one of the 2 features"),
+        (("minmax", "length"), r"write \['length'\]"),
+    ],
+)
+def test_normalise_refuses(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        normalise(small(feature_names=["length", "score"]), arguments[0], features=(*arguments, None)[1])
+    with pytest.raises(ParameterError, match="the data has no feature names"):
+        normalise(small(), "minmax", features=["length"])
+
+
+def test_log_of_a_negative_count_names_the_feature() -> None:
+    X = np.ones((5, 2))
+    X[3, 1] = -2
+    data = small(X=X, feature_names=["length", "score"])
+    with pytest.raises(DataError, match=r"feature 1 \('score'\) of row 3 is -2; 'log' takes counts"):
+        normalise(data, "log")
+    assert normalise(data, "log", features=["length"]).features[0, 0] == pytest.approx(math.log(2))
+
+
+def test_sampling() -> None:
+    data = RankingData(np.zeros((10_000, 1)), np.arange(10_000) % 2, np.arange(10_000) // 100)
+    half = sample_unlabelled(data, 0.5, seed=1)
+    assert (half.labels == 1).sum() == 5000
+    assert (half.labels == 0).sum() == pytest.approx(2500, abs=4 * math.sqrt(5000 / 4))
+    assert half.n_queries == 100
+    assert sample_unlabelled(data, 1.0).n_documents == 10_000
+    assert (sample_unlabelled(data, 0.0).labels == 1).all()
+    assert (sample_unlabelled(data, 0.0, label=1).labels == 0).all()
+
+
+def test_sampling_does_not_depend_on_the_order_of_queries_and_grows_with_the_share() -> None:
+    data = HUNDRED.replace(document_ids=[str(k) for k in range(300)], labels=np.zeros(300))
+    kept = set(sample_unlabelled(data, 0.5).document_ids or [])
+    assert set(sample_unlabelled(shuffled(data, 3), 0.5).document_ids or []) == kept
+    assert set(sample_unlabelled(data, 0.4).document_ids or []) <= kept
+    assert sample_unlabelled(data, 0.0).query_sizes.tolist() == [1] * 100
+    with pytest.raises(ParameterError, match=r"share=1.5 must lie in \[0, 1\]"):
+        sample_unlabelled(data, 1.5)
+
+
+def test_describe() -> None:
+    X = np.array([[1, 0, np.nan], [1, 1, np.nan], [1, 2, np.nan], [1, np.nan, np.nan], [1, 3, np.nan]])
+    data = with_everything().replace(feature_names=None, features=X, labels=[0, 0.5, 1, 0, 1])
+    told = describe(data)
+    assert json.loads(json.dumps(told.to_dict())) == told.to_dict()
+    assert (told.queries, told.documents, told.features) == (2, 5, 3)
+    assert told.documents_per_query == {"min": 2, "median": 2.5, "mean": 2.5, "max": 3}
+    assert told.label_counts == {"0": 2, "0.5": 1, "1": 2}
+    assert told.label_quantiles is None
+    assert (told.queries_without_relevant, told.queries_of_one_document, told.queries_of_one_label) == (1, 0, 0)
+    assert told.constant_features == (0, 2)
+    assert told.features_with_missing == (1, 2)
+    assert told.missing_share == 6 / 15
+    assert (told.has_document_ids, told.has_document_weights, told.has_query_weights, told.pairs) == (
+        True,
+        True,
+        True,
+        3,
+    )
+    assert told.memory_bytes > data.features.nbytes
+
+
+def test_describe_real_labels_by_quantiles() -> None:
+    data = HUNDRED.replace(labels=np.arange(300.0))
+    told = describe(data)
+    assert told.label_counts is None
+    assert told.label_quantiles == {"min": 0, "25%": 74.75, "median": 149.5, "75%": 224.25, "max": 299}
+
+
+@settings(deadline=None)
+@given(data=ranking_data(), cells=st.integers(1, 20))
+def test_describe_does_not_depend_on_blocks(data: RankingData, cells: int) -> None:
+    whole = describe(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("podium.data.blocks.BLOCK_CELLS", cells)
+        assert describe(data) == whole
+
+
+@pytest.mark.parametrize("make", [synthetic.network, synthetic.polynomial])
+def test_synthetic_shape_and_levels(make: Any) -> None:
+    data = make()
+    assert (data.n_queries, data.n_documents, data.n_features) == (1000, 50_000, 50)
+    assert np.abs(data.features).max() <= 1
+    assert data.features.mean() == pytest.approx(0, abs=4 / math.sqrt(3 * data.features.size))
+    levels, counts = np.unique(data.labels, return_counts=True)
+    assert levels.tolist() == [0, 1, 2, 3, 4, 5]
+    assert counts == pytest.approx(50_000 / 6, rel=0.05)
+    assert len(np.unique(make(queries=20, levels=5).labels)) == 5
+
+
+@pytest.mark.parametrize("make", [synthetic.network, synthetic.polynomial])
+def test_synthetic_seeds(make: Any) -> None:
+    data, again, other = make(queries=20), make(queries=20), make(queries=20, seed=1)
+    assert np.array_equal(data.features, again.features)
+    assert np.array_equal(data.labels, again.labels)
+    assert not np.array_equal(data.features, other.features)
+    longer = make(queries=30)
+    assert np.array_equal(longer.features[:1000], data.features)
+    assert np.array_equal(longer.labels[:1000], data.labels)
+    same_task = make(queries=20, seed=1, generator_seed=0)
+    assert np.array_equal(same_task.features, other.features)
+    assert not np.array_equal(same_task.labels, other.labels)
+
+
+def test_network_of_one_generator_is_one_function() -> None:
+    """A linear fit of the labels of one set predicts those of another set of the same task, not of another task."""
+    train = synthetic.network(queries=100)
+    weights = np.linalg.lstsq(train.features.astype(float), train.labels - 2.5, rcond=None)[0]
+    same, other = synthetic.network(queries=100, seed=1, generator_seed=0), synthetic.network(queries=100, seed=1)
+    assert np.corrcoef(same.features @ weights, same.labels)[0, 1] > 0.8
+    assert abs(np.corrcoef(other.features @ weights, other.labels)[0, 1]) < 0.5
+
+
+def test_pairs_of_the_papers_size() -> None:
+    """1,000 vectors in files of 50 gave 20,382 pairs: 1 - 1/6 of 24,500 pairs, so equally frequent levels. [RankNet, §5.1]"""
+    labels = synthetic.network(queries=20).labels.reshape(20, 50)
+    pairs = int((labels[:, :, None] > labels[:, None, :]).sum())
+    assert pairs == pytest.approx(20_382, rel=0.01)
+
+
+def test_polynomial_is_a_third_linear() -> None:
+    """The linear term is a third of the variance, so the best linear fit of the ranks has a correlation near √(1/3)."""
+    data = synthetic.polynomial(queries=400)
+    weights = np.linalg.lstsq(data.features.astype(float), data.labels - data.labels.mean(), rcond=None)[0]
+    assert np.corrcoef(data.features @ weights, data.labels)[0, 1] == pytest.approx(math.sqrt(1 / 3), abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["queries", "documents", "features", "hidden", "levels"])
+@pytest.mark.parametrize("value", [0, -1, 2.5, True])
+def test_synthetic_refuses(name: str, value: Any) -> None:
+    with pytest.raises(ParameterError, match=rf"{name}={value} must be a whole number"):
+        synthetic.network(**{name: value})
