@@ -298,7 +298,7 @@ def _format(name: str, delimiter: str, suffix: str) -> Format:
         return named and all(len(cells) == len(names) for cells in first)
 
     what = f"{name.upper()} with a header, columns by name"
-    return Format(name, (suffix, f"{suffix}.gz"), "data", what, read, write, looks_like)
+    return Format(name, (suffix,), "data", what, read, write, looks_like)
 
 
 CSV = _format("csv", ",", ".csv")

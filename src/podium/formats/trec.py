@@ -138,7 +138,7 @@ def _is_number(text: bytes) -> bool:
 
 QRELS = Format(
     "qrels",
-    (".qrels", ".qrel", ".qrels.gz"),
+    (".qrels", ".qrel"),
     "data",
     "TREC judgments: query 0 document judgment",
     read_qrels,
@@ -147,7 +147,7 @@ QRELS = Format(
 )
 TREC_RUN = Format(
     "trec-run",
-    (".run", ".trec", ".run.gz"),
+    (".run", ".trec"),
     "run",
     "TREC run: query Q0 document rank score tag",
     read_run,

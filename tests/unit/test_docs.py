@@ -1,0 +1,33 @@
+"""The examples of the pages run, in order, as a reader with files of these names would run them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import podium
+
+ROOT = Path(__file__).parents[2]
+PAGES = ["docs/data.md", "docs/formats.md", "docs/metrics.md", "docs/evaluation.md", "docs/index.md", "README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = podium.synthetic.network(queries=9, documents=12, features=6)
+    for folder in ("Fold1", "OHSUMED/QueryLevelNorm/Fold1"):
+        Path(folder).mkdir(parents=True)
+        for name, part in zip(("train", "vali", "test"), podium.split(data, (0.4, 0.3, 0.3)), strict=True):
+            podium.write(part, Path(folder) / f"{name}.txt")
+    for name in ("train.txt", "huge.txt", "test.txt"):
+        podium.write(data, name)
+    rng = np.random.default_rng(0)
+    names: dict[str, object] = {"scores": rng.normal(size=len(data)), "old_scores": rng.normal(size=len(data))}
+    podium.write(names["scores"], "mine.scores")
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
