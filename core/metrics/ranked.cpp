@@ -9,6 +9,7 @@ namespace podium {
 namespace {
 
 void summarise_any(std::span<const double> labels, LabelSummary& out) {
+  out = {};
   out.integral = false;
   out.least = out.greatest = labels[0];
   for (const double label : labels) {
@@ -28,8 +29,9 @@ void summarise(std::span<const double> labels, LabelSummary& out) {
   std::uint32_t seen = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const double label = labels[i];
-    const int whole = static_cast<int>(label >= 0 && label < static_cast<double>(LabelSummary::small) ? label : -1.0);
-    if (static_cast<double>(whole) != label) return summarise_any(labels, out);
+    const bool inside = label >= 0 && label < static_cast<double>(LabelSummary::small);
+    const int whole = static_cast<int>(inside ? label : 0.0);
+    if (!inside || static_cast<double>(whole) != label) return summarise_any(labels, out);
     const auto level = static_cast<unsigned>(whole);
     seen |= std::uint32_t{1} << level;
     ++(i % 2 == 0 ? out.counts : odd)[level];

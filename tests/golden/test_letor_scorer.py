@@ -11,7 +11,17 @@ import pytest
 from podium.data import RankingData
 from podium.evaluation import evaluate
 
-SYSTEMS = ["AdaRank", "FacSVM_Rank", "LambdaMART", "ListNet", "RankBoost", "RankNet", "svm_light", "svm_light2", "svm_rank"]
+SYSTEMS = [
+    "AdaRank",
+    "FacSVM_Rank",
+    "LambdaMART",
+    "ListNet",
+    "RankBoost",
+    "RankNet",
+    "svm_light",
+    "svm_light2",
+    "svm_rank",
+]
 
 
 @cache

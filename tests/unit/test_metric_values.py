@@ -167,3 +167,18 @@ def test_lists_of_one_dtype_or_another() -> None:
     for dtype in (np.float32, np.float64, np.int64):
         scores = np.array([3, 2, 1], dtype)
         assert metric("mrr").per_query(scores, scores[::-1] > 1, np.array([0, 3], np.int32))[0] == 1 / 2
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 8, 10, 12, 13, 31, 32, 33, 100, None])
+def test_order_equals_a_stable_sort(k: int | None) -> None:
+    """Every way to find the order (top, counting, sorting) at sizes around their limits, with few and many ties."""
+    rng = np.random.default_rng(0)
+    m = metric("dcg(gain='linear')" if k is None else f"dcg(gain='linear')@{k}")
+    for n in (1, 2, 3, 7, 8, 9, 31, 32, 33, 40, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 400, 1000):
+        for levels in (1, 2, 5, n, 100 * n):
+            scores = rng.integers(-levels, levels, n) / 8
+            scores[rng.random(n) < 0.05] = rng.choice([np.inf, -np.inf, 0.0, -0.0])
+            labels = rng.random(n)
+            order = np.argsort(-scores, kind="stable")[:k]
+            expected = (labels[order] / np.log2(2 + np.arange(len(order)))).sum()
+            assert m.per_query(scores, labels, [0, n])[0] == pytest.approx(expected, rel=1e-12)
