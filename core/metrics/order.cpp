@@ -10,7 +10,6 @@ namespace {
 constexpr std::size_t block = 8;  // scores taken at a time, in as many vectors as the machine needs
 constexpr double lowest = -std::numeric_limits<double>::infinity();
 constexpr std::size_t most_candidates = 64;
-constexpr std::size_t most_kept = (deepest_top + 3) / 4;
 
 // Vectors as wide as the machine's: the compiler takes wider ones apart into single numbers.
 template <std::size_t width>
@@ -51,53 +50,70 @@ template <std::size_t width>
 }
 
 // A score that at least `depth` of them reach, close to the highest such: each lane keeps its own best `kept`, and of
-// those the one of rank `depth` is taken.
-template <std::size_t width>
-[[gnu::always_inline]] inline double reached_by(const double* scores, std::size_t n, std::size_t depth,
-                                                std::size_t kept) {
+// those the one of rank `depth` is taken. `kept` is a constant so that all of it stays in registers.
+template <std::size_t width, std::size_t kept>
+[[gnu::always_inline]] inline double reached_by(const double* scores, std::size_t n, std::size_t depth) {
   using Doubles = typename Vector<width>::Doubles;
   using Ints = typename Vector<width>::Ints;
-  constexpr std::size_t vectors = block / width;
-  Doubles best[most_kept * vectors];
-  for (std::size_t m = 0; m < kept * vectors; ++m) best[m] = Doubles{} + lowest;
-  for (std::size_t i = 0; i < n; i += block) {
-    double few[block];
-    const double* next = scores + i;
-    if (i + block > n) {
-      std::fill(few, few + block, lowest);
-      std::copy(next, scores + n, few);
-      next = few;
-    }
-    Doubles score[vectors];
-    std::memcpy(score, next, sizeof score);
-    for (std::size_t m = 0; m < kept; ++m) {
-      for (std::size_t v = 0; v < vectors; ++v) {
+  constexpr std::size_t vectors = block / width, all = kept * vectors;
+  Doubles best[all];
+#pragma GCC unroll 32
+  for (std::size_t m = 0; m < all; ++m) best[m] = Doubles{} + lowest;
+  const auto take = [&](const double* next) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < vectors; ++v) {
+      Doubles score;
+      std::memcpy(&score, next + v * width, sizeof score);
+#pragma GCC unroll 8
+      for (std::size_t m = 0; m < kept; ++m) {
         const Doubles held = best[m * vectors + v];
-        const Ints above = held > score[v];
-        best[m * vectors + v] = above ? held : score[v];
-        score[v] = above ? score[v] : held;
+        const Ints above = held > score;
+        best[m * vectors + v] = above ? held : score;
+        score = above ? score : held;
       }
     }
+  };
+  std::size_t i = 0;
+  for (; i + block <= n; i += block) take(scores + i);
+  double rest[block];
+  std::fill(rest, rest + block, lowest);
+  std::copy(scores + i, scores + n, rest);
+  take(rest);
+
+  // Counts are kept as numbers of the same kind: the baseline compares no 64-bit integers.
+  double candidates[kept * block];
+  std::memcpy(candidates, best, sizeof candidates);
+  Doubles reaching[all] = {};
+  const Doubles one = Doubles{} + 1.0;
+  for (const double candidate : candidates) {
+#pragma GCC unroll 32
+    for (std::size_t m = 0; m < all; ++m) reaching[m] += best[m] <= candidate ? one : Doubles{};
   }
-  double threshold = lowest, all[most_kept * block];
-  std::memcpy(all, best, kept * block * sizeof(double));
-  for (std::size_t m = 0; m < kept * vectors; ++m) {
-    Ints reaching = {};
-    for (std::size_t other = 0; other < kept * block; ++other) reaching -= (best[m] <= all[other]);
-    for (std::size_t l = 0; l < width; ++l) {
-      const double value = reaching[l] >= static_cast<std::int64_t>(depth) ? best[m][l] : lowest;
-      threshold = value > threshold ? value : threshold;
-    }
+  Doubles highest = Doubles{} + lowest;
+#pragma GCC unroll 32
+  for (std::size_t m = 0; m < all; ++m) {
+    const Doubles value = reaching[m] >= static_cast<double>(depth) ? best[m] : Doubles{} + lowest;
+    highest = value > highest ? value : highest;
   }
+  double threshold = highest[0];
+  for (std::size_t l = 1; l < width; ++l) threshold = highest[l] > threshold ? highest[l] : threshold;
   return threshold;
+}
+
+template <std::size_t width>
+[[gnu::always_inline]] inline double reached_by(const double* scores, std::size_t n, std::size_t depth) {
+  if (depth <= 4) return reached_by<width, 1>(scores, n, depth);
+  if (depth <= 8) return reached_by<width, 2>(scores, n, depth);
+  if (depth <= 12) return reached_by<width, 3>(scores, n, depth);
+  return reached_by<width, deepest_top / 4>(scores, n, depth);
 }
 
 void count_before_baseline(const double* scores, std::size_t n, std::int64_t* out) {
   count_before<2>(scores, n, out);
 }
 
-double reached_by_baseline(const double* scores, std::size_t n, std::size_t depth, std::size_t kept) {
-  return kept == 3 ? reached_by<2>(scores, n, depth, 3) : reached_by<2>(scores, n, depth, kept);
+double reached_by_baseline(const double* scores, std::size_t n, std::size_t depth) {
+  return reached_by<2>(scores, n, depth);
 }
 
 #if defined(__x86_64__)
@@ -105,10 +121,8 @@ double reached_by_baseline(const double* scores, std::size_t n, std::size_t dept
   count_before<4>(scores, n, out);
 }
 
-// Cutoffs 9 to 12 keep three a lane, which as a constant stay in registers.
-[[gnu::target("avx2")]] double reached_by_avx2(const double* scores, std::size_t n, std::size_t depth,
-                                               std::size_t kept) {
-  return kept == 3 ? reached_by<4>(scores, n, depth, 3) : reached_by<4>(scores, n, depth, kept);
+[[gnu::target("avx2")]] double reached_by_avx2(const double* scores, std::size_t n, std::size_t depth) {
+  return reached_by<4>(scores, n, depth);
 }
 
 const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
@@ -134,7 +148,7 @@ void order_by_counting(std::span<const double> scores, OrderScratch& scratch, st
 bool order_top(std::span<const double> scores, std::size_t depth, OrderScratch& scratch,
                std::vector<std::uint32_t>& order) {
   const std::size_t n = scores.size();
-  const double threshold = reached_by_best(scores.data(), n, depth, (depth + 3) / 4);
+  const double threshold = reached_by_best(scores.data(), n, depth);
   scratch.candidates.resize(n + 1);
   std::uint32_t* const candidates = scratch.candidates.data();
   std::size_t count = 0;

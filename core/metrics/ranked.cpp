@@ -27,15 +27,16 @@ void summarise(std::span<const double> labels, LabelSummary& out) {
   // Two histograms, so that equal neighbours do not wait for each other's store.
   std::array<std::uint32_t, LabelSummary::small> odd{};
   std::uint32_t seen = 0;
+  std::uint64_t differs = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const double label = labels[i];
-    const bool inside = label >= 0 && label < static_cast<double>(LabelSummary::small);
-    const int whole = static_cast<int>(inside ? label : 0.0);
-    if (!inside || static_cast<double>(whole) != label) return summarise_any(labels, out);
-    const auto level = static_cast<unsigned>(whole);
+    if (!(label >= 0 && label < static_cast<double>(LabelSummary::small))) return summarise_any(labels, out);
+    const int level = static_cast<int>(label);
+    differs |= std::bit_cast<std::uint64_t>(static_cast<double>(level)) ^ std::bit_cast<std::uint64_t>(label);
     seen |= std::uint32_t{1} << level;
-    ++(i % 2 == 0 ? out.counts : odd)[level];
+    ++(i % 2 == 0 ? out.counts : odd)[static_cast<std::size_t>(level)];
   }
+  if (differs != 0) return summarise_any(labels, out);
   out.least = std::countr_zero(seen);
   out.greatest = 31 - std::countl_zero(seen);
   for (std::size_t level = 0; level < LabelSummary::small; ++level) out.counts[level] += odd[level];
