@@ -61,7 +61,8 @@ auto swap_deltas(const MetricSpec& spec, Vector<double> scores, Vector<double> l
   if (refusal.kind == Refusal::Kind::none) {
     nb::gil_scoped_release release;
     const Metric metric(spec, n);
-    const LabelSummary summary = summarise(query.labels);
+    LabelSummary summary;
+    summarise(query.labels, summary);
     RankedQuery ranked;
     ranked.rank(query, summary, spec.ties, whole_list);
     SwapDeltas swaps;

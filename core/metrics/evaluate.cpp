@@ -46,6 +46,19 @@ std::vector<Ordering> plan(std::span<const Metric> metrics, std::size_t longest)
   return orderings;
 }
 
+// What one thread works in.
+struct Workspace {
+  RankedQuery ranked;
+  MetricScratch scratch;
+  LabelSummary summary;
+};
+
+void lower(std::atomic<std::size_t>& least, std::size_t value) {
+  auto seen = least.load();
+  while (value < seen && !least.compare_exchange_weak(seen, value)) {
+  }
+}
+
 }  // namespace
 
 QueryView QueryTable::query(std::size_t q) const {
@@ -109,33 +122,29 @@ Refusal evaluate(std::span<const MetricSpec> specs, const QueryTable& table, int
     accepted.whole |= range.whole;
   }
   const std::vector<Ordering> orderings = plan(metrics, longest);
-  const std::size_t threads = static_cast<std::size_t>(std::max(num_threads, 1));
   std::atomic<std::size_t> first_refused{queries};
-  parallel_for(queries, num_threads, std::max<std::size_t>(1, queries / (threads * 16)),
-               [&](std::size_t begin, std::size_t end) {
-                 RankedQuery ranked;
-                 MetricScratch scratch;
-                 for (std::size_t q = begin; q < end; ++q) {
-                   const QueryView query = table.query(q);
-                   const LabelSummary summary = summarise(query.labels);
-                   if (any_nan(query.scores) || !acceptable(summary, accepted)) {
-                     if (check(specs, query, 0).kind != Refusal::Kind::none) {
-                       for (auto seen = first_refused.load();
-                            q < seen && !first_refused.compare_exchange_weak(seen, q);) {
-                       }
-                       continue;
-                     }
-                   }
-                   for (const Ordering& ordering : orderings) {
-                     ranked.rank(query, summary, ordering.ties, ordering.whole ? whole_list : ordering.depth);
-                     for (const std::size_t m : ordering.metrics) {
-                       const MetricValue value = metrics[m].value(ranked, scratch);
-                       values[m * queries + q] = value.value;
-                       empty[m * queries + q] = value.empty;
-                     }
-                   }
-                 }
-               });
+  const auto body = [&](std::size_t begin, std::size_t end) {
+    Workspace room;
+    for (std::size_t q = begin; q < end; ++q) {
+      const QueryView query = table.query(q);
+      summarise(query.labels, room.summary);
+      const bool plain = !any_nan(query.scores) && acceptable(room.summary, accepted);
+      if (!plain && check(specs, query, 0).kind != Refusal::Kind::none) {
+        lower(first_refused, q);
+        continue;
+      }
+      for (const Ordering& ordering : orderings) {
+        room.ranked.rank(query, room.summary, ordering.ties, ordering.whole ? whole_list : ordering.depth);
+        for (const std::size_t m : ordering.metrics) {
+          const MetricValue value = metrics[m].value(room.ranked, room.scratch);
+          values[m * queries + q] = value.value;
+          empty[m * queries + q] = value.empty;
+        }
+      }
+    }
+  };
+  const std::size_t threads = static_cast<std::size_t>(std::max(num_threads, 1));
+  parallel_for(queries, num_threads, std::max<std::size_t>(1, queries / (threads * 16)), body);
   const std::size_t refused = first_refused.load();
   if (refused == queries) return {};
   return check(specs, table.query(refused), static_cast<std::size_t>(table.query_offsets[refused]));

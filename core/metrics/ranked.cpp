@@ -1,95 +1,91 @@
 #include "metrics/ranked.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace podium {
 
-LabelSummary summarise(std::span<const double> labels) {
-  LabelSummary out;
-  if (labels.empty()) return out;
-  double least = labels[0], greatest = labels[0], zero = 0, fraction = 0;
+namespace {
+
+void summarise_any(std::span<const double> labels, LabelSummary& out) {
+  out = {};
+  out.integral = false;
+  out.least = out.greatest = labels[0];
   for (const double label : labels) {
-    least = label < least ? label : least;
-    greatest = label > greatest ? label : greatest;
-    zero += label * 0.0;  // NaN once a label is not finite
+    out.least = std::min(out.least, label);
+    out.greatest = std::max(out.greatest, label);
+    out.finite &= std::isfinite(label);
   }
-  out.least = least, out.greatest = greatest, out.finite = zero == 0;
-  out.integral = out.finite && least >= 0 && greatest < static_cast<double>(LabelSummary::small);
-  if (!out.integral) return out;
-  // Two histograms, so that equal neighbours do not wait for each other's store.
-  std::array<std::array<std::uint32_t, LabelSummary::small>, 2> counts{};
-  std::size_t i = 0;
-  for (; i + 1 < labels.size(); i += 2) {
-    const int a = static_cast<int>(labels[i]), b = static_cast<int>(labels[i + 1]);
-    fraction += (labels[i] - a) + (labels[i + 1] - b);
-    ++counts[0][a], ++counts[1][b];
-  }
-  if (i < labels.size()) {
-    const int a = static_cast<int>(labels[i]);
-    fraction += labels[i] - a;
-    ++counts[0][a];
-  }
-  out.integral = fraction == 0;
-  const auto levels = static_cast<std::size_t>(greatest) + 1;
-  for (std::size_t level = 0; level < levels; ++level) out.counts[level] = counts[0][level] + counts[1][level];
-  return out;
 }
 
-// The best `depth` keys in front, in order. A short prefix is kept sorted while the rest streams past it.
-template <class Before>
-void RankedQuery::select(std::size_t depth, Before before) {
-  if (depth * 4 > keys_.size() || depth > 128) {
-    std::sort(keys_.begin(), keys_.end(), before);
-    return;
+}  // namespace
+
+void summarise(std::span<const double> labels, LabelSummary& out) {
+  out = {};
+  if (labels.empty()) return;
+  // Two histograms, so that equal neighbours do not wait for each other's store.
+  std::array<std::uint32_t, LabelSummary::small> odd{};
+  std::uint32_t seen = 0;
+  std::uint64_t differs = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const double label = labels[i];
+    if (!(label >= 0 && label < static_cast<double>(LabelSummary::small))) return summarise_any(labels, out);
+    const int level = static_cast<int>(label);
+    differs |= std::bit_cast<std::uint64_t>(static_cast<double>(level)) ^ std::bit_cast<std::uint64_t>(label);
+    seen |= std::uint32_t{1} << level;
+    ++(i % 2 == 0 ? out.counts : odd)[static_cast<std::size_t>(level)];
   }
-  Key* const best = keys_.data();
-  std::sort(best, best + depth, before);
-  for (std::size_t i = depth; i < keys_.size(); ++i) {
-    const Key key = keys_[i];
-    if (!before(key, best[depth - 1])) continue;
-    std::size_t place = depth - 1;
-    for (; place > 0 && before(key, best[place - 1]); --place) best[place] = best[place - 1];
-    best[place] = key;
+  if (differs != 0) return summarise_any(labels, out);
+  out.least = std::countr_zero(seen);
+  out.greatest = 31 - std::countl_zero(seen);
+  for (std::size_t level = 0; level < LabelSummary::small; ++level) out.counts[level] += odd[level];
+}
+
+void RankedQuery::sort(std::span<const double> scores, const std::int64_t* tie_order) {
+  keys_.resize(scores.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    keys_[i] = {scores[i], tie_order == nullptr ? 0 : tie_order[document(i)], static_cast<std::uint32_t>(i)};
   }
+  std::sort(keys_.begin(), keys_.end(), [](const Key& a, const Key& b) {
+    if (a.score != b.score) return a.score > b.score;
+    return a.tie != b.tie ? a.tie > b.tie : a.place < b.place;
+  });
+  order_.resize(scores.size());
+  for (std::size_t p = 0; p < keys_.size(); ++p) order_[p] = keys_[p].place;
 }
 
 void RankedQuery::rank(const QueryView& query, const LabelSummary& summary, Ties ties, std::size_t depth) {
   query_ = query;
   summary_ = &summary;
-  const std::size_t documents = query.scores.size();
-  keys_.clear();
-  keys_.reserve(documents);
-  for (std::size_t i = 0; i < documents; ++i) {
-    if (query.retrieved != nullptr && query.retrieved[i] == 0) continue;
-    keys_.push_back({query.scores[i], static_cast<std::uint32_t>(i)});
+  std::span<const double> scores = query.scores;
+  if (query.retrieved != nullptr) {
+    documents_.clear(), scores_.clear();
+    for (std::size_t i = 0; i < query.scores.size(); ++i) {
+      if (query.retrieved[i] != 0)
+        documents_.push_back(static_cast<std::uint32_t>(i)), scores_.push_back(query.scores[i]);
+    }
+    scores = scores_;
   }
-  size_ = keys_.size();
+  size_ = scores.size();
   depth = std::min(depth, size_);
-  if (depth == 0) {
-    order_.clear(), labels_.clear(), group_ends_.clear();
-    return;
+  const bool by_id = ties == Ties::trec_eval && query.tie_order != nullptr;
+  const bool short_top = !by_id && depth > 0 && depth <= deepest_top && depth * 4 <= size_;
+  if (!(short_top && order_top(scores, depth, scratch_, order_))) {
+    if (!by_id && size_ <= longest_counted) {
+      order_by_counting(scores, scratch_, order_);
+    } else {
+      sort(scores, by_id ? query.tie_order : nullptr);
+    }
   }
-  if (ties == Ties::trec_eval && query.tie_order != nullptr) {
-    select(depth, [tie = query.tie_order](const Key& a, const Key& b) {
-      if (a.score != b.score) return a.score > b.score;
-      return tie[a.document] != tie[b.document] ? tie[a.document] > tie[b.document] : a.document < b.document;
-    });
-  } else {
-    select(depth,
-           [](const Key& a, const Key& b) { return a.score != b.score ? a.score > b.score : a.document < b.document; });
-  }
-  order_.resize(depth), labels_.resize(depth);
-  for (std::size_t p = 0; p < depth; ++p) {
-    order_[p] = keys_[p].document;
-    labels_[p] = query.labels[keys_[p].document];
-  }
-  group_ends_.clear();
-  if (depth < size_) return;
-  group_ends_.resize(depth);
-  for (std::size_t p = depth; p-- > 0;) {
-    const bool last = p + 1 == depth || keys_[p].score != keys_[p + 1].score;
+  order_.resize(depth), labels_.resize(depth), group_ends_.resize(depth < size_ ? 0 : depth);
+  for (std::size_t p = group_ends_.size(); p-- > 0;) {
+    const bool last = p + 1 == depth || scores[order_[p]] != scores[order_[p + 1]];
     group_ends_[p] = last ? static_cast<std::uint32_t>(p + 1) : group_ends_[p + 1];
+  }
+  for (std::size_t p = 0; p < depth; ++p) {
+    order_[p] = document(order_[p]);
+    labels_[p] = query.labels[order_[p]];
   }
 }
 

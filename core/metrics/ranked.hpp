@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "metrics/order.hpp"
 #include "metrics/spec.hpp"
 
 namespace podium {
@@ -22,14 +23,14 @@ struct QueryView {
 
 // The labels of a query without regard to order, gathered in one pass.
 struct LabelSummary {
-  static constexpr std::size_t small = 64;
+  static constexpr std::size_t small = 32;
   double least = 0, greatest = 0;
   bool finite = true;
   bool integral = true;                       // every label is a whole number in [0, small)
   std::array<std::uint32_t, small> counts{};  // documents of each label, filled where integral
 };
 
-LabelSummary summarise(std::span<const double> labels);
+void summarise(std::span<const double> labels, LabelSummary& out);
 
 class RankedQuery {
  public:
@@ -50,15 +51,22 @@ class RankedQuery {
  private:
   struct Key {
     double score;
-    std::uint32_t document;
+    std::int64_t tie;
+    std::uint32_t place;
   };
-  template <class Before>
-  void select(std::size_t depth, Before before);
+  // order_ = the places of these scores, best first.
+  void sort(std::span<const double> scores, const std::int64_t* tie_order);
+  std::uint32_t document(std::size_t place) const {
+    return query_.retrieved == nullptr ? static_cast<std::uint32_t>(place) : documents_[place];
+  }
 
   QueryView query_;
   const LabelSummary* summary_ = nullptr;
   std::size_t size_ = 0;
   std::vector<Key> keys_;
+  std::vector<double> scores_;            // of the documents retrieved, where some are not
+  std::vector<std::uint32_t> documents_;  // which those are
+  OrderScratch scratch_;
   std::vector<std::uint32_t> order_, group_ends_;
   std::vector<double> labels_;
 };

@@ -136,10 +136,10 @@ def compare(
     check_count("n_randomisations", n_randomisations)
     asked = as_metric(metric)
     results = {
-        str(name): evaluate(scores, data, asked, confidence=confidence, num_threads=num_threads)
+        str(name): evaluate(scores, data, metric, confidence=confidence, num_threads=num_threads)
         for name, scores in systems.items()
     }
-    query_ids, values = _paired(asked, results)
+    query_ids, values = _paired(metric, results)
     sign = 1.0 if asked.higher_is_better else -1.0
     couples = list(itertools.combinations(values, 2))
     raw = [
@@ -148,7 +148,7 @@ def compare(
     ]
     corrected = {t: holm([p[t] for p in raw]) for t in tests}
     return Comparison(
-        metric=asked,
+        metric=next(iter(results.values())).metrics[0],
         n_queries=len(query_ids),
         confidence=confidence,
         mean={name: float(column.mean()) for name, column in values.items()},
@@ -168,7 +168,7 @@ def compare(
     )
 
 
-def _paired(asked: Metric, results: dict[str, Evaluation]) -> tuple[npt.NDArray[Any], dict[str, Floats]]:
+def _paired(asked: str | Metric, results: dict[str, Evaluation]) -> tuple[npt.NDArray[Any], dict[str, Floats]]:
     """The queries that every system has and that count, and each system's values on them."""
     columns = {name: dict(zip(map(str, r.query_ids), r.per_query[asked], strict=True)) for name, r in results.items()}
     first = next(iter(results.values()))

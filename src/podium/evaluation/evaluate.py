@@ -10,8 +10,9 @@ import numpy.typing as npt
 from podium.data import RankingData, Run
 from podium.errors import DataError, ParameterError
 from podium.evaluation.join import Table, id_ranks, join_run
-from podium.evaluation.result import Evaluation, check_confidence, check_count
+from podium.evaluation.result import Asked, Evaluation, check_confidence, check_count
 from podium.metrics import Metric, metric, per_query
+from podium.metrics.names import split_name
 
 
 def evaluate(
@@ -40,17 +41,16 @@ def evaluate(
         max_documents: with a run, keep only this many documents from the top of each query (trec_eval -M).
         num_threads: how many threads to use; all cores by default.
     """
-    asked = as_metrics(metrics)
+    asked = as_asked(metrics, for_run=isinstance(scores, Run))
     confidence, bootstrap = check_confidence(confidence), check_count("bootstrap", bootstrap)
     if isinstance(scores, Run):
         table = join_run(scores, data, complete=complete, max_documents=max_documents)
-        used = [_trec_eval_by_default(each) for each in asked]
     else:
         if complete or max_documents is not None:
             raise ParameterError("complete and max_documents are for runs; scores in an array rank every document")
-        table, used = _table_of_scores(scores, data, asked), list(asked)
+        table = _table_of_scores(scores, data, asked.used)
     values, empty = per_query(
-        used,
+        asked.used,
         table.scores,
         table.labels,
         table.query_offsets,
@@ -63,18 +63,30 @@ def evaluate(
     return Evaluation(asked, table.query_ids, values, empty, confidence=confidence, bootstrap=bootstrap, seed=seed)
 
 
-def as_metrics(metrics: str | Metric | Iterable[str | Metric]) -> tuple[Metric, ...]:
-    """The metrics meant, each once, in the order given."""
+def as_asked(metrics: str | Metric | Iterable[str | Metric], *, for_run: bool = False) -> Asked:
+    """The metrics meant, each once, in the order given. For a run, those that name no convention follow trec_eval's."""
     several = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     if not several:
         raise ParameterError("metrics is empty; name at least one, as in ['ndcg@10', 'map']")
-    return tuple(dict.fromkeys(metric(each) for each in several))
+    used: dict[Metric, int] = {}
+    labels: dict[str, int] = {}
+    spellings: dict[str, int] = {}
+    for each in several:
+        meant = metric(each)
+        taken = _trec_eval_by_default(each, meant) if for_run else meant
+        if taken not in used:
+            used[taken] = len(used)
+            labels[str(meant) if str(meant) not in labels else str(taken)] = used[taken]
+        spellings[str(each)] = used[taken]
+    return Asked(tuple(used), labels, spellings)
 
 
-def _trec_eval_by_default(asked: Metric) -> Metric:
-    if "convention" not in asked.parameters or any(name == "convention" for name, _ in asked.given):
-        return asked
-    return asked.with_parameters(convention="trec_eval")
+def _trec_eval_by_default(each: str | Metric, meant: Metric) -> Metric:
+    # What the caller spelled out stays, also where it is the textbook's default and so not part of the metric's name.
+    spelled = split_name(each)[1] if isinstance(each, str) else dict(meant.given)
+    if "convention" not in meant.parameters or "convention" in spelled:
+        return meant
+    return meant.definition(cutoff=meant.cutoff, **{**spelled, "convention": "trec_eval"})
 
 
 def _table_of_scores(scores: npt.ArrayLike, data: RankingData, asked: tuple[Metric, ...]) -> Table:

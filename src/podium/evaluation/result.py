@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Generic, TypeVar
 
@@ -17,28 +18,44 @@ Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Which metrics an evaluation computed (`used`), and the names that lead to each."""
+
+    used: tuple[Metric, ...]
+    labels: dict[str, int]
+    spellings: dict[str, int]
+
+    def number(self, key: str | Metric) -> int:
+        """The place in `used` of a metric by any of its names; KeyError where it was not evaluated."""
+        for names in (self.spellings, self.labels):
+            if str(key) in names:
+                return names[str(key)]
+        try:
+            meant = metric(key)
+        except ParameterError as error:
+            raise KeyError(str(error)) from None
+        if str(meant) in self.labels:
+            return self.labels[str(meant)]
+        if meant in self.used:
+            return self.used.index(meant)
+        raise KeyError(f"{str(meant)!r} was not evaluated; these were: {', '.join(self.labels)}")
+
+
 class ByMetric(Mapping[str, T], Generic[T]):
     """Values by metric: any spelling of a metric's name finds its value, and so does the Metric."""
 
-    def __init__(self, names: Mapping[str, int], find: Callable[[int], T]) -> None:
-        self._names, self._find = names, find
+    def __init__(self, asked: Asked, find: Callable[[int], T]) -> None:
+        self._asked, self._find = asked, find
 
     def __getitem__(self, key: str | Metric) -> T:
-        name = str(key)
-        if name not in self._names:
-            try:
-                name = str(metric(key))
-            except ParameterError as error:
-                raise KeyError(str(error)) from None
-        if name not in self._names:
-            raise KeyError(f"{name!r} was not evaluated; these were: {', '.join(self._names)}")
-        return self._find(self._names[name])
+        return self._find(self._asked.number(key))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._asked.labels)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._asked.labels)
 
     def __repr__(self) -> str:
         return repr(dict(self))
@@ -87,7 +104,7 @@ class Evaluation:
     """The values of one system.
 
     Attributes:
-        metrics: the metrics in the order asked for.
+        metrics: the metrics as computed, in the order asked for; with a run, its convention is part of them.
         query_ids: [queries].
         mean: by metric, the mean over the queries that count.
         interval: by metric, mean ± 1.96 standard errors (for 95 %).
@@ -99,7 +116,7 @@ class Evaluation:
 
     def __init__(
         self,
-        metrics: tuple[Metric, ...],
+        asked: Asked,
         query_ids: npt.NDArray[Any],
         values: Floats,
         empty: npt.NDArray[np.bool_],
@@ -108,7 +125,6 @@ class Evaluation:
         bootstrap: int,
         seed: int,
     ) -> None:
-        names = {str(asked): number for number, asked in enumerate(metrics)}
         counts = (~np.isnan(values)).sum(axis=1)
         totals = np.nansum(values, axis=1)
         drawn: dict[int, tuple[float, float]] = {}
@@ -118,12 +134,12 @@ class Evaluation:
                 drawn[number] = bootstrap_interval(values[number], confidence, bootstrap, seed)
             return drawn[number]
 
-        self.metrics, self.query_ids, self.confidence = metrics, query_ids, confidence
-        self.mean: ByMetric[float] = ByMetric(names, lambda m: float(totals[m] / counts[m]) if counts[m] else math.nan)
-        self.interval = ByMetric(names, lambda m: normal_interval(values[m], confidence))
-        self.bootstrap_interval = ByMetric(names, draw)
-        self.per_query: ByMetric[Floats] = ByMetric(names, lambda m: values[m])
-        self.n_empty: ByMetric[int] = ByMetric(names, lambda m: int(empty[m].sum()))
+        self.metrics, self.query_ids, self.confidence = asked.used, query_ids, confidence
+        self.mean: ByMetric[float] = ByMetric(asked, lambda m: float(totals[m] / counts[m]) if counts[m] else math.nan)
+        self.interval = ByMetric(asked, lambda m: normal_interval(values[m], confidence))
+        self.bootstrap_interval = ByMetric(asked, draw)
+        self.per_query: ByMetric[Floats] = ByMetric(asked, lambda m: values[m])
+        self.n_empty: ByMetric[int] = ByMetric(asked, lambda m: int(empty[m].sum()))
 
     @property
     def n_queries(self) -> int:

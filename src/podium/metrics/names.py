@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 
 from podium.errors import ParameterError
 
@@ -24,14 +25,18 @@ def _parameters(text: str, inside: str | None) -> dict[str, object]:
     if inside is None or not inside.strip():
         return {}
     try:
-        call = ast.parse(f"_({inside})", mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd literals: what cannot be read is refused below
+            call = ast.parse(f"_({inside})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or any(keyword.arg is None for keyword in call.keywords):
             raise ValueError
         names = [str(keyword.arg) for keyword in call.keywords]
         values = [ast.literal_eval(keyword.value) for keyword in call.keywords]
+        if len(set(names)) < len(names):
+            raise ValueError
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         raise ParameterError(
-            f"metric {text!r}: parameters {inside!r} must be name=value pairs such as gain='linear', rel=2"
+            f"metric {text!r}: parameters {inside!r} must be name=value pairs, each once, such as gain='linear', rel=2"
         ) from None
     if "cutoff" in names:
         raise ParameterError(f"metric {text!r}: write the cutoff behind an @, as in ndcg@10")

@@ -1,0 +1,170 @@
+#include "metrics/order.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace podium {
+namespace {
+
+constexpr std::size_t block = 8;  // scores taken at a time, in as many vectors as the machine needs
+constexpr double lowest = -std::numeric_limits<double>::infinity();
+constexpr std::size_t most_candidates = 64;
+
+// Vectors as wide as the machine's: the compiler takes wider ones apart into single numbers.
+template <std::size_t width>
+struct Vector {
+  using Doubles [[gnu::vector_size(width * sizeof(double))]] = double;
+  using Ints [[gnu::vector_size(width * sizeof(std::int64_t))]] = std::int64_t;
+};
+
+// The bodies are written once and compiled twice, for the baseline and for AVX2. They only compare and select, so both
+// give the same answer.
+
+// out[i] = how many scores come before score i. `scores` and `out` have room for whole blocks.
+template <std::size_t width>
+[[gnu::always_inline]] inline void count_before(const double* scores, std::size_t n, std::int64_t* out) {
+  using Doubles = typename Vector<width>::Doubles;
+  using Ints = typename Vector<width>::Ints;
+  constexpr std::size_t vectors = block / width;
+  for (std::size_t i = 0; i < n; i += block) {
+    Doubles own[vectors], lane[vectors];
+    Ints before[vectors] = {};
+    std::memcpy(own, scores + i, sizeof own);
+    for (std::size_t l = 0; l < block; ++l) lane[l / width][l % width] = static_cast<double>(l);
+    for (std::size_t j = 0; j < i; ++j) {
+      for (std::size_t v = 0; v < vectors; ++v) before[v] -= (own[v] <= scores[j]);
+    }
+    const std::size_t end = std::min(n, i + block);
+    for (std::size_t j = i; j < end; ++j) {
+      const double here = static_cast<double>(j - i);
+      for (std::size_t v = 0; v < vectors; ++v) {
+        before[v] -= (own[v] < scores[j]) | ((own[v] == scores[j]) & (lane[v] > here));
+      }
+    }
+    for (std::size_t j = end; j < n; ++j) {
+      for (std::size_t v = 0; v < vectors; ++v) before[v] -= (own[v] < scores[j]);
+    }
+    std::memcpy(out + i, before, sizeof before);
+  }
+}
+
+// A score that at least `depth` of them reach, close to the highest such: each lane keeps its own best `kept`, and of
+// those the one of rank `depth` is taken. `kept` is a constant so that all of it stays in registers.
+template <std::size_t width, std::size_t kept>
+[[gnu::always_inline]] inline double reached_by(const double* scores, std::size_t n, std::size_t depth) {
+  using Doubles = typename Vector<width>::Doubles;
+  using Ints = typename Vector<width>::Ints;
+  constexpr std::size_t vectors = block / width, all = kept * vectors;
+  Doubles best[all];
+#pragma GCC unroll 32
+  for (std::size_t m = 0; m < all; ++m) best[m] = Doubles{} + lowest;
+  const auto take = [&](const double* next) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < vectors; ++v) {
+      Doubles score;
+      std::memcpy(&score, next + v * width, sizeof score);
+#pragma GCC unroll 8
+      for (std::size_t m = 0; m < kept; ++m) {
+        const Doubles held = best[m * vectors + v];
+        const Ints above = held > score;
+        best[m * vectors + v] = above ? held : score;
+        score = above ? score : held;
+      }
+    }
+  };
+  std::size_t i = 0;
+  for (; i + block <= n; i += block) take(scores + i);
+  double rest[block];
+  std::fill(rest, rest + block, lowest);
+  std::copy(scores + i, scores + n, rest);
+  take(rest);
+
+  // Counts are kept as numbers of the same kind: the baseline compares no 64-bit integers.
+  double candidates[kept * block];
+  std::memcpy(candidates, best, sizeof candidates);
+  Doubles reaching[all] = {};
+  const Doubles one = Doubles{} + 1.0;
+  for (const double candidate : candidates) {
+#pragma GCC unroll 32
+    for (std::size_t m = 0; m < all; ++m) reaching[m] += best[m] <= candidate ? one : Doubles{};
+  }
+  Doubles highest = Doubles{} + lowest;
+#pragma GCC unroll 32
+  for (std::size_t m = 0; m < all; ++m) {
+    const Doubles value = reaching[m] >= static_cast<double>(depth) ? best[m] : Doubles{} + lowest;
+    highest = value > highest ? value : highest;
+  }
+  double threshold = highest[0];
+  for (std::size_t l = 1; l < width; ++l) threshold = highest[l] > threshold ? highest[l] : threshold;
+  return threshold;
+}
+
+template <std::size_t width>
+[[gnu::always_inline]] inline double reached_by(const double* scores, std::size_t n, std::size_t depth) {
+  if (depth <= 4) return reached_by<width, 1>(scores, n, depth);
+  if (depth <= 8) return reached_by<width, 2>(scores, n, depth);
+  if (depth <= 12) return reached_by<width, 3>(scores, n, depth);
+  return reached_by<width, deepest_top / 4>(scores, n, depth);
+}
+
+void count_before_baseline(const double* scores, std::size_t n, std::int64_t* out) {
+  count_before<2>(scores, n, out);
+}
+
+double reached_by_baseline(const double* scores, std::size_t n, std::size_t depth) {
+  return reached_by<2>(scores, n, depth);
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] void count_before_avx2(const double* scores, std::size_t n, std::int64_t* out) {
+  count_before<4>(scores, n, out);
+}
+
+[[gnu::target("avx2")]] double reached_by_avx2(const double* scores, std::size_t n, std::size_t depth) {
+  return reached_by<4>(scores, n, depth);
+}
+
+const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+const auto count_before_best = has_avx2 ? count_before_avx2 : count_before_baseline;
+const auto reached_by_best = has_avx2 ? reached_by_avx2 : reached_by_baseline;
+#else
+const auto count_before_best = count_before_baseline;
+const auto reached_by_best = reached_by_baseline;
+#endif
+
+}  // namespace
+
+void order_by_counting(std::span<const double> scores, OrderScratch& scratch, std::vector<std::uint32_t>& order) {
+  const std::size_t n = scores.size();
+  scratch.scores.resize(n + block);
+  std::copy(scores.begin(), scores.end(), scratch.scores.begin());
+  std::int64_t before[longest_counted + block];
+  count_before_best(scratch.scores.data(), n, before);
+  order.resize(n);
+  for (std::size_t i = 0; i < n; ++i) order[static_cast<std::size_t>(before[i])] = static_cast<std::uint32_t>(i);
+}
+
+bool order_top(std::span<const double> scores, std::size_t depth, OrderScratch& scratch,
+               std::vector<std::uint32_t>& order) {
+  const std::size_t n = scores.size();
+  const double threshold = reached_by_best(scores.data(), n, depth);
+  scratch.candidates.resize(n + 1);
+  std::uint32_t* const candidates = scratch.candidates.data();
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    candidates[count] = static_cast<std::uint32_t>(i);
+    count += scores[i] >= threshold;
+  }
+  if (count > most_candidates) return false;
+  double few[most_candidates + block] = {};
+  std::int64_t before[most_candidates + block];
+  for (std::size_t c = 0; c < count; ++c) few[c] = scores[candidates[c]];
+  count_before_best(few, count, before);
+  order.resize(most_candidates);
+  for (std::size_t c = 0; c < count; ++c) order[static_cast<std::size_t>(before[c])] = candidates[c];
+  order.resize(depth);
+  return true;
+}
+
+}  // namespace podium

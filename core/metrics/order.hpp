@@ -1,0 +1,31 @@
+// Orders of short lists of scores without a branch that depends on them: a sort of random scores spends its time on
+// mispredicted branches. Equal scores keep their order; scores must not be NaN.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace podium {
+
+// Up to here counting is faster than sorting.
+inline constexpr std::size_t longest_counted = 256;
+// Up to here the top is found without ordering the rest.
+inline constexpr std::size_t deepest_top = 32;
+
+// Room that the orders work in, kept from list to list.
+struct OrderScratch {
+  std::vector<double> scores;
+  std::vector<std::uint32_t> candidates;
+};
+
+// order[r] = index of the score of rank r, by counting for each score how many come before it: O(n²), but four or
+// eight at a time.
+void order_by_counting(std::span<const double> scores, OrderScratch& scratch, std::vector<std::uint32_t>& order);
+
+// order[r] for the first `depth` ≤ deepest_top ranks, or false where so many scores tie that sorting is better.
+bool order_top(std::span<const double> scores, std::size_t depth, OrderScratch& scratch,
+               std::vector<std::uint32_t>& order);
+
+}  // namespace podium

@@ -1,0 +1,151 @@
+"""compare: paired tests against SciPy and by listing, Holm, wins and losses."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from math import sqrt
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from podium.data import RankingData, Run, Strings
+from podium.errors import DataError, ParameterError
+from podium.evaluation import compare, evaluate
+from podium.evaluation.paired_tests import TESTS, holm, paired_t, randomisation, wilcoxon
+
+OPTIONS = {"n_randomisations": 10_000, "seed": 0}
+
+
+def systems(queries: int = 60) -> tuple[dict[str, np.ndarray], RankingData]:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, queries * 10)
+    data = RankingData(np.zeros((len(labels), 1)), labels, np.repeat(np.arange(queries), 10))
+    noise = rng.normal(size=(3, len(labels)))
+    return {"good": labels + noise[0], "middling": 0.3 * labels + noise[1], "random": noise[2]}, data
+
+
+def test_every_pair() -> None:
+    scores, data = systems()
+    result = compare(scores, data, "ndcg@5")
+    assert [(p.first, p.second) for p in result.pairs] == [
+        ("good", "middling"),
+        ("good", "random"),
+        ("middling", "random"),
+    ]
+    values = {name: evaluate(s, data, "ndcg@5").per_query["ndcg@5"] for name, s in scores.items()}
+    pair = result.pair("good", "random")
+    differences = values["good"] - values["random"]
+    assert pair.difference == pytest.approx(differences.mean())
+    reach = stats.norm.ppf(0.975) * differences.std(ddof=1) / sqrt(60)
+    assert pair.interval == pytest.approx((differences.mean() - reach, differences.mean() + reach))
+    assert (pair.wins, pair.losses, pair.ties) == (
+        (differences > 0).sum(),
+        (differences < 0).sum(),
+        (differences == 0).sum(),
+    )
+    assert pair.p_values["t"] == pytest.approx(stats.ttest_rel(values["good"], values["random"]).pvalue)
+    nonzero = differences[differences != 0]
+    assert pair.p_values["wilcoxon"] == pytest.approx(stats.wilcoxon(nonzero).pvalue)
+    assert pair.p_values["randomisation"] == 1 / 10_001
+    for test in TESTS:
+        assert [p.corrected[test] for p in result.pairs] == holm([p.p_values[test] for p in result.pairs])
+
+
+def test_most_changed_queries() -> None:
+    scores, data = systems()
+    pair = compare({"a": scores["good"], "b": scores["random"]}, data, "map", n_changed=4).pairs[0]
+    values = [evaluate(scores[name], data, "map").per_query["map"] for name in ("good", "random")]
+    differences = values[0] - values[1]
+    assert [abs(change.difference) for change in pair.most_changed] == sorted(np.abs(differences), reverse=True)[:4]
+    for change in pair.most_changed:
+        assert change.difference == change.first - change.second == differences[change.query_id]
+
+
+def test_equal_systems_differ_by_nothing() -> None:
+    scores, data = systems()
+    pair = compare({"a": scores["good"], "b": scores["good"]}, data, "map").pairs[0]
+    assert set(pair.p_values.values()) == {1.0}
+    assert (pair.wins, pair.losses, pair.ties) == (0, 0, 60)
+    assert pair.most_changed == ()
+
+
+def test_wins_go_by_what_is_better() -> None:
+    scores, data = systems()
+    two = {"good": scores["good"], "random": scores["random"]}
+    correct, error = (compare(two, data, name).pairs[0] for name in ("pairwise_correct", "pairwise_error"))
+    assert (correct.wins, correct.losses) == (error.wins, error.losses)
+    assert correct.difference == pytest.approx(-error.difference)
+
+
+def test_randomisation_lists_all_signs_of_few_queries() -> None:
+    differences = np.array([0.3, -0.1, 0.25, 0.0, 0.4, 0.1, -0.2])
+    nonzero = differences[differences != 0]
+    sums = [abs(np.dot(signs, nonzero)) for signs in itertools.product((1, -1), repeat=6)]
+    assert randomisation(differences, **OPTIONS) == np.mean(np.array(sums) >= nonzero.sum() - 1e-9)
+    sampled = randomisation(differences, n_randomisations=63, seed=1)
+    assert sampled == pytest.approx(randomisation(differences, **OPTIONS), abs=0.2)
+
+
+def test_sampled_randomisation_agrees_with_scipy() -> None:
+    differences = np.random.default_rng(5).normal(0.15, 1, 80)
+    reference = stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=20_000, rng=np.random.default_rng(0)
+    )
+    assert randomisation(differences, **OPTIONS) == pytest.approx(reference.pvalue, abs=0.02)
+
+
+@pytest.mark.parametrize("test", [wilcoxon, paired_t, randomisation])
+def test_degenerate_differences(test: object) -> None:
+    assert callable(test)
+    assert test(np.zeros(10), **OPTIONS) == 1.0
+    assert 0 <= test(np.array([0.5]), **OPTIONS) <= 1
+    assert 0 <= test(np.full(10, 0.5), **OPTIONS) < 0.01
+
+
+def test_holm() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.5, 0.6]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_skipped_queries_are_left_out() -> None:
+    data = RankingData(np.zeros((4, 0)), [0, 0, 1, 0], [1, 1, 2, 2])
+    result = compare({"a": [1, 2, 2, 1], "b": [1, 2, 1, 2]}, data, "map(empty='skip')")
+    assert result.n_queries == 1
+    assert result.pairs[0].difference == 1 - 1 / 2
+
+
+def test_runs_on_the_queries_they_share() -> None:
+    data = RankingData(np.zeros((4, 0)), [1, 0, 1, 0], ["1", "1", "2", "2"], document_ids=["a", "b", "a", "b"])
+    both = Run(np.array(["1", "1", "2"]), Strings.of(["a", "b", "a"]), np.array([1.0, 2.0, 1.0]))
+    one = Run(np.array(["1"]), Strings.of(["a"]), np.array([1.0]))
+    result = compare({"both": both, "one": one}, data, "mrr")
+    assert result.n_queries == 1
+    assert result.pairs[0].difference == 1 / 2 - 1
+    other = Run(np.array(["2"]), Strings.of(["a"]), np.array([1.0]))
+    with pytest.raises(DataError, match="share no query"):
+        compare({"one": one, "other": other}, data, "mrr")
+
+
+def test_json_and_print() -> None:
+    scores, data = systems()
+    result = compare(scores, data, "ndcg@5", tests=["t"])
+    stored = json.loads(json.dumps(result.to_dict()))
+    assert stored["metric"] == "ndcg@5"
+    assert len(stored["pairs"]) == 3
+    assert "good − middling" in str(result)
+    assert "after Holm" in str(result)
+
+
+def test_refusals() -> None:
+    scores, data = systems()
+    with pytest.raises(ParameterError, match="1 systems given; compare needs two or more"):
+        compare({"a": scores["good"]}, data, "map")
+    with pytest.raises(ParameterError, match=r"unknown test 'wilcoxn'\. Did you mean 'wilcoxon'"):
+        compare(scores, data, "map", tests=["wilcoxn"])
+    with pytest.raises(ParameterError, match="n_randomisations=0"):
+        compare(scores, data, "map", n_randomisations=0)
+    with pytest.raises(KeyError, match="no pair"):
+        compare(scores, data, "map").pair("random", "good")
