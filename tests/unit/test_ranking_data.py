@@ -187,7 +187,10 @@ def test_immutable() -> None:
 def test_copies_are_the_same(again: Any) -> None:
     data = with_everything()
     assert_same(again(data), data)
-    assert not again(data).features.flags.writeable
+    twin = again(data)
+    for part in (twin.features, twin.document_ids.offsets, twin.pairs.winner):
+        assert not part.flags.writeable
+    assert_same(again(data.select([1])), data.select([1]))
 
 
 def test_replace() -> None:

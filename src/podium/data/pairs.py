@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +61,9 @@ class Pairs:
             held = getattr(self, name).view()
             held.flags.writeable = False
             object.__setattr__(self, name, held)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pairs, (self.winner, self.loser, self.probability, self.weight)
 
     def _check(self) -> None:
         for name, bad, rule in (

@@ -36,6 +36,10 @@ class Strings:
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
         return cls(offsets, np.frombuffer(b"".join(encoded), np.uint8))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        held = self.compact()
+        return Strings, (held.offsets, held.data)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
