@@ -1,0 +1,108 @@
+// A force: how each document of one query wants to move. λ_i = −∂C/∂s_i, positive lifts; curvature w_i = ∂²C/∂s_i².
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "forces/order_sums.hpp"
+#include "metrics/metric.hpp"
+#include "metrics/ranked.hpp"
+#include "metrics/swap.hpp"
+
+namespace podium {
+
+enum class ForceKind {
+  ranknet,
+  lambdarank,
+  spring,
+  step,
+  hinge,
+  squared_hinge,
+  exponential,
+  listnet,
+  listmle,
+  xendcg,
+  squared,
+  ordinal,
+  multiclass,
+};
+
+struct ForceSpec {
+  ForceKind kind = ForceKind::ranknet;
+  double sigma = 1;         // steepness of the logistic
+  double margin = 1;        // spring, step, hinges
+  bool ties = false;        // ranknet: train on equal labels with target ½
+  bool neighbours = false;  // only pairs adjacent in the sorted list
+  MetricSpec metric = {};   // lambdarank, step
+  std::size_t classes = 2;  // ordinal, multiclass: labels 0 to classes − 1
+};
+
+// A preference given in so many words: documents of the query, by number.
+struct GivenPair {
+  std::uint32_t winner, loser;
+  double probability, weight;
+};
+
+struct ForceQuery {
+  std::span<const double> scores;      // finite; [documents × outputs] where a force has several outputs
+  std::span<const double> labels;      // finite
+  std::span<const double> weights;     // of documents, or empty
+  std::span<const GivenPair> pairs;    // take the place of labels where has_pairs
+  std::span<const double> parameters;  // ordinal: thresholds, rising
+  bool has_pairs = false;
+  std::uint64_t seed = 0, round = 0, key = 0;  // what random draws are a function of
+
+  double weight(std::size_t i) const { return weights.empty() ? 1.0 : weights[i]; }
+};
+
+// What a force is added to. All but `force` may be null.
+struct ForceSums {
+  double* force;
+  double* curvature = nullptr;
+  double* cost = nullptr;
+  double* parameter_force = nullptr;
+};
+
+// Room a force works in, kept from query to query; one per thread.
+struct ForceScratch {
+  RankedQuery ranked;
+  LabelSummary summary;
+  SwapDeltas swaps;
+  std::vector<double> score, label, weight, exponential, force, curvature, row, extra;
+  std::vector<std::uint32_t> order;
+  OrderSums sums;
+};
+
+class Force {
+ public:
+  // `longest` is the number of documents of the longest query it will see.
+  Force(ForceSpec spec, std::size_t longest);
+
+  const ForceSpec& spec() const { return spec_; }
+  std::size_t outputs() const { return spec_.kind == ForceKind::multiclass ? spec_.classes : 1; }
+  std::size_t parameters() const { return spec_.kind == ForceKind::ordinal ? spec_.classes - 1 : 0; }
+  bool has_cost() const { return spec_.kind != ForceKind::lambdarank && spec_.kind != ForceKind::step; }
+  // Adds the force of one query to `sums`.
+  void act(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const;
+
+ private:
+  ForceSpec spec_;
+  Metric metric_;
+};
+
+// Forces over pairs of documents.
+void pair_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
+void lambda_force(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch,
+                  const ForceSums& sums);
+// Forces over the whole list.
+void listnet_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
+void xendcg_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
+void listmle_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
+// Forces on each document alone.
+void squared_force(const ForceQuery& query, const ForceSums& sums);
+void ordinal_force(const ForceQuery& query, const ForceSums& sums);
+void multiclass_force(std::size_t classes, const ForceQuery& query, const ForceSums& sums);
+
+}  // namespace podium

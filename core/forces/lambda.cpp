@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <cmath>
+
+#include "dispatch.hpp"
+#include "forces/force.hpp"
+#include "forces/potentials.hpp"
+
+namespace podium {
+namespace {
+
+// One row: the document at position p against those at q ≥ p + 1, |ΔZ| in `delta`. By position.
+PODIUM_INLINE void lambda_row(std::size_t p, std::size_t n, const double* label, const double* e, const double* delta,
+                              double* force, double* curvature) {
+  const double lp = label[p], ep = e[p];
+  double f = 0, c = 0;
+  for (std::size_t q = p + 1; q < n; ++q) {
+    const double sign = static_cast<double>(lp > label[q]) - static_cast<double>(lp < label[q]);
+    const double share = e[q] / (ep + e[q]);
+    const double weight = std::fabs(delta[q]);
+    const double pull = sign * weight * (sign > 0 ? share : 1 - share);
+    const double bend = sign * sign * weight * share * (1 - share);
+    f += pull, c += bend;
+    force[q] -= pull;
+    curvature[q] += bend;
+  }
+  force[p] += f;
+  curvature[p] += c;
+}
+PODIUM_AVX2 void lambda_row_avx2(std::size_t p, std::size_t n, const double* label, const double* e,
+                                 const double* delta, double* force, double* curvature) {
+  lambda_row(p, n, label, e, delta, force, curvature);
+}
+
+class Lambdas {
+ public:
+  Lambdas(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch)
+      : spec_(spec), query_(query), scratch_(scratch), n_(query.scores.size()) {
+    const QueryView view{query.scores, query.labels};
+    summarise(query.labels, scratch.summary);
+    scratch.ranked.rank(view, scratch.summary, Ties::input, whole_list);
+    scratch.swaps.prepare(metric, scratch.ranked);
+    scratch.score.resize(n_), scratch.exponential.resize(n_), scratch.row.resize(n_);
+    scratch.force.assign(n_, 0.0), scratch.curvature.assign(n_, 0.0);
+    for (std::size_t p = 0; p < n_; ++p) scratch.score[p] = query.scores[scratch.ranked.order()[p]];
+    label_ = scratch.ranked.labels().data();
+  }
+
+  void all_pairs() {
+    const std::size_t rows = std::min(n_, scratch_.swaps.depth());  // two documents past the depth swap without effect
+    const double range = scratch_.score.front() - scratch_.score.back();
+    const bool fast = spec_.kind == ForceKind::lambdarank && spec_.sigma * range < 600 && query_.weights.empty();
+    const double middle = scratch_.score.back() + range / 2;
+    if (fast) {
+      for (std::size_t p = 0; p < n_; ++p) {
+        scratch_.exponential[p] = std::exp(spec_.sigma * (scratch_.score[p] - middle));
+      }
+    }
+    const auto row = has_avx2() ? lambda_row_avx2 : lambda_row;
+    for (std::size_t p = 0; p < rows; ++p) {
+      scratch_.swaps.row(p, scratch_.row);
+      if (fast) {
+        row(p, n_, label_, scratch_.exponential.data(), scratch_.row.data(), scratch_.force.data(),
+            scratch_.curvature.data());
+      } else {
+        for (std::size_t q = p + 1; q < n_; ++q) add(p, q, scratch_.row[q]);
+      }
+    }
+    if (!fast) return;
+    for (std::size_t p = 0; p < n_; ++p) {
+      scratch_.force[p] *= spec_.sigma;
+      scratch_.curvature[p] *= spec_.sigma * spec_.sigma;
+    }
+  }
+
+  void neighbours() {
+    for (std::size_t p = 0; p + 1 < n_; ++p) add(p, p + 1, scratch_.swaps.pair(p, p + 1));
+  }
+
+  void given_pairs() {
+    std::vector<std::uint32_t> position(n_);
+    for (std::uint32_t p = 0; p < n_; ++p) position[scratch_.ranked.order()[p]] = p;
+    for (const GivenPair& pair : query_.pairs) {
+      const std::uint32_t p = position[pair.winner], q = position[pair.loser];
+      if (spec_.neighbours && p + 1 != q && q + 1 != p) continue;
+      const double delta = scratch_.swaps.pair(p, q);
+      push(p, q, delta, pair.weight * pair.probability);
+      push(q, p, delta, pair.weight * (1 - pair.probability));
+    }
+  }
+
+  void collect(const ForceSums& sums) const {
+    for (std::size_t p = 0; p < n_; ++p) {
+      const std::uint32_t i = scratch_.ranked.order()[p];
+      sums.force[i] += scratch_.force[p];
+      if (sums.curvature) sums.curvature[i] += scratch_.curvature[p];
+    }
+  }
+
+ private:
+  void add(std::size_t p, std::size_t q, double delta) {
+    if (label_[p] > label_[q]) push(p, q, delta, 1.0);
+    if (label_[q] > label_[p]) push(q, p, delta, 1.0);
+  }
+
+  void push(std::size_t winner, std::size_t loser, double delta, double weight) {
+    if (weight == 0) return;
+    const auto order = scratch_.ranked.order();
+    weight *= std::fabs(delta) * query_.weight(order[winner]) * query_.weight(order[loser]);
+    const double o = scratch_.score[winner] - scratch_.score[loser];
+    double force = 0, bend = 0;
+    if (spec_.kind == ForceKind::step) {
+      force = o < spec_.margin ? weight : 0.0;
+    } else {
+      const double rho = falling_logistic(spec_.sigma * o);
+      force = spec_.sigma * weight * rho;
+      bend = spec_.sigma * spec_.sigma * weight * rho * (1 - rho);
+    }
+    scratch_.force[winner] += force;
+    scratch_.force[loser] -= force;
+    scratch_.curvature[winner] += bend;
+    scratch_.curvature[loser] += bend;
+  }
+
+  const ForceSpec& spec_;
+  const ForceQuery& query_;
+  ForceScratch& scratch_;
+  const std::size_t n_;
+  const double* label_ = nullptr;
+};
+
+}  // namespace
+
+// σρ|ΔZ| for every pair of different labels, ΔZ the change of the metric when the two swap places. [LambdaRank]
+void lambda_force(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch,
+                  const ForceSums& sums) {
+  if (query.scores.size() < 2) return;
+  Lambdas lambdas(spec, metric, query, scratch);
+  if (query.has_pairs) {
+    lambdas.given_pairs();
+  } else if (spec.neighbours) {
+    lambdas.neighbours();
+  } else {
+    lambdas.all_pairs();
+  }
+  lambdas.collect(sums);
+}
+
+}  // namespace podium

@@ -1,0 +1,249 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "dispatch.hpp"
+#include "forces/force.hpp"
+#include "forces/potentials.hpp"
+
+namespace podium {
+namespace {
+
+Pull pull(const ForceSpec& spec, double o, double target) {
+  switch (spec.kind) {
+    case ForceKind::spring:
+      return spring_pull(o, spec.margin);
+    case ForceKind::hinge:
+      return hinge_pull(o, spec.margin);
+    case ForceKind::squared_hinge:
+      return squared_hinge_pull(o, spec.margin);
+    case ForceKind::exponential:
+      return exponential_pull(o);
+    default:
+      return logistic_pull(o, spec.sigma, target);
+  }
+}
+
+void add_pair(const ForceSpec& spec, const ForceQuery& query, const ForceSums& sums, std::size_t winner,
+              std::size_t loser, double target, double weight) {
+  const Pull p = pull(spec, query.scores[winner] - query.scores[loser], target);
+  sums.force[winner] += weight * p.force;
+  sums.force[loser] -= weight * p.force;
+  if (sums.curvature) {
+    sums.curvature[winner] += weight * p.curvature;
+    sums.curvature[loser] += weight * p.curvature;
+  }
+  if (sums.cost) *sums.cost += weight * p.cost;
+}
+
+// A pair as its labels have it; equal labels only where ties are trained on.
+void add_labelled(const ForceSpec& spec, const ForceQuery& query, const ForceSums& sums, std::size_t a, std::size_t b) {
+  const double weight = query.weight(a) * query.weight(b);
+  if (query.labels[a] > query.labels[b]) return add_pair(spec, query, sums, a, b, 1.0, weight);
+  if (query.labels[b] > query.labels[a]) return add_pair(spec, query, sums, b, a, 1.0, weight);
+  if (spec.ties) add_pair(spec, query, sums, a, b, 0.5, weight);
+}
+
+// With probability P̄ the winner wins, else the other way: the logistic takes that as its target, others as two pairs.
+void add_given(const ForceSpec& spec, const ForceQuery& query, const ForceSums& sums, const GivenPair& pair) {
+  const double weight = pair.weight * query.weight(pair.winner) * query.weight(pair.loser);
+  if (spec.kind == ForceKind::ranknet) {
+    return add_pair(spec, query, sums, pair.winner, pair.loser, pair.probability, weight);
+  }
+  add_pair(spec, query, sums, pair.winner, pair.loser, 1.0, weight * pair.probability);
+  if (pair.probability < 1) add_pair(spec, query, sums, pair.loser, pair.winner, 1.0, weight * (1 - pair.probability));
+}
+
+void sort_by_score(const ForceQuery& query, std::vector<std::uint32_t>& order) {
+  order.resize(query.scores.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return query.scores[a] > query.scores[b]; });
+}
+
+void neighbour_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  sort_by_score(query, scratch.order);
+  if (!query.has_pairs) {
+    for (std::size_t p = 1; p < scratch.order.size(); ++p) {
+      add_labelled(spec, query, sums, scratch.order[p - 1], scratch.order[p]);
+    }
+    return;
+  }
+  std::vector<std::uint32_t> position(scratch.order.size());
+  for (std::uint32_t p = 0; p < position.size(); ++p) position[scratch.order[p]] = p;
+  for (const GivenPair& pair : query.pairs) {
+    const auto a = position[pair.winner], b = position[pair.loser];
+    if (a + 1 == b || b + 1 == a) add_given(spec, query, sums, pair);
+  }
+}
+
+// Σ over pairs of the margin losses in O(n log n): documents join a tree over score ranks in the order of their labels,
+// so that each asks only about lower (then higher) labels: how many stand inside the margin, and Σ s and Σ s² of them.
+class MarginSums {
+ public:
+  MarginSums(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums)
+      : spec_(spec), query_(query), scratch_(scratch), sums_(sums), n_(query.scores.size()) {
+    auto& order = scratch_.order;
+    sort_by_score(query, order);
+    scratch_.score.resize(n_), rank_.resize(n_);
+    for (std::size_t r = 0; r < n_; ++r) scratch_.score[r] = query.scores[order[r]], rank_[order[r]] = r;
+    origin_ = scratch_.score[n_ / 2];  // sums of scores keep more digits when counted from the middle of the list
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return query.labels[a] < query.labels[b]; });
+  }
+
+  void run() {
+    sweep(true);
+    std::reverse(scratch_.order.begin(), scratch_.order.end());
+    sweep(false);
+  }
+
+ private:
+  // As winners, documents meet the lower labels that score above s − δ; as losers, the higher ones below s + δ.
+  void sweep(bool winners) {
+    scratch_.sums.clear(n_);
+    const auto& order = scratch_.order;
+    for (std::size_t begin = 0, end = 0; begin < n_; begin = end) {
+      while (end < n_ && query_.labels[order[end]] == query_.labels[order[begin]]) ++end;
+      for (std::size_t k = begin; k < end; ++k) add(order[k], inside(query_.scores[order[k]], winners), winners);
+      for (std::size_t k = begin; k < end; ++k) {
+        const std::size_t i = order[k], rank = rank_[i];
+        scratch_.sums.add(winners ? rank : n_ - 1 - rank, query_.weight(i), query_.scores[i] - origin_);
+      }
+    }
+  }
+
+  OrderSums::Sums inside(double s, bool winners) const {
+    const auto& scores = scratch_.score;  // falling
+    if (winners) {
+      const auto end = std::partition_point(scores.begin(), scores.end(), [&](double t) { return s - t < spec_.margin; });
+      return scratch_.sums.first(static_cast<std::size_t>(end - scores.begin()));
+    }
+    const auto end = std::partition_point(scores.begin(), scores.end(), [&](double t) { return t - s >= spec_.margin; });
+    return scratch_.sums.first(static_cast<std::size_t>(scores.end() - end));
+  }
+
+  void add(std::size_t i, const OrderSums::Sums& met, bool winner) {
+    const double weight = query_.weight(i), sign = winner ? 1.0 : -1.0;
+    // A pair is δ − o inside the margin: δ − s_i + s_j for a winner i, δ − s_j + s_i for a loser.
+    const double own = spec_.margin - sign * (query_.scores[i] - origin_);
+    const double depth = own * met.count + sign * met.sum;
+    if (spec_.kind == ForceKind::hinge) {
+      sums_.force[i] += sign * weight * met.count;
+      if (sums_.cost && winner) *sums_.cost += weight * depth;
+      return;
+    }
+    sums_.force[i] += sign * 2 * weight * depth;
+    if (sums_.curvature) sums_.curvature[i] += 2 * weight * met.count;
+    if (sums_.cost && winner) {
+      *sums_.cost += weight * (own * own * met.count + 2 * own * sign * met.sum + met.square);
+    }
+  }
+
+  const ForceSpec& spec_;
+  const ForceQuery& query_;
+  ForceScratch& scratch_;
+  const ForceSums& sums_;
+  const std::size_t n_;
+  std::vector<std::size_t> rank_;
+  double origin_ = 0;
+};
+
+// e^{−(s_i − s_j)} = e^{−s_i} · e^{s_j}: sums over lower and higher labels, O(n log n).
+void exponential_sums(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums, double middle) {
+  auto& order = scratch.order;
+  const std::size_t n = query.scores.size();
+  order.resize(n);
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return query.labels[a] < query.labels[b]; });
+  for (const bool winners : {true, false}) {
+    const double sign = winners ? 1.0 : -1.0;
+    double met = 0;
+    for (std::size_t begin = 0, end = 0; begin < n; begin = end) {
+      while (end < n && query.labels[order[end]] == query.labels[order[begin]]) ++end;
+      double joining = 0;
+      for (std::size_t k = begin; k < end; ++k) {
+        const std::size_t i = order[k];
+        const double s = query.scores[i] - middle, weight = query.weight(i);
+        const double e = weight * std::exp(-sign * s) * met;
+        sums.force[i] += sign * e;
+        if (sums.curvature) sums.curvature[i] += e;
+        if (sums.cost && winners) *sums.cost += e;
+        joining += weight * std::exp(sign * s);
+      }
+      met += joining;
+    }
+    std::reverse(order.begin(), order.end());
+  }
+}
+
+// RankNet over all pairs of different labels. With E = e^{σ s}, ρ = 1 / (1 + e^{σ(s_i − s_j)}) = E_j / (E_i + E_j): no
+// exponential per pair. `w` is 0 for pairs that do not count.
+PODIUM_INLINE void logistic_rows(std::size_t n, const double* label, const double* e, const double* weight,
+                                 double* force, double* curvature) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const double li = label[i], ei = e[i], wi = weight[i];
+    double f = 0, c = 0;
+    for (std::size_t j = i + 1; j < n; ++j) {
+      const double sign = static_cast<double>(li > label[j]) - static_cast<double>(li < label[j]);
+      const double share = e[j] / (ei + e[j]);
+      const double rho = sign > 0 ? share : 1 - share;
+      const double w = wi * weight[j];
+      const double pull = sign * w * rho, bend = sign * sign * w * share * (1 - share);
+      f += pull, c += bend;
+      force[j] -= pull;
+      curvature[j] += bend;
+    }
+    force[i] += f;
+    curvature[i] += c;
+  }
+}
+PODIUM_AVX2 void logistic_rows_avx2(std::size_t n, const double* label, const double* e, const double* weight,
+                                    double* force, double* curvature) {
+  logistic_rows(n, label, e, weight, force, curvature);
+}
+
+void logistic_sums(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums,
+                   double middle) {
+  const std::size_t n = query.scores.size();
+  scratch.exponential.resize(n), scratch.weight.resize(n);
+  scratch.force.assign(n, 0.0), scratch.curvature.assign(n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    scratch.exponential[i] = std::exp(spec.sigma * (query.scores[i] - middle));
+    scratch.weight[i] = query.weight(i);
+  }
+  (has_avx2() ? logistic_rows_avx2 : logistic_rows)(n, query.labels.data(), scratch.exponential.data(),
+                                                    scratch.weight.data(), scratch.force.data(),
+                                                    scratch.curvature.data());
+  for (std::size_t i = 0; i < n; ++i) {
+    sums.force[i] += spec.sigma * scratch.force[i];
+    if (sums.curvature) sums.curvature[i] += spec.sigma * spec.sigma * scratch.curvature[i];
+  }
+}
+
+}  // namespace
+
+void pair_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  const std::size_t n = query.scores.size();
+  if (n < 2) return;
+  if (spec.neighbours) return neighbour_force(spec, query, scratch, sums);
+  if (query.has_pairs) {
+    for (const GivenPair& pair : query.pairs) add_given(spec, query, sums, pair);
+    return;
+  }
+  const auto [least, most] = std::minmax_element(query.scores.begin(), query.scores.end());
+  const double range = *most - *least, middle = *least + range / 2;
+  const bool margin = spec.kind == ForceKind::hinge || spec.kind == ForceKind::squared_hinge;
+  // The fast paths add and divide what lies far apart; beyond these ranges they would lose digits or overflow.
+  if (margin && range < 1e6 * spec.margin) return MarginSums(spec, query, scratch, sums).run();
+  if (spec.kind == ForceKind::exponential && range < kSteepest) return exponential_sums(query, scratch, sums, middle);
+  if (spec.kind == ForceKind::ranknet && !spec.ties && !sums.cost && spec.sigma * range < 600) {
+    return logistic_sums(spec, query, scratch, sums, middle);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = i + 1; j < n; ++j) add_labelled(spec, query, sums, i, j);
+  }
+}
+
+}  // namespace podium
