@@ -29,6 +29,7 @@ docs: $(VENV)/.dev
 
 stubs: $(VENV)/.dev
 	$(BIN)/python -m nanobind.stubgen -m podium._core -o src/podium/_core.pyi
+	$(BIN)/ruff format -q src/podium/_core.pyi
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/reading.py
