@@ -1,8 +1,9 @@
 """Data that look like MSLR-WEB to a ranker: integer counts with heavy zeros, log-normal and continuous features.
 
-A feature belongs to a group that shares a factor of the document and one of the query, as the 5 streams × 25 statistics
-of MSLR do. 32 of the features carry signal: the value behind the label is a sum of smooth steps, products and a
-query-dependent slope of them, plus noise; labels 0–4 are cut at 52/32/13/2/1 % of all documents.
+A feature belongs to a group that shares a factor of the document and one of the query, as MSLR's statistics of one text
+field do. 32 of the features carry signal: the value behind the label is a sum of smooth steps and products of what is
+behind those features, an offset of the query and noise; labels 0–4 are cut at 52/32/13/2/1 % of all documents.
+LightGBM (63 leaves, rate 0.1) on 6,000 queries reaches NDCG@10 .604 / .616 / .621 with 50 / 100 / 200 trees.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from podium import RankingData
 FEATURES, SIGNALS, GROUPS = 136, 32, 20
 SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)
 BLOCK_QUERIES = 500
-NOISE = 0.5
+NOISE = 0.47
 
 Matrix = npt.NDArray[np.floating[Any]]
 
@@ -60,7 +61,7 @@ class _Task:
         self.weight = rng.normal(size=SIGNALS) * np.linspace(1.5, 0.3, SIGNALS)
         self.bend = rng.normal(size=SIGNALS)
         self.partner = rng.permutation(SIGNALS)
-        self.product = rng.normal(size=SIGNALS) * 0.5
+        self.product = rng.normal(size=SIGNALS) * 0.8
 
     def latent(self, rng: np.random.Generator, sizes: npt.NDArray[np.int64]) -> Matrix:
         """Standard normal values behind the features, alike inside a group and inside a query."""

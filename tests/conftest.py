@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
+
+# A package built another way (make sanitize) takes the place of the installed one.
+if package := os.environ.get("PODIUM_PACKAGE"):
+    sys.meta_path[:] = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
+    sys.path.insert(0, package)
+    from podium import _core
+
+    assert Path(_core.__file__).is_relative_to(Path(package).resolve()), _core.__file__
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 // Decimal text to binary, correctly rounded, with a short path for the numbers that files are made of.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -21,27 +22,31 @@ namespace detail {
 inline constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                            1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+// The decimal exponent of the first digit that is not 0, exponent part included: 3 for 1234, −2 for 0.012. The token
+// has such a digit and is a well-formed number.
+inline std::int64_t decimal_magnitude(const char* begin, const char* end) {
+  const char* const power = std::find_if(begin, end, [](char c) { return (c | 0x20) == 'e'; });
+  const char* const point = std::find(begin, power, '.');
+  const char* const first = std::find_if(begin, power, [](char c) { return c != '0' && c != '.'; });
+  std::int64_t magnitude = first < point ? point - first - 1 : point - first;
+  if (power == end) return magnitude;
+  const bool down = power[1] == '-';
+  std::int64_t exponent = 0;
+  for (const char* p = power + 1 + (is_digit(power[1]) ? 0 : 1); p < end; ++p) {
+    exponent = std::min<std::int64_t>(exponent * 10 + (*p - '0'), std::int64_t{1} << 40);
+  }
+  return magnitude + (down ? -exponent : exponent);
+}
+
 // The whole token through the library: every digit counts. Too small is 0, too large is said.
 template <class T>
 Parsed parse_slowly(const char* begin, const char* end, T& value) {
   const auto [stop, error] = std::from_chars(begin, end, value);
   if (error == std::errc() && stop == end) return Parsed::number;
   if (error != std::errc::result_out_of_range) return Parsed::none;
-  for (const char* p = begin; p < end; ++p) {
-    if ((*p == 'e' || *p == 'E') && p[1] == '-') {
-      value = 0;
-      return Parsed::number;
-    }
-  }
-  // Without a negative exponent only a long run of zeros after the point can be too small.
-  if constexpr (sizeof(T) == sizeof(float)) {
-    double wide = 0;
-    if (parse_slowly<double>(begin, end, wide) == Parsed::number && std::fabs(wide) < 1) {
-      value = 0;
-      return Parsed::number;
-    }
-  }
-  return Parsed::too_large;
+  if (decimal_magnitude(begin, end) > 0) return Parsed::too_large;
+  value = 0;
+  return Parsed::number;
 }
 
 // True where rounding an already rounded double to T could differ from rounding the decimal once.

@@ -6,14 +6,15 @@
 namespace podium {
 namespace {
 
-// M(s), the mean over the s-subsets of a tie group of the chance that none of them satisfies, for s = 0 … size.
+// M(s), the mean over the s-subsets of a tie group of the chance that none of them satisfies, for s = 0 … last.
 // Taking in the k-th document: M_k(s) = ((k − s)/k) M_{k−1}(s) + (s/k) (1 − R_k) M_{k−1}(s − 1).
-void mean_survivals(const Metric& metric, std::span<const double> labels, std::vector<double>& means) {
-  means.assign(labels.size() + 1, 0.0);
+void mean_survivals(const Metric& metric, std::span<const double> labels, std::size_t last,
+                    std::vector<double>& means) {
+  means.assign(last + 1, 0.0);
   means[0] = 1;
   for (std::size_t k = 1; k <= labels.size(); ++k) {
     const double pass = 1 - metric.satisfaction(labels[k - 1]), size = static_cast<double>(k);
-    for (std::size_t s = k; s > 0; --s) {
+    for (std::size_t s = std::min(k, last); s > 0; --s) {
       const double share = static_cast<double>(s) / size;
       means[s] = (1 - share) * means[s] + share * pass * means[s - 1];
     }
@@ -27,11 +28,12 @@ double expected_over_ties(const Metric& metric, const RankedQuery& query, std::s
   double sum = 0, reach = 1;
   for (std::size_t begin = 0; begin < depth; begin = ends[begin]) {
     const std::size_t end = ends[begin];
-    mean_survivals(metric, labels.subspan(begin, end - begin), means);
-    for (std::size_t p = begin; p < std::min(end, depth); ++p) {
-      sum += reach * (means[p - begin] - means[p - begin + 1]) / static_cast<double>(p + 1);
+    const std::size_t last = std::min(end, depth) - begin;
+    mean_survivals(metric, labels.subspan(begin, end - begin), last, means);
+    for (std::size_t t = 0; t < last; ++t) {
+      sum += reach * (means[t] - means[t + 1]) / static_cast<double>(begin + t + 1);
     }
-    reach *= means[end - begin];
+    reach *= means[last];
   }
   return sum;
 }

@@ -14,9 +14,9 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 bool any_nan(std::span<const double> scores) {
-  bool found = false;
-  for (const double score : scores) found |= score != score;
-  return found;
+  std::int64_t found = 0;  // as wide as a score, so that the loop becomes vectors
+  for (const double score : scores) found += score != score;
+  return found != 0;
 }
 
 bool acceptable(const LabelSummary& summary, const LabelRange& range) {

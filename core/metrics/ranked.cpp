@@ -24,19 +24,30 @@ void summarise_any(std::span<const double> labels, LabelSummary& out) {
 void summarise(std::span<const double> labels, LabelSummary& out) {
   out = {};
   if (labels.empty()) return;
+  // Added to 2^52 a label leaves its nearest whole number in the low bits: no conversion, so the loop becomes vectors.
+  constexpr double shift = 0x1p52;
+  constexpr std::size_t most = 64;
+  std::array<std::uint64_t, most> levels;
   // Two histograms, so that equal neighbours do not wait for each other's store.
   std::array<std::uint32_t, LabelSummary::small> odd{};
   std::uint32_t seen = 0;
-  std::uint64_t differs = 0;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    const double label = labels[i];
-    if (!(label >= 0 && label < static_cast<double>(LabelSummary::small))) return summarise_any(labels, out);
-    const int level = static_cast<int>(label);
-    differs |= std::bit_cast<std::uint64_t>(static_cast<double>(level)) ^ std::bit_cast<std::uint64_t>(label);
-    seen |= std::uint32_t{1} << level;
-    ++(i % 2 == 0 ? out.counts : odd)[static_cast<std::size_t>(level)];
+  for (std::size_t begin = 0; begin < labels.size(); begin += most) {
+    const std::span<const double> chunk = labels.subspan(begin, std::min(most, labels.size() - begin));
+    std::uint64_t all = 0, differs = 0;
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      const double shifted = chunk[i] + shift;
+      levels[i] = std::bit_cast<std::uint64_t>(shifted) ^ std::bit_cast<std::uint64_t>(shift);
+      all |= levels[i];
+      differs |= std::bit_cast<std::uint64_t>(shifted - shift) ^ std::bit_cast<std::uint64_t>(chunk[i]);
+    }
+    if (all >= LabelSummary::small || differs != 0) return summarise_any(labels, out);
+    std::size_t i = 0;
+    for (; i + 1 < chunk.size(); i += 2) {
+      ++out.counts[levels[i]], ++odd[levels[i + 1]];
+      seen |= std::uint32_t{1} << levels[i] | std::uint32_t{1} << levels[i + 1];
+    }
+    if (i < chunk.size()) ++out.counts[levels[i]], seen |= std::uint32_t{1} << levels[i];
   }
-  if (differs != 0) return summarise_any(labels, out);
   out.least = std::countr_zero(seen);
   out.greatest = 31 - std::countl_zero(seen);
   for (std::size_t level = 0; level < LabelSummary::small; ++level) out.counts[level] += odd[level];

@@ -107,6 +107,7 @@ double SwapDeltas::err(std::size_t upper, std::size_t lower) const {
 // would lose by one more of these (limited_) and gain by one less (limited_next_).
 void SwapDeltas::prepare_bpref() {
   family_ = Family::bpref;
+  depth_ = size_;
   nonrelevant_ = count_nonrelevant(*metric_, *query_);
   levels_.resize(size_), counts_.assign(size_ + 1, 0);
   limited_.assign(size_ + 1, 0), limited_next_.assign(size_ + 1, 0);

@@ -7,17 +7,17 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
-
-def first_infinite(values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], num_threads: int) -> int:
+def first_infinite(
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    num_threads: int,
+) -> int:
     """Flat index of the first infinite value, or -1."""
 
 class QueryRun:
     @property
     def id(self) -> str: ...
-
     @property
     def rows(self) -> int: ...
-
     @property
     def line(self) -> int: ...
 
@@ -26,61 +26,42 @@ class LetorBlock:
 
     @property
     def rows(self) -> int: ...
-
     @property
     def labels(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
-
     @property
     def queries(self) -> list[QueryRun]: ...
-
     @property
     def has_qid(self) -> bool: ...
-
     @property
     def min_index(self) -> int: ...
-
     @property
     def max_index(self) -> int: ...
-
     @property
     def comment_ends(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
-
     @property
     def comments(self) -> bytes: ...
-
     @property
     def lines(self) -> int: ...
-
     @property
     def first_row_line(self) -> int: ...
-
     @property
     def first_row_column(self) -> int: ...
-
     @property
     def first_row_found(self) -> bytes: ...
-
     @property
     def ends_without_feed(self) -> bool: ...
-
     @property
     def last_row_entries(self) -> int: ...
-
     @property
     def fewest_entries(self) -> int: ...
-
     @property
     def most_entries(self) -> int: ...
-
     @property
     def fault(self) -> int: ...
-
     @property
     def fault_line(self) -> int: ...
-
     @property
     def fault_column(self) -> int: ...
-
     @property
     def found(self) -> bytes: ...
 
@@ -89,22 +70,45 @@ class LetorFile:
     Blocks of an open LETOR file in order, parsed ahead by several threads.
     """
 
-    def __init__(self, descriptor: int, size: int, absent: float, max_index: int, comments: bool, num_threads: int, block_bytes: int) -> None: ...
-
+    def __init__(
+        self,
+        descriptor: int,
+        size: int,
+        absent: float,
+        max_index: int,
+        comments: bool,
+        num_threads: int,
+        block_bytes: int,
+    ) -> None: ...
     def __iter__(self) -> LetorFile: ...
-
     def __next__(self) -> LetorBlock: ...
-
     @property
     def bytes_done(self) -> int: ...
 
 def parse_letor(text: bytes, absent: float, max_index: int, comments: bool, num_threads: int) -> list[LetorBlock]:
     """Blocks of LETOR text that is in memory."""
 
-def fill_features(blocks: Sequence[LetorBlock], features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], row: int, base: int, absent: float, num_threads: int) -> None:
+def fill_features(
+    blocks: Sequence[LetorBlock],
+    features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    row: int,
+    base: int,
+    absent: float,
+    num_threads: int,
+) -> None:
     """Copies blocks into consecutive rows and frees their values."""
 
-def format_letor(features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Sequence[str], query_of_row: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], comment_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], comments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], base: int, sparse: bool, num_threads: int) -> bytes:
+def format_letor(
+    features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    query_ids: Sequence[str],
+    query_of_row: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    comment_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    comments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    base: int,
+    sparse: bool,
+    num_threads: int,
+) -> bytes:
     """Rows as LETOR text."""
 
 class Measure(enum.Enum):
@@ -169,14 +173,46 @@ class Convention(enum.Enum):
 class MetricSpec:
     """A metric as the core sees it; metrics make it from their parameters."""
 
-    def __init__(self, measure: Measure, *, cutoff: int | None, gain: Gain, gain_table: Sequence[float], relevant_from: float, largest_label: float, persistence: float, empty: Empty, ties: Ties, convention: Convention) -> None: ...
+    def __init__(
+        self,
+        measure: Measure,
+        *,
+        cutoff: int | None,
+        gain: Gain,
+        gain_table: Sequence[float],
+        relevant_from: float,
+        largest_label: float,
+        persistence: float,
+        empty: Empty,
+        ties: Ties,
+        convention: Convention,
+    ) -> None: ...
 
-def metric_values(specs: Sequence[MetricSpec], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], judged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, retrieved: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tie_order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, num_threads: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.bool_], dict(shape=(None, None))], tuple[int, int, int]]:
+def metric_values(
+    specs: Sequence[MetricSpec],
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    judged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    retrieved: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    tie_order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    num_threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
+    Annotated[NDArray[numpy.bool_], dict(shape=(None, None))],
+    tuple[int, int, int],
+]:
     """
     (values, empty, (problem, row, metric)), each [metrics × queries]; problem 0 means that all is well.
     """
 
-def swap_deltas(spec: MetricSpec, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], judged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tie_order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], tuple[int, int, int]]:
+def swap_deltas(
+    spec: MetricSpec,
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    judged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    tie_order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], tuple[int, int, int]]:
     """
     ([documents × documents] of what the metric gains when two documents swap places, problem).
     """

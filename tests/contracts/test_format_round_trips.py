@@ -16,15 +16,19 @@ from hypothesis import strategies as st
 from generated import assert_same, ranking_data, with_everything
 from podium import DataError, FormatError, RankingData, Run
 from podium.data import Strings
+from podium.formats import FORMATS, read, write
 from podium.formats.arrow import ARROW, PARQUET
+from podium.formats.cache import CACHE
 from podium.formats.delimited import CSV, TSV
 from podium.formats.format import Format
 from podium.formats.frames import from_frame, to_frame
+from podium.formats.letor import LETOR
 from podium.formats.scores import SCORES, read_scores, write_scores
 from podium.formats.sizes import read_sizes, sizes_to_qid, write_sizes
 from podium.formats.trec import QRELS, TREC_RUN, read_run, write_run
 
 TABLES = [CSV, TSV, PARQUET, ARROW]
+EXACT = [LETOR, CACHE, *TABLES, QRELS, TREC_RUN, SCORES]
 TEXT = [CSV, TSV, QRELS, TREC_RUN, SCORES]
 EVERY = [*TABLES, QRELS, TREC_RUN, SCORES]
 FAST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -41,6 +45,28 @@ GOOD = {
 
 def by_name(formats: list[Format]) -> Any:
     return pytest.mark.parametrize("form", formats, ids=lambda form: form.name)
+
+
+def test_every_format_of_the_table_is_covered() -> None:
+    assert set(FORMATS) == {form.name for form in EXACT}
+
+
+@FAST
+@given(data=ranking_data())
+def test_cache(data: Any, tmp_path: Path) -> None:
+    write(data, tmp_path / "data.podium-data")
+    assert_same(read(tmp_path / "data.podium-data"), data)
+
+
+@FAST
+@given(data=ranking_data(words=True), sparse=st.booleans())
+def test_letor(data: Any, sparse: bool, tmp_path: Path) -> None:
+    bare = data.replace(document_weights=None, query_weights=None, feature_names=None)
+    for name in ("data.letor", "data.letor.gz"):
+        write(bare, tmp_path / name, sparse=sparse)
+        back = read(tmp_path / name, scattered="group", n_features=bare.n_features, index_base=1)
+        without_ids = bare.document_ids is not None and not any(bare.document_ids)
+        assert_same(back, bare, apart_from=("document_ids",) if without_ids else ())
 
 
 @by_name(TABLES)

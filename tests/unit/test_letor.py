@@ -129,6 +129,9 @@ def test_every_float32_reads_back_from_its_shortest_decimal(values):
         ("0.00000000000000000000000000000000000000000000000000000000001", 0x00000000),
         ("-0", 0x80000000),
         ("16777217", 0x4B800000),
+        (f"{'9' * 30}e-30", 0x3F800000),
+        (f"0.{'0' * 50}1e51", 0x3F800000),
+        (f"0.{'0' * 50}1e5", 0x00000000),
     ],
 )
 def test_decimals_are_rounded_once(decimal, bits):
@@ -207,6 +210,7 @@ BAD_LINES = [
     ("1 qid:1 1:5 1:6", 13, "stands twice"),
     ("1 qid:1 1:inf", 11, "infinite"),
     ("1 qid:1 1:1e39", 11, "too large for a 32-bit float"),
+    (f"1 qid:1 1:{'9' * 60}e-4", 11, "too large for a 32-bit float"),
     ("nan qid:1 1:5", 1, "labels must be finite"),
     ("-inf qid:1 1:5", 1, "labels must be finite"),
     ("1e999 qid:1 1:5", 1, "labels must be finite"),

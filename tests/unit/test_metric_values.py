@@ -182,3 +182,26 @@ def test_order_equals_a_stable_sort(k: int | None) -> None:
             order = np.argsort(-scores, kind="stable")[:k]
             expected = (labels[order] / np.log2(2 + np.arange(len(order)))).sum()
             assert m.per_query(scores, labels, [0, n])[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", ["bpref", "map", "ndcg@3", "bpref(convention='trec_eval')", "ndcg(convention='trec_eval')@4"]
+)
+def test_swap_deltas_with_documents_not_judged(name: str) -> None:
+    """The difference of the metric itself after the places change, some documents not judged, ties by document id."""
+    rng, m = np.random.default_rng(1), metric(name)
+    for _ in range(10):
+        labels, judged, ids = rng.integers(0, 3, 12), rng.random(12) < 0.6, rng.permutation(12)
+        scores = rng.integers(0, 6, 12).astype(float)
+        by_id = m.parameters["ties"] == "trec_eval"
+        order = np.lexsort((-ids if by_id else np.arange(12), -scores))
+        places = np.empty(12)
+        places[order] = -np.arange(12)
+        deltas = m.swap_deltas(scores, labels, judged=judged, tie_order=ids)
+        before = one(name, places, labels, judged=judged, tie_order=ids)
+        for i in range(12):
+            for j in range(12):
+                after = places.copy()
+                after[[i, j]] = after[[j, i]]
+                expected = one(name, after, labels, judged=judged, tie_order=ids) - before
+                assert deltas[i, j] == pytest.approx(expected, abs=1e-12)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import podium
+from podium import _core
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,3 +25,9 @@ def test_only_the_compiled_core_is_imported_from_the_package_itself():
     for file in (ROOT / "src" / "podium").rglob("*.py"):
         taken = re.findall(r"^\s*from podium import (.+)$", file.read_text(), re.MULTILINE)
         assert set(taken) <= {"_core", "__version__"}, file
+
+
+def test_the_stub_names_what_the_compiled_core_has():
+    stub = (ROOT / "src" / "podium" / "_core.pyi").read_text()
+    named = set(re.findall(r"^(?:def|class) (\w+)", stub, re.MULTILINE))
+    assert named == {name for name in dir(_core) if not name.startswith("_")}

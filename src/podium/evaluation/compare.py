@@ -103,10 +103,14 @@ class Comparison:
             )
             corrected = len(self.pairs) > 1
             lines += [
-                f"  {test}: p = {p:.4f}" + (f", {each.corrected[test]:.4f} after Holm" if corrected else "")
+                f"  {test}: p {_shown(p)}" + (f", {_shown(each.corrected[test])} after Holm" if corrected else "")
                 for test, p in each.p_values.items()
             ]
         return "\n".join(lines)
+
+
+def _shown(p: float) -> str:
+    return f"= {p:.4f}" if p >= 0.0001 else "< 0.0001"
 
 
 def compare(

@@ -56,7 +56,7 @@ def join_run(run: Run, data: RankingData, *, complete: bool = False, max_documen
     kept = np.flatnonzero(run_queries >= 0)
     run_keys = run_queries[kept] * n_docs + run_docs[kept]
     _refuse_duplicates("the judgments", judged_keys, data.qid, data.document_ids)
-    _refuse_duplicates("the run", run_keys, run.query_ids[kept], run.document_ids[kept])
+    _refuse_duplicates("the run", run_keys, np.asarray(run.query_ids)[kept], run.document_ids[kept])
     _refuse_nan(run)
     if max_documents is not None:
         top = _top(run_queries[kept], run.scores[kept], run_docs[kept], max_documents)
@@ -89,7 +89,9 @@ def join_run(run: Run, data: RankingData, *, complete: bool = False, max_documen
 def _query_codes(run: Run, data: RankingData) -> tuple[Ints, int]:
     """The query number in `data` of each row of the run, -1 where it has no judgments; ids are compared as text."""
     known = {str(query): number for number, query in enumerate(data.query_ids.tolist())}
-    heads, inverse = np.unique(np.asarray([str(query) for query in run.query_ids.tolist()]), return_inverse=True)
+    heads, inverse = np.unique(
+        np.asarray([str(query) for query in np.asarray(run.query_ids).tolist()]), return_inverse=True
+    )
     codes = np.array([known.get(str(query), -1) for query in heads], np.int64)
     if not (codes >= 0).any():
         shown = ", ".join(map(repr, heads[:3].tolist())) or "none at all"
