@@ -116,10 +116,12 @@ class MarginSums {
   OrderSums::Sums inside(double s, bool winners) const {
     const auto& scores = scratch_.score;  // falling
     if (winners) {
-      const auto end = std::partition_point(scores.begin(), scores.end(), [&](double t) { return s - t < spec_.margin; });
+      const auto end =
+          std::partition_point(scores.begin(), scores.end(), [&](double t) { return s - t < spec_.margin; });
       return scratch_.sums.first(static_cast<std::size_t>(end - scores.begin()));
     }
-    const auto end = std::partition_point(scores.begin(), scores.end(), [&](double t) { return t - s >= spec_.margin; });
+    const auto end =
+        std::partition_point(scores.begin(), scores.end(), [&](double t) { return t - s >= spec_.margin; });
     return scratch_.sums.first(static_cast<std::size_t>(scores.end() - end));
   }
 

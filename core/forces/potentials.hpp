@@ -19,7 +19,9 @@ inline double falling_logistic(double x) {
 }
 
 // log(1 + e^x), without overflow.
-inline double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+inline double softplus(double x) {
+  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+}
 
 // C = −P̄σo + log(1 + e^{σo}). [RankNet]
 inline Pull logistic_pull(double o, double sigma, double target) {
@@ -28,7 +30,8 @@ inline Pull logistic_pull(double o, double sigma, double target) {
   return {sigma * (target - 1 + rho), sigma * sigma * rho * (1 - rho), cost};
 }
 
-// 1 while the pair stands the wrong way, δ − o inside the margin, then nothing. [Ranking as Function Approximation, eq 26–31]
+// 1 while the pair stands the wrong way, δ − o inside the margin, then nothing. [Ranking as Function Approximation, eq
+// 26–31]
 inline Pull spring_pull(double o, double margin) {
   if (o < 0) return {1, 0, -o};
   if (o <= margin) return {margin - o, 1, 0.5 * o * o - margin * o};

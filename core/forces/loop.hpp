@@ -1,0 +1,35 @@
+// A force over many queries: a parallel loop around the kernel of one, each query owning its slice.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "forces/force.hpp"
+
+namespace podium {
+
+struct ForceTable {
+  std::span<const double> scores, labels;
+  std::span<const std::int64_t> query_offsets;
+  std::span<const double> document_weights, query_weights;  // or empty
+  std::span<const GivenPair> pairs;                         // sorted by query, documents numbered inside it
+  std::span<const std::int64_t> pair_offsets;               // one more than queries, or empty where labels count
+  std::span<const std::uint64_t> query_keys;                // or empty
+  std::span<const double> parameters;
+  std::uint64_t seed = 0, round = 0;
+
+  std::size_t queries() const { return query_offsets.size() - 1; }
+  std::size_t documents(std::size_t q) const {
+    return static_cast<std::size_t>(query_offsets[q + 1] - query_offsets[q]);
+  }
+  std::size_t longest() const;
+  // The query q; its scores are `outputs` numbers a document.
+  ForceQuery query(std::size_t q, std::size_t outputs) const;
+  double query_weight(std::size_t q) const { return query_weights.empty() ? 1.0 : query_weights[q]; }
+};
+
+// Writes the force of every document, and where asked for curvature, cost of each query, and the force on each
+// parameter from each query [queries × parameters].
+void apply_force(const Force& force, const ForceTable& table, int num_threads, const ForceSums& out);
+
+}  // namespace podium
