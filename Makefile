@@ -34,6 +34,7 @@ stubs: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/tables.py
 
 # The address and undefined-behaviour sanitizers over the tests that reach the core.
 sanitize: $(VENV)/.dev

@@ -164,17 +164,18 @@ class Parser {
   }
 
   // Rows mostly repeat the indices of the row before: compare " 12:" as a word instead of reading it.
-  void parse_expected_entries() {
+  bool parse_expected_entries() {
     for (const Prefix& prefix : prefixes_) {
-      const char* q = p_ + prefix.length;
-      if ((detail::load_word(p_) & prefix.mask) != prefix.text || !parse_short_number(q, values_[count_])) return;
+      if ((detail::load_word(p_) & prefix.mask) != prefix.text) return true;
+      p_ += prefix.length;
+      if (!parse_short_number(p_, values_[count_]) && !parse_value(values_[count_])) return false;
       ++count_;
-      p_ = q;
     }
+    return true;
   }
 
   bool parse_entries(std::size_t first_entry) {
-    if (regular_ && !block_.labels.empty()) parse_expected_entries();
+    if (regular_ && !block_.labels.empty() && !parse_expected_entries()) return false;
     std::uint32_t expected = block_.first_index + static_cast<std::uint32_t>(count_ - first_entry);
     bool ascending = true;
     std::int64_t last = count_ > first_entry ? static_cast<std::int64_t>(expected) - 1 : -1;
