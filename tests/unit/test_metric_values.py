@@ -205,3 +205,17 @@ def test_swap_deltas_with_documents_not_judged(name: str) -> None:
                 after[[i, j]] = after[[j, i]]
                 expected = one(name, after, labels, judged=judged, tie_order=ids) - before
                 assert deltas[i, j] == pytest.approx(expected, abs=1e-12)
+
+
+def test_err_over_large_groups_of_ties_takes_no_quadratic_time() -> None:
+    n = 200_000
+    for labels in (np.zeros(n), np.arange(n) == 7, np.arange(n) % 5, np.ones(n)):
+        value = metric("err(ties='average')").per_query(np.zeros(n), labels, [0, n])[0]
+        assert 0 <= value < 1
+    # one document of R = 1/16 anywhere among n: (1/16) · the mean of 1/r
+    one_relevant = metric("err(ties='average')").per_query(np.zeros(n), np.arange(n) == 7, [0, n])[0]
+    assert one_relevant == pytest.approx((1 / 16) * (1 / np.arange(1, n + 1)).mean(), rel=1e-9)
+    # all of R = 1/16: Σ (1/r) (1/16) (15/16)^(r − 1)
+    rank = np.arange(1, n + 1)
+    everyone = metric("err(ties='average')").per_query(np.zeros(n), np.ones(n), [0, n])[0]
+    assert everyone == pytest.approx((1 / 16 * (15 / 16) ** (rank - 1.0) / rank).sum(), rel=1e-12)
