@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from podium.errors import DataError, ParameterError
-from podium.metrics import metric, per_query
+from podium.metrics import Documents, metric, per_query
 
 SCORES = [0.9, 0.8, 0.7, 0.6]
 LABELS = [0, 2, 0, 1]
@@ -158,7 +158,7 @@ def test_metrics_together_equal_metrics_alone() -> None:
     tie_order = rng.permutation(900)
     names = ["ndcg@3", "map", "err@5", "auc", "mrr(ties='average')", "p(ties='trec_eval')@4", "recall@2"]
     metrics = [metric(name) for name in names]
-    together, _ = per_query(metrics, scores, labels, offsets, tie_order=tie_order)
+    together, _ = per_query(metrics, Documents(scores, labels, offsets, tie_order=tie_order))
     for m, values in zip(metrics, together, strict=True):
         assert (m.per_query(scores, labels, offsets, tie_order=tie_order) == values).all()
 
