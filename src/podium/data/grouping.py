@@ -26,19 +26,28 @@ def group_rows(qid: npt.ArrayLike, rows: int) -> tuple[Array, npt.NDArray[np.int
     heads = ids[starts]
     codes, n_queries = first_appearance_codes(heads)
     if n_queries == len(heads):
-        return _held(heads), offsets, None
+        return held_ids(heads), offsets, None
     row_codes = np.repeat(codes, np.diff(offsets))
     order = np.argsort(row_codes, kind="stable").astype(np.int64)
     sizes = np.bincount(row_codes, minlength=n_queries)
     offsets = np.append(0, np.cumsum(sizes)).astype(np.int64)
-    return _held(ids[order[offsets[:-1]]]), offsets, order
+    return held_ids(ids[order[offsets[:-1]]]), offsets, order
 
 
-def _held(ids: Array) -> Array:
+def held_ids(ids: Array) -> Array:
     """Query ids as data holds them: text in an array of text, also where the rows were too many for that."""
     if ids.dtype.kind == "O" and all(isinstance(value, str) for value in ids):
+        check_query_ids(ids)
         return ids.astype(np.str_)
     return ids
+
+
+def distinct(ids: Array) -> tuple[npt.NDArray[np.int64], Array]:
+    """(the number of each id among the different ones, those in the order in which they first appear)."""
+    codes, count = first_appearance_codes(ids)
+    first = np.zeros(count, np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return codes, ids[first]
 
 
 def as_ids(qid: npt.ArrayLike, rows: int) -> Array:

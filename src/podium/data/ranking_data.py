@@ -18,7 +18,7 @@ from podium.data.conversion import (
     as_query_weights,
     as_weights,
 )
-from podium.data.grouping import group_rows
+from podium.data.grouping import group_rows, held_ids
 from podium.data.pairs import Pairs
 from podium.data.strings import Strings
 from podium.errors import DataError, unknown_name
@@ -121,6 +121,8 @@ class RankingData:
     def of_parts(cls, *, check: bool = True, **parts: Any) -> RankingData:
         """From the attributes themselves, already grouped; for readers. `check=False` trusts the values, not the shapes."""
         data = cls.__new__(cls)
+        if isinstance(parts.get("query_ids"), np.ndarray):
+            parts["query_ids"] = held_ids(parts["query_ids"])
         _fill(data, **{name: parts.get(name) for name in cls.__slots__})
         check_shapes(data)
         if check:

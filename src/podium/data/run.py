@@ -36,14 +36,18 @@ class Run:
         documents = Strings.of(self.document_ids, "document_ids")
         if len(documents) != len(scores):
             raise DataError(f"{len(documents)} document_ids for {len(scores)} scores; give one of each a row")
+        queries = as_ids(self.query_ids, len(scores))
         bad = np.isnan(scores)
         if bad.any():
             k = int(np.argmax(bad))
-            raise DataError(f"the run's score of document {documents[k]!r} (row {k}) is nan; scores must be numbers")
+            raise DataError(
+                f"the run's score of document {documents[k]!r} for query {str(queries[k])!r} (row {k}) is nan; "
+                "scores must be numbers"
+            )
         if not isinstance(self.tag, str):
             raise ParameterError(f"tag={shown(self.tag)} must be text: the name of the run")
         for name, value in (
-            ("query_ids", as_ids(self.query_ids, len(scores)).view()),
+            ("query_ids", queries.view()),
             ("document_ids", documents),
             ("scores", scores.view()),
         ):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData, Run, Strings
-from podium.data.grouping import first_appearance_codes, id_texts
+from podium.data.grouping import distinct, id_texts
 from podium.errors import DataError
 from podium.evaluation.result import check_count
 from podium.metrics import Documents
@@ -89,10 +89,8 @@ def join_run(run: Run, data: RankingData, *, complete: bool = False, max_documen
 
 def _query_codes(run: Run, data: RankingData) -> Ints:
     """The query number in `data` of each row of the run, -1 where it has no judgments; ids are compared as text."""
-    codes, n_heads = first_appearance_codes(run.query_ids)
-    first = np.zeros(n_heads, np.int64)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]
-    heads = _by_text("the run", run.query_ids[first])
+    codes, ids = distinct(run.query_ids)
+    heads = _by_text("the run", ids)
     known = _by_text("the judgments", data.query_ids)
     numbers = np.array([known.get(text, -1) for text in heads], np.int64)
     if not (numbers >= 0).any():
