@@ -219,3 +219,13 @@ def test_err_over_large_groups_of_ties_takes_no_quadratic_time() -> None:
     rank = np.arange(1, n + 1)
     everyone = metric("err(ties='average')").per_query(np.zeros(n), np.ones(n), [0, n])[0]
     assert everyone == pytest.approx((1 / 16 * (15 / 16) ** (rank - 1.0) / rank).sum(), rel=1e-12)
+
+
+def test_numbers_that_are_not_real_are_refused() -> None:
+    for scores in ([1j, 2], np.array(["2020-01-01", "2021-01-01"], "M8[D]"), [10**400, 1]):
+        with pytest.raises(DataError, match="scores must be numbers"):
+            metric("map").per_query(scores, [0, 1], [0, 2])
+    with pytest.raises(DataError, match="score of row 1 is nan"):
+        metric("map").per_query(np.ma.array([1.0, 2.0], mask=[False, True]), [0, 1], [0, 2])
+    with pytest.raises(DataError, match="tie_order is float64; give one whole number a document"):
+        metric("map").per_query([1, 2], [0, 1], [0, 2], tie_order=[0.5, 1.5])

@@ -163,8 +163,8 @@ def plan_writing(data: RankingData, roles: Roles) -> Plan:
 
 
 def written_ids(query_ids: Array) -> Array:
-    """Query ids as files hold them: numbers and text as they are, any other value as its text."""
-    if query_ids.dtype.kind in "iufU":
+    """Query ids as files hold them: numbers as they are, any other value as its text."""
+    if query_ids.dtype.kind in "iuf":
         return query_ids
     texts = id_texts(query_ids)
     if len(set(texts)) != len(texts):
