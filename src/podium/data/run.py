@@ -20,8 +20,8 @@ from podium.errors import DataError, ParameterError, shown
 class Run:
     """Scores of retrieved documents: row k says that `document_ids[k]` scored `scores[k]` for `query_ids[k]`.
 
-    Lists, arrays and Series are taken (see `of`) and held as arrays: query ids as int64 or text where they all are
-    that, document ids as text, scores as float64.
+    Lists, arrays and Series are taken and held as arrays: query ids as int64 or text where they all are that, document
+    ids as text, scores as float64. `Run.of_scores(scores, data)` is the run of scores for data with document ids.
     """
 
     query_ids: npt.NDArray[Any]

@@ -111,6 +111,11 @@ class Evaluation:
         metrics: the metrics as computed, in the order asked for; with a run, its convention is part of them.
         query_ids: [queries].
         query_numbers: [queries], the number of each in the data: `query_ids` are `data.query_ids[query_numbers]`.
+        mean: by metric, the mean over the queries that count.
+        interval: by metric, mean ± 1.96 standard errors (for 95 %).
+        bootstrap_interval: by metric, the percentile bootstrap over queries; drawn when first read.
+        per_query: by metric, one value a query; NaN where the query is left out.
+        n_empty: by metric, how many queries have no relevant document (metrics over pairs: no two labels).
         confidence: the confidence of both intervals.
     """
 
@@ -134,27 +139,27 @@ class Evaluation:
 
     @property
     def mean(self) -> ByMetric[float]:
-        """By metric, the mean over the queries that count."""
+        """The mean of each metric."""
         return ByMetric(self._asked, self._mean)
 
     @property
     def interval(self) -> ByMetric[tuple[float, float]]:
-        """By metric, mean ± 1.96 standard errors (for 95 %)."""
+        """The interval of each metric."""
         return ByMetric(self._asked, self._interval)
 
     @property
     def bootstrap_interval(self) -> ByMetric[tuple[float, float]]:
-        """By metric, the percentile bootstrap over queries; drawn when first read."""
+        """The bootstrap interval of each metric."""
         return ByMetric(self._asked, self._draw)
 
     @property
     def per_query(self) -> ByMetric[Floats]:
-        """By metric, one value a query; NaN where the query is left out."""
+        """The values of each metric."""
         return ByMetric(self._asked, self._values.__getitem__)
 
     @property
     def n_empty(self) -> ByMetric[int]:
-        """By metric, how many queries have no relevant document (metrics over pairs: no two labels)."""
+        """The number of empty queries for each metric."""
         return ByMetric(self._asked, self._count_empty)
 
     def _mean(self, number: int) -> float:
