@@ -49,7 +49,7 @@ def shown(value: object) -> str:
     try:
         text = repr(value)
     except ValueError:  # Python does not print whole numbers of more than 4300 digits
-        text = f"a {type(value).__name__} of thousands of digits"
+        text = "a number of thousands of digits"
     return text if len(text) <= 80 else f"{text[:60]}…{text[-19:]}"
 
 

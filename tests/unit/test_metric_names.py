@@ -134,7 +134,7 @@ def test_metrics_are_values() -> None:
         (np.array([5]), r"cutoff=array\(\[5\]\) must be a whole number"),
         (0, "cutoff=0 must be at least 1"),
         (10**400, r"cutoff=10+…0+ must be below 2\*\*63"),
-        (10**5000, r"cutoff=a int of thousands of digits must be below"),
+        (10**5000, r"cutoff=a number of thousands of digits must be below"),
     ],
     ids=lambda value: str(value)[:20] if not isinstance(value, int) else f"about 2^{value.bit_length()}",
 )
