@@ -7,6 +7,11 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
+def use_avx2(allowed: bool) -> bool:
+    """
+    Whether AVX2 may be used, for tests; gives whether it is, on this machine.
+    """
+
 def first_infinite(
     values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     num_threads: int,

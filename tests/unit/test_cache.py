@@ -116,6 +116,36 @@ def test_a_damaged_header_is_refused(tmp_path, change, message):
         read_cache(file)
 
 
+def test_random_damage_is_refused_or_harmless(tmp_path):
+    """Whatever byte is changed, reading gives data that holds together or a FormatError."""
+    file = tmp_path / "a.podium-data"
+    write_cache(full_data(), file)
+    whole = file.read_bytes()
+    used = [k for k in range(len(whole)) if k < 1400 or k >= 4096]
+    rng = np.random.default_rng(0)
+    for _ in range(1500):
+        damaged = bytearray(whole)
+        for k in rng.choice(used, rng.integers(1, 4)):
+            damaged[k] = rng.integers(256)
+        file.write_bytes(damaged)
+        try:
+            data = read_cache(file)
+        except podium.FormatError:
+            continue
+        data.to_caller_order(data.labels)
+        data.select([0])
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"[]", b'{"__metadata__":"x"}', b'{"__metadata__":{"kind":"podium-data","version":"1"},"labels":[]}', b"[" * 3000],
+)
+def test_odd_headers_are_refused(tmp_path, header):
+    (tmp_path / "a.podium-data").write_bytes(len(header).to_bytes(8, "little") + header + b"\0" * 64)
+    with pytest.raises(podium.FormatError, match=r"damaged|not a podium"):
+        read_cache(tmp_path / "a.podium-data")
+
+
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "a.podium-data").write_bytes(b"\x89PNG\r\n\x1a\n" * 100)
     with pytest.raises(podium.FormatError, match="not a podium data cache"):

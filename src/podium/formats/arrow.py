@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData, Strings
+from podium.data.grouping import text_array
 from podium.errors import DataError, FormatError, MissingExtraError
 from podium.files import replacing
 from podium.formats.columns import (
@@ -26,6 +27,7 @@ from podium.formats.columns import (
     row_blocks,
 )
 from podium.formats.format import Format
+from podium.formats.opening import open_file
 from podium.threads import resolve_threads
 
 Progress = Callable[[int, int], None]
@@ -254,17 +256,14 @@ def _query_ids(column: Any, name: str) -> npt.NDArray[Any]:
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view":
         array = pa.concat_arrays(column.cast(pa.large_string()).chunks).dictionary_encode()
-        return np.asarray(np.array(array.dictionary.to_pylist(), np.str_)[array.indices.to_numpy()])
+        return np.asarray(text_array(array.dictionary.to_pylist())[array.indices.to_numpy()])
     return np.asarray(column.to_numpy())
 
 
 def _existing(path: str | os.PathLike[str]) -> str:
-    if Path(path).is_dir():
-        raise FormatError(path, "is a directory; give the path of a file")
-    if not Path(path).exists():
-        raise FormatError(path, "there is no such file; check the path")
-    if not Path(path).stat().st_size:
-        raise FormatError(path, "the file is empty")
+    with open_file(path) as file:
+        if not file.read(1):
+            raise FormatError(path, "the file is empty")
     return os.fspath(path)
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import Pairs, RankingData, Strings
+from podium.data.checks import check_pairs, check_row_order
 from podium.errors import DataError, FormatError
 from podium.files import replacing
 from podium.formats.format import Format, Progress
@@ -153,9 +154,14 @@ def read_cache(
     """The data of a cache, mapped from the file: opening takes no time and memory is taken as rows are touched."""
     tensors = _map(path)
     try:
-        return RankingData.of_parts(check=False, **_parts(tensors))
+        data = RankingData.of_parts(check=False, **_parts(tensors))
+        if data.row_order is not None:
+            check_row_order(data.row_order, data.n_documents)
+        if data.pairs is not None:
+            check_pairs(data.pairs, data.query_offsets)
     except (KeyError, DataError, UnicodeDecodeError) as error:
         raise FormatError(path, f"the cache is damaged ({error}); make it again from its source") from None
+    return data
 
 
 def _map(path: str | os.PathLike[str]) -> dict[str, Array]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import RankingData, Strings
+from podium.data.grouping import MAX_ID_LENGTH
 from podium.errors import FormatError, ParameterError
 from podium.formats.decimals import ids_from_texts
 from podium.formats.sizes import read_sizes
@@ -41,7 +42,6 @@ FAULTS = (
 )
 QID_MISSING, QID_UNEXPECTED, LINE_TOO_LONG = 4, 5, 15
 MAX_FEATURES = 1 << 24
-MAX_ID_LENGTH = 4096
 
 
 @dataclass(frozen=True)
