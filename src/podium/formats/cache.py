@@ -65,10 +65,10 @@ def convert_letor(
             needed = (rows.base, rows.width(rows.base))
             if shape is None and block.rows:
                 shape = needed
+            rows.refuse_absurd_width(needed[1])
             if needed == shape:
                 _write_block(file, block, rows.n_rows - block.rows, needed, options.absent_value)
         parts = rows.parts()
-        rows.refuse_absurd_width(needed[1])
         if needed != shape:
             written = 0
             for block in iterate_blocks(source, text, options, threads, progress):
