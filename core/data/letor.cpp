@@ -1,7 +1,6 @@
 #include "data/letor.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -165,17 +164,18 @@ class Parser {
   }
 
   // Rows mostly repeat the indices of the row before: compare " 12:" as a word instead of reading it.
-  void parse_expected_entries() {
+  bool parse_expected_entries() {
     for (const Prefix& prefix : prefixes_) {
-      const char* q = p_ + prefix.length;
-      if ((detail::load_word(p_) & prefix.mask) != prefix.text || !parse_short_number(q, values_[count_])) return;
+      if ((detail::load_word(p_) & prefix.mask) != prefix.text) return true;
+      p_ += prefix.length;
+      if (!parse_short_number(p_, values_[count_]) && !parse_value(values_[count_])) return false;
       ++count_;
-      p_ = q;
     }
+    return true;
   }
 
   bool parse_entries(std::size_t first_entry) {
-    if (regular_ && !block_.labels.empty()) parse_expected_entries();
+    if (regular_ && !block_.labels.empty() && !parse_expected_entries()) return false;
     std::uint32_t expected = block_.first_index + static_cast<std::uint32_t>(count_ - first_entry);
     bool ascending = true;
     std::int64_t last = count_ > first_entry ? static_cast<std::int64_t>(expected) - 1 : -1;
@@ -334,7 +334,7 @@ class Parser {
 
   void fill_rows_sparse(float* out, std::size_t width) {
     block_.dense = false;
-    fill_rows(block_, out, width, block_.min_index, options_.absent);
+    fill_rows(block_, 0, block_.rows(), out, width, block_.min_index, options_.absent);
     block_.dense = true;
   }
 
@@ -355,56 +355,10 @@ class Parser {
   std::vector<Prefix> prefixes_;
 };
 
-template <class T>
-void append_number(std::string& out, T value) {
-  char buffer[40];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
-  out.append(buffer, result.ptr);
-}
-
 }  // namespace
 
 void parse_letor(const char* begin, const char* end, const LetorOptions& options, LetorBlock& block) {
   Parser(begin, end, options, block).run();
-}
-
-void fill_rows(const LetorBlock& block, float* out, std::size_t features, std::uint32_t base, float absent) {
-  if (block.dense) {
-    const std::size_t skip = block.width == 0 ? 0 : block.first_index - base;
-    const bool whole = skip == 0 && block.width == features;
-    for (std::size_t row = 0; row < block.rows(); ++row) {
-      float* const target = out + row * features;
-      if (!whole) std::fill(target, target + features, absent);
-      std::copy_n(block.values.data() + row * block.width, block.width, target + skip);
-    }
-    return;
-  }
-  std::fill(out, out + block.rows() * features, absent);
-  for (std::size_t row = 0; row < block.rows(); ++row) {
-    for (std::uint64_t k = block.row_starts[row]; k < block.row_starts[row + 1]; ++k) {
-      out[row * features + (block.indices[k] - base)] = block.values.data()[k];
-    }
-  }
-}
-
-void format_letor_row(const LetorRows& rows, std::size_t row, std::string_view qid, std::string_view comment,
-                      std::uint32_t base, bool sparse, std::string& out) {
-  append_number(out, rows.labels[row]);
-  if (!qid.empty()) out.append(" qid:").append(qid);
-  const float* const values = rows.features + row * rows.n_features;
-  for (std::size_t f = 0; f < rows.n_features; ++f) {
-    if (sparse && values[f] == 0 && !std::signbit(values[f])) continue;
-    out.push_back(' ');
-    append_number(out, base + f);
-    out.push_back(':');
-    if (std::isnan(values[f])) {
-      out.append("nan");
-    } else {
-      append_number(out, values[f]);
-    }
-  }
-  if (!comment.empty()) out.append(" #").append(comment);
-  out.push_back('\n');
 }
 
 }  // namespace podium

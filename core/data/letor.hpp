@@ -77,16 +77,23 @@ struct LetorBlock {
 inline constexpr std::size_t kLetorPadding = 32;
 void parse_letor(const char* begin, const char* end, const LetorOptions& options, LetorBlock& block);
 
-// Writes the block's rows into a matrix of `features` columns, column 0 being feature index `base`.
-void fill_rows(const LetorBlock& block, float* out, std::size_t features, std::uint32_t base, float absent);
+// Writes the block's rows from `begin` to `end` into a matrix of `features` columns, column 0 being feature index
+// `base`.
+void fill_rows(const LetorBlock& block, std::size_t begin, std::size_t end, float* out, std::size_t features,
+               std::uint32_t base, float absent);
 
-// Appends rows as LETOR text. `comments` may be empty; `sparse` leaves zeros out.
+// Rows to be written as text.
 struct LetorRows {
   const float* features;
   std::size_t n_features;
   const double* labels;
 };
+struct LetorStyle {
+  std::uint32_t base;  // index of the first feature
+  bool sparse;         // leave zeros out
+};
+// Appends a row as LETOR text. `edges` keeps the first and the last feature even where zeros are left out.
 void format_letor_row(const LetorRows& rows, std::size_t row, std::string_view qid, std::string_view comment,
-                      std::uint32_t base, bool sparse, std::string& out);
+                      const LetorStyle& style, bool edges, std::string& out);
 
 }  // namespace podium

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
+
+#include "parallel.hpp"
 
 namespace podium {
 namespace {
@@ -20,7 +23,8 @@ LetorFile::LetorFile(int descriptor, std::uint64_t size, const LetorOptions& opt
       block_bytes_(block_bytes),
       block_count_((size + block_bytes - 1) / block_bytes),
       window_(2 * static_cast<std::size_t>(num_threads) + 2) {
-  for (int t = 0; t < num_threads; ++t) workers_.emplace_back([this] { work(); });
+  workers_ = start_threads(static_cast<std::size_t>(num_threads), loop_);
+  if (workers_.empty()) throw std::bad_alloc();
 }
 
 LetorFile::~LetorFile() {

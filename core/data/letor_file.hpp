@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -42,6 +43,7 @@ class LetorFile {
   std::vector<std::unique_ptr<LetorBlock>> window_;  // slot b % size holds block b between parsing and handing out
   std::uint64_t next_in_ = 0, next_out_ = 0;
   bool stop_ = false;
+  const std::function<void()> loop_ = [this] { work(); };
   std::vector<std::thread> workers_;
 };
 

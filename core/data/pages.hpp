@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <new>
@@ -32,7 +33,8 @@ class Pages {
 
   // Gives back the pages past the first `count` values.
   void shrink(std::size_t count) {
-    const std::size_t page = 4096, keep = (count * sizeof(T) + page - 1) / page * page;
+    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)),
+                      keep = (count * sizeof(T) + page - 1) / page * page;
     if (data_ == nullptr || keep >= bytes_) return;
     if (keep == 0) {
       *this = Pages();

@@ -112,9 +112,19 @@ def format_letor(
     comments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
     base: int,
     sparse: bool,
+    edges: bool,
     num_threads: int,
 ) -> bytes:
     """Rows as LETOR text."""
+
+def fill_part(
+    block: LetorBlock,
+    begin: int,
+    features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    base: int,
+    absent: float,
+) -> None:
+    """Copies rows of one block, as many as the matrix has."""
 
 class Measure(enum.Enum):
     ndcg = 0

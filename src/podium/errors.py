@@ -4,6 +4,7 @@
     ├── DataError        the numbers or ids given do not make a ranking data set   (also a ValueError)
     │   └── FormatError  a file cannot be read: says file, line and column
     ├── ParameterError   an argument is out of range or its name is unknown        (also a ValueError)
+    ├── OutputError      a file cannot be written                                  (also an OSError)
     └── MissingExtraError  an optional package is not installed                    (also an ImportError)
 
 Every message names the thing, the value found, the rule and the remedy.
@@ -38,6 +39,10 @@ class FormatError(DataError):
 
 class ParameterError(PodiumError, ValueError):
     """An argument is out of range or its name is unknown."""
+
+
+class OutputError(PodiumError, OSError):
+    """A file cannot be written."""
 
 
 class MissingExtraError(PodiumError, ImportError):

@@ -15,7 +15,17 @@ from podium.data import RankingData, Strings
 from podium.data.grouping import text_array
 from podium.errors import DataError, FormatError, MissingExtraError
 from podium.files import replacing
-from podium.formats.columns import Block, Plan, RoleOptions, Roles, assemble, plan_reading, plan_writing, row_blocks
+from podium.formats.columns import (
+    ROLE_NAMES,
+    Block,
+    Plan,
+    RoleOptions,
+    Roles,
+    assemble,
+    plan_reading,
+    plan_writing,
+    row_blocks,
+)
 from podium.formats.format import Format
 from podium.formats.opening import open_file
 from podium.threads import resolve_threads
@@ -272,7 +282,14 @@ def _arrow_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 PARQUET = Format(
-    "parquet", (".parquet", ".pq"), "data", "Parquet table with named columns", read_parquet, write_parquet
+    "parquet",
+    (".parquet", ".pq"),
+    "data",
+    "Parquet table with named columns",
+    read_parquet,
+    write_parquet,
+    read_options=ROLE_NAMES,
+    write_options=ROLE_NAMES,
 )
 ARROW = Format(
     "arrow",
@@ -281,4 +298,6 @@ ARROW = Format(
     "Arrow IPC (Feather) table with named columns",
     read_arrow,
     write_arrow,
+    read_options=ROLE_NAMES,
+    write_options=ROLE_NAMES,
 )

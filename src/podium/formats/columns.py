@@ -29,6 +29,9 @@ class RoleOptions(TypedDict, total=False):
     features: Sequence[str] | None
 
 
+ROLE_NAMES = tuple(RoleOptions.__annotations__)
+
+
 @dataclass(frozen=True)
 class Roles:
     """Names of the columns. Label and query must be there; the others are used where they are there.
