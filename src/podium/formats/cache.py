@@ -16,6 +16,7 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import Pairs, RankingData, Strings
 from podium.data.checks import check_pairs, check_row_order
+from podium.data.grouping import text_array
 from podium.errors import DataError, FormatError
 from podium.files import replacing
 from podium.formats.format import Format, Progress
@@ -219,7 +220,7 @@ def _parts(tensors: dict[str, Array]) -> dict[str, Any]:
     parts: dict[str, Any] = {name: tensors.get(name) for name in ("document_weights", "query_weights", "row_order")}
     parts |= {name: tensors[name] for name in ("features", "labels", "query_offsets")}
     ids, names = strings("query_ids"), strings("feature_names")
-    parts["query_ids"] = tensors["query_ids"] if ids is None else np.array(list(ids), np.str_)
+    parts["query_ids"] = tensors["query_ids"] if ids is None else text_array(list(ids))
     parts["document_ids"] = strings("document_ids")
     parts["feature_names"] = None if names is None else tuple(names)
     if "pairs.winner" in tensors:

@@ -133,8 +133,6 @@ def _looks_like_run(head: bytes) -> bool:
     return bool(rows) and all(len(row) >= 6 and is_number(row[3]) and is_number(row[4]) for row in rows)
 
 
-run_of = Run.of_scores
-
 QRELS = Format(
     "qrels",
     (".qrels", ".qrel"),
