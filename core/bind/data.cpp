@@ -77,7 +77,7 @@ void fill_features(const std::vector<LetorBlock*>& blocks, MutableMatrix<float> 
     for (std::size_t k = begin; k < end; ++k) {
       fill_rows(*blocks[k], 0, blocks[k]->rows(), features.data() + rows[k] * features.shape(1), features.shape(1),
                 base, absent);
-      blocks[k]->values = Pages<float>();
+      blocks[k]->release();
     }
   });
 }

@@ -83,29 +83,38 @@ std::string_view document_id(const char* begin, const char* end) {
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
-class Parser {
+}  // namespace
+
+class LetorParser::Lines {
  public:
-  Parser(const char* begin, const char* end, const LetorOptions& options, LetorBlock& block)
-      : p_(begin), end_(end), options_(options), block_(block) {
-    // An entry takes at least four characters (" 1:0"), so there is room for every value without a check.
-    capacity_ = static_cast<std::size_t>(end - begin) / 4 + 1;
-    block_.values = Pages<float>(capacity_);
-    values_ = block_.values.data();
+  Lines(const LetorOptions& options, LetorBlock& block, std::size_t bytes) : options_(options), block_(block) {
+    reserve(bytes);
   }
 
-  void run() {
+  bool parse(const char* begin, const char* end) {
+    reserve(static_cast<std::size_t>(end - begin));
+    p_ = begin;
+    end_ = end;
     while (p_ < end_) {
       line_begin_ = p_;
       if (!parse_line()) {
         block_.fault_line = block_.lines;
         block_.fault_column = fault_at_ - line_begin_;
         block_.found = token_at(fault_at_);
-        break;
+        return false;
       }
       ++block_.lines;
       p_ = static_cast<const char*>(std::memchr(p_, '\n', static_cast<std::size_t>(end_ - p_) + 1)) + 1;
     }
-    finish();
+    return true;
+  }
+
+  void finish() {
+    if (!regular_) {
+      block_.row_starts.push_back(count_);
+      densify();
+    }
+    if (block_.pool == nullptr) block_.values.shrink(block_.dense ? block_.rows() * block_.width : count_);
   }
 
  private:
@@ -305,17 +314,16 @@ class Parser {
     return true;
   }
 
-  void finish() {
-    if (regular_) {
-      block_.dense = true;
-    } else {
-      block_.row_starts.push_back(count_);
-      densify();
-    }
-    if (block_.dense)
-      block_.values.shrink(block_.rows() * block_.width);
-    else
-      block_.values.shrink(count_);
+  // An entry takes at least four characters (" 1:0"), so with room for a quarter of the text no value needs a check.
+  void reserve(std::size_t bytes) {
+    const std::size_t needed = count_ + bytes / 4 + 1;
+    if (needed <= capacity_) return;
+    Pages<float> larger = block_.pool ? block_.pool->take(needed) : Pages<float>(needed);
+    std::copy_n(block_.values.data(), count_, larger.data());
+    block_.release();
+    block_.values = std::move(larger);
+    values_ = block_.values.data();
+    capacity_ = needed;
   }
 
   // Rows at least a quarter full take less room as a matrix.
@@ -325,6 +333,7 @@ class Parser {
     if (!block_.dense) return;
     Pages<float> matrix(block_.rows() * width);
     fill_rows_sparse(matrix.data(), width);
+    block_.release();
     block_.values = std::move(matrix);
     block_.first_index = block_.min_index;
     block_.width = static_cast<std::uint32_t>(width);
@@ -343,8 +352,8 @@ class Parser {
     int length;
   };
 
-  const char* p_;
-  const char* const end_;
+  const char* p_ = nullptr;
+  const char* end_ = nullptr;
   const LetorOptions& options_;
   LetorBlock& block_;
   const char* line_begin_ = nullptr;
@@ -355,10 +364,20 @@ class Parser {
   std::vector<Prefix> prefixes_;
 };
 
-}  // namespace
+LetorParser::LetorParser(const LetorOptions& options, LetorBlock& block, std::size_t bytes)
+    : lines_(std::make_unique<Lines>(options, block, bytes)) {}
+LetorParser::~LetorParser() = default;
+bool LetorParser::parse(const char* begin, const char* end) {
+  return lines_->parse(begin, end);
+}
+void LetorParser::finish() {
+  lines_->finish();
+}
 
 void parse_letor(const char* begin, const char* end, const LetorOptions& options, LetorBlock& block) {
-  Parser(begin, end, options, block).run();
+  LetorParser parser(options, block, static_cast<std::size_t>(end - begin));
+  parser.parse(begin, end);
+  parser.finish();
 }
 
 }  // namespace podium

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,12 +70,41 @@ struct LetorBlock {
   std::int64_t fault_line = 0, fault_column = 0;  // counted from 0
   std::string found;
 
+  std::shared_ptr<PagePool<float>> pool;  // where the values' memory comes from and goes to, or null
+
+  LetorBlock() = default;
+  LetorBlock(LetorBlock&&) = default;
+  LetorBlock& operator=(LetorBlock&&) = default;
+  ~LetorBlock() { release(); }
+
   std::size_t rows() const { return labels.size(); }
+  // Lets go of the values.
+  void release() {
+    if (pool != nullptr && values.data() != nullptr) pool->give(std::move(values));
+    values = Pages<float>();
+  }
 };
 
-// Parses whole lines. The character at `end` must be a line feed (a sentinel if the text has none), and kLetorPadding
-// characters from there on must be readable.
+// Past the end of text that is parsed, so many characters must be readable; where the last line has no line feed, the
+// first of them must be one.
 inline constexpr std::size_t kLetorPadding = 32;
+
+// Fills a block from text that comes in pieces of whole lines.
+class LetorParser {
+ public:
+  // `bytes` is how much text is expected; more is taken all the same.
+  LetorParser(const LetorOptions& options, LetorBlock& block, std::size_t bytes);
+  ~LetorParser();
+  // False where a line is wrong: the block says which and why, and no more can be parsed.
+  bool parse(const char* begin, const char* end);
+  void finish();
+
+ private:
+  class Lines;
+  std::unique_ptr<Lines> lines_;
+};
+
+// All of it at once.
 void parse_letor(const char* begin, const char* end, const LetorOptions& options, LetorBlock& block);
 
 // Writes the block's rows from `begin` to `end` into a matrix of `features` columns, column 0 being feature index

@@ -61,7 +61,7 @@ def convert_letor(
     with open_file(source) as text, replacing(path) as file:
         rows = Rows(source, options)
         shape: tuple[int, int] | None = None  # (index of the first feature, number of features) as written
-        for block in iterate_blocks(source, text, options, threads, progress):
+        for block, _ in iterate_blocks(source, text, options, threads, progress):
             rows.add(block)
             needed = (rows.base, rows.width(rows.base))
             if shape is None and block.rows:
@@ -72,7 +72,7 @@ def convert_letor(
         parts = rows.parts()
         if needed != shape:
             written = 0
-            for block in iterate_blocks(source, text, options, threads, progress):
+            for block, _ in iterate_blocks(source, text, options, threads, progress):
                 _write_block(file, block, written, needed, options.absent_value)
                 written += block.rows
             if written != rows.n_rows:

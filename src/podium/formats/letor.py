@@ -82,29 +82,58 @@ def read_letor_together(
     threads = resolve_threads(num_threads)
     loaded = []
     for path in paths:
-        rows, blocks = Rows(path, options), []
+        rows = Rows(path, options)
+        features = FeatureRows(rows)
         with open_file(path) as file:
-            for block in iterate_blocks(path, file, options, threads, progress):
+            for block, share in iterate_blocks(path, file, options, threads, progress):
                 rows.add(block)
-                blocks.append(block)
-        loaded.append((rows, blocks))
-    base = min(rows.base for rows, _ in loaded)
-    width = max(rows.width(base) for rows, _ in loaded)
-    return [_assemble(rows, blocks, base, width, threads) for rows, blocks in loaded]
+                features.add(block, share)
+        loaded.append((rows, rows.parts(), features))
+    base = min(rows.base for rows, _, _ in loaded)
+    width = max(rows.width(base) for rows, _, _ in loaded)
+    return [rows.data(features.finish(base, width), parts) for rows, parts, features in loaded]
 
 
-def _assemble(rows: Rows, blocks: list[_core.LetorBlock], base: int, width: int, threads: int) -> RankingData:
-    parts = rows.parts()
-    rows.refuse_absurd_width(width)
-    features = _allocate(rows.path, rows.n_rows, width)
-    _core.fill_features(blocks, features, 0, base, rows.options.absent_value, threads)
-    return rows.data(features, parts)
+class FeatureRows:
+    """The matrix of a file's features, filled block by block.
+
+    Room is set aside for as many rows as the share of the file read so far promises, and a quarter more: pages that are
+    never touched cost nothing. Where a later block has other features, the rows so far are laid out anew.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.n_rows = 0
+        self.base, self.array = 1, np.empty((0, 0), np.float32)
+
+    def add(self, block: _core.LetorBlock, share: float) -> None:
+        """Takes in the next block, with which `share` of the file is read."""
+        rows, needed = self.rows, self.rows.n_rows
+        base, width = rows.base, rows.width(rows.base)
+        rows.refuse_absurd_width(width)
+        if needed > len(self.array) or (base, width) != (self.base, self.array.shape[1]):
+            self._lay_out(max(needed, len(self.array), int(1.25 * needed / max(share, 1e-9)) + 1024), base, width)
+        _core.fill_features([block], self.array, self.n_rows, base, rows.options.absent_value, 1)
+        self.n_rows = needed
+
+    def finish(self, base: int, width: int) -> npt.NDArray[np.float32]:
+        """The matrix, its columns counted from `base`."""
+        if (base, width) != (self.base, self.array.shape[1]):
+            self._lay_out(self.n_rows, base, width)
+        return self.array[: self.n_rows]
+
+    def _lay_out(self, capacity: int, base: int, width: int) -> None:
+        old, shift = self.array[: self.n_rows], self.base - base
+        self.array, self.base = _allocate(self.rows.path, capacity, width), base
+        if self.n_rows:
+            self.array[: self.n_rows] = self.rows.options.absent_value
+            self.array[: self.n_rows, shift : shift + old.shape[1]] = old
 
 
 def iterate_blocks(
     path: PathLike, file: IO[bytes], options: LetorOptions, num_threads: int, progress: Progress | None
-) -> Iterator[_core.LetorBlock]:
-    """Parsed blocks of an open file, from its beginning, in order; the first bad line raises."""
+) -> Iterator[tuple[_core.LetorBlock, float]]:
+    """Parsed blocks of an open file, in order, each with the share of the file read by then; the first bad line raises."""
     lines, has_qid, max_index = 0, None, options.max_features - 1
     total = os.fstat(file.fileno()).st_size
     if total == 0:
@@ -123,7 +152,7 @@ def iterate_blocks(
         lines += block.lines
         if progress is not None:
             progress(done, total)
-        yield block
+        yield block, done / total
 
 
 def _refuse(path: PathLike, fault: int, found: bytes, line: int, column: int, max_index: int = 0) -> NoReturn:
