@@ -6,6 +6,7 @@ Read by the core, several threads at once, in blocks that come out in file order
 from __future__ import annotations
 
 import gzip
+import mmap
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -189,14 +190,22 @@ def _gzip_blocks(path: PathLike, file: IO[bytes], total: int, options: tuple[flo
 
 
 def _allocate(path: PathLike, rows: int, columns: int) -> npt.NDArray[np.float32]:
-    try:
+    """A matrix of pages that cost nothing until they are touched.
+
+    Straight from the system, which decides how large a page is: NumPy always asks for huge pages, and where memory is
+    lent by a host these are several times slower to touch for the first time.
+    """
+    size = 4 * rows * columns
+    if size == 0:
         return np.empty((rows, columns), np.float32)
-    except (MemoryError, ValueError):
-        size = rows * columns * 4 / 2**30
+    try:
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, OverflowError, ValueError):
         raise DataError(
-            f"{os.fspath(path)}: {rows} documents × {columns} features take {size:.1f} GiB, more than there is; "
+            f"{os.fspath(path)}: {rows} documents × {columns} features take {size / 2**30:.1f} GiB, more than there is; "
             "features are held dense: drop the largest feature indices or convert to the cache"
         ) from None
+    return np.frombuffer(memory, np.float32).reshape(rows, columns)
 
 
 def looks_like_letor(head: bytes) -> bool:
