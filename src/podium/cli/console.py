@@ -162,8 +162,11 @@ def check_drop(drop: list[str] | None) -> list[str]:
     return drop or []
 
 
-def read_data(path: Path, format_name: str | None, options: list[str] | None, threads: int | None) -> RankingData:
+def read_data(
+    path: Path, format_name: str | None, options: list[str] | None, threads: int | None, drop: list[str] | None = None
+) -> RankingData:
     """The data of a command's argument, with a progress bar."""
-    keywords = read_options(path, format_name, options)
+    keywords, dropped = read_options(path, format_name, options), dict.fromkeys(check_drop(drop))
     with progress(f"reading {path.name}") as bar:
-        return read(path, format=format_name, num_threads=threads, progress=bar, **keywords)
+        data = read(path, format=format_name, num_threads=threads, progress=bar, **keywords)
+    return data.replace(**dropped) if dropped else data

@@ -14,7 +14,6 @@ from podium.cli.console import (
     Json,
     ReadOption,
     Threads,
-    check_drop,
     print_json,
     read_data,
     say,
@@ -43,8 +42,7 @@ def normalise(
 ) -> None:
     """Bring features to one scale."""
     find_format(target, None, reading=False)
-    dropped = dict.fromkeys(check_drop(drop))
-    whole = read_data(data, format_name, read, threads).replace(**dropped)
+    whole = read_data(data, format_name, read, threads, drop)
     changed = normalise_data(whole, method, features=feature or None)
     write(changed, target)
     if json:

@@ -16,7 +16,6 @@ from podium.cli.console import (
     ReadOption,
     Seed,
     Threads,
-    check_drop,
     print_json,
     read_data,
     say,
@@ -59,8 +58,7 @@ def split(
         raise unknown_name("format", target_format, FORMATS)
     if shares is not None and folds is not None:
         raise ParameterError("--shares and --folds exclude each other; give one")
-    dropped = dict.fromkeys(check_drop(drop))
-    whole = read_data(data, format_name, read, threads).replace(**dropped)
+    whole = read_data(data, format_name, read, threads, drop)
     suffix = ".txt" if target_format == "letor" else FORMATS[target_format].suffixes[0]
     written = []
     for path, part in _folds(whole, folds, seed) if folds else _shares(whole, shares or "0.6,0.2,0.2", seed):
