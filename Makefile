@@ -34,6 +34,7 @@ stubs: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/tables.py
 
 # The address and undefined-behaviour sanitizers over the tests that reach the core.
 sanitize: $(VENV)/.dev
@@ -47,7 +48,7 @@ sanitize: $(VENV)/.dev
 SECONDS ?= 60
 fuzz:
 	mkdir -p build/fuzz/corpus
-	clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Icore tests/fuzz/fuzz_letor.cpp core/data/letor.cpp -o build/fuzz/fuzz_letor
+	clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Icore tests/fuzz/fuzz_letor.cpp core/data/letor.cpp core/data/letor_rows.cpp -o build/fuzz/fuzz_letor
 	build/fuzz/fuzz_letor -max_total_time=$(SECONDS) -max_len=512 -dict=tests/fuzz/letor.dict -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/fuzz/corpus
 
 # The build's own tools live in the environment, so that a rebuild compiles only what changed.

@@ -2,13 +2,18 @@
 // runs.
 #pragma once
 
+#include <atomic>
+
 namespace podium {
+
+// Tests turn this off to run the versions for the baseline on a machine that has AVX2.
+inline std::atomic<bool> avx2_allowed{true};
 
 #if defined(__x86_64__)
 #define PODIUM_AVX2 __attribute__((target("avx2")))
 inline bool has_avx2() {
   static const bool yes = __builtin_cpu_supports("avx2");
-  return yes;
+  return yes && avx2_allowed.load(std::memory_order_relaxed);
 }
 #else
 #define PODIUM_AVX2

@@ -75,16 +75,25 @@ void fill_features(const std::vector<LetorBlock*>& blocks, MutableMatrix<float> 
   if (row > features.shape(0)) throw nb::index_error("the blocks hold more rows than the matrix");
   parallel_for(blocks.size(), num_threads, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
-      fill_rows(*blocks[k], features.data() + rows[k] * features.shape(1), features.shape(1), base, absent);
-      blocks[k]->values = Pages<float>();
+      fill_rows(*blocks[k], 0, blocks[k]->rows(), features.data() + rows[k] * features.shape(1), features.shape(1),
+                base, absent);
+      blocks[k]->release();
     }
   });
+}
+
+// Copies some rows of one block; the block keeps its memory.
+void fill_part(const LetorBlock& block, std::size_t begin, MutableMatrix<float> features, std::uint32_t base,
+               float absent) {
+  nb::gil_scoped_release release;
+  if (begin + features.shape(0) > block.rows()) throw nb::index_error("the block holds fewer rows than the matrix");
+  fill_rows(block, begin, begin + features.shape(0), features.data(), features.shape(1), base, absent);
 }
 
 // Rows as text, in pieces that are formatted in parallel.
 nb::bytes format_rows(Matrix<float> features, Vector<double> labels, const std::vector<std::string>& query_ids,
                       Vector<std::int64_t> query_of_row, Vector<std::int64_t> comment_offsets,
-                      Vector<std::uint8_t> comments, std::uint32_t base, bool sparse, int num_threads) {
+                      Vector<std::uint8_t> comments, std::uint32_t base, bool sparse, bool edges, int num_threads) {
   const std::size_t rows = features.shape(0), pieces = static_cast<std::size_t>(num_threads) * 4;
   std::vector<std::string> text(pieces);
   {
@@ -99,7 +108,7 @@ nb::bytes format_rows(Matrix<float> features, Vector<double> labels, const std::
           comment = {all + from, static_cast<std::size_t>(to - from)};
         }
         const std::string_view qid = query_ids.empty() ? std::string_view() : query_ids[query_of_row.data()[row]];
-        format_letor_row(source, row, qid, comment, base, sparse, text[piece]);
+        format_letor_row(source, row, qid, comment, {base, sparse}, edges && row == 0, text[piece]);
       }
     });
     for (std::size_t piece = 1; piece < pieces; ++piece) text[0] += std::exchange(text[piece], {});
@@ -170,7 +179,9 @@ void bind_data(nb::module_& m) {
         nb::arg("absent"), nb::arg("num_threads"), "Copies blocks into consecutive rows and frees their values.");
   m.def("format_letor", &format_rows, nb::arg("features"), nb::arg("labels"), nb::arg("query_ids"),
         nb::arg("query_of_row"), nb::arg("comment_offsets"), nb::arg("comments"), nb::arg("base"), nb::arg("sparse"),
-        nb::arg("num_threads"), "Rows as LETOR text.");
+        nb::arg("edges"), nb::arg("num_threads"), "Rows as LETOR text.");
+  m.def("fill_part", &fill_part, nb::arg("block"), nb::arg("begin"), nb::arg("features"), nb::arg("base"),
+        nb::arg("absent"), "Copies rows of one block, as many as the matrix has.");
 }
 
 }  // namespace podium::bind

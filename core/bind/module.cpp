@@ -1,7 +1,15 @@
 #include "bind/bind.hpp"
+#include "dispatch.hpp"
 
 NB_MODULE(_core, m) {
   m.doc() = "Podium's compiled core. Private: use the names of the podium package.";
+  m.def(
+      "use_avx2",
+      [](bool allowed) {
+        podium::avx2_allowed = allowed;
+        return podium::has_avx2();
+      },
+      nanobind::arg("allowed"), "Whether AVX2 may be used, for tests; gives whether it is, on this machine.");
   podium::bind::bind_data(m);
   podium::bind::bind_metrics(m);
   podium::bind::bind_forces(m);

@@ -1,7 +1,6 @@
 #include "data/letor.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -84,29 +83,38 @@ std::string_view document_id(const char* begin, const char* end) {
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
-class Parser {
+}  // namespace
+
+class LetorParser::Lines {
  public:
-  Parser(const char* begin, const char* end, const LetorOptions& options, LetorBlock& block)
-      : p_(begin), end_(end), options_(options), block_(block) {
-    // An entry takes at least four characters (" 1:0"), so there is room for every value without a check.
-    capacity_ = static_cast<std::size_t>(end - begin) / 4 + 1;
-    block_.values = Pages<float>(capacity_);
-    values_ = block_.values.data();
+  Lines(const LetorOptions& options, LetorBlock& block, std::size_t bytes) : options_(options), block_(block) {
+    reserve(bytes);
   }
 
-  void run() {
+  bool parse(const char* begin, const char* end) {
+    reserve(static_cast<std::size_t>(end - begin));
+    p_ = begin;
+    end_ = end;
     while (p_ < end_) {
       line_begin_ = p_;
       if (!parse_line()) {
         block_.fault_line = block_.lines;
         block_.fault_column = fault_at_ - line_begin_;
         block_.found = token_at(fault_at_);
-        break;
+        return false;
       }
       ++block_.lines;
       p_ = static_cast<const char*>(std::memchr(p_, '\n', static_cast<std::size_t>(end_ - p_) + 1)) + 1;
     }
-    finish();
+    return true;
+  }
+
+  void finish() {
+    if (!regular_) {
+      block_.row_starts.push_back(count_);
+      densify();
+    }
+    if (block_.pool == nullptr) block_.values.shrink(block_.dense ? block_.rows() * block_.width : count_);
   }
 
  private:
@@ -165,17 +173,18 @@ class Parser {
   }
 
   // Rows mostly repeat the indices of the row before: compare " 12:" as a word instead of reading it.
-  void parse_expected_entries() {
+  bool parse_expected_entries() {
     for (const Prefix& prefix : prefixes_) {
-      const char* q = p_ + prefix.length;
-      if ((detail::load_word(p_) & prefix.mask) != prefix.text || !parse_short_number(q, values_[count_])) return;
+      if ((detail::load_word(p_) & prefix.mask) != prefix.text) return true;
+      p_ += prefix.length;
+      if (!parse_short_number(p_, values_[count_]) && !parse_value(values_[count_])) return false;
       ++count_;
-      p_ = q;
     }
+    return true;
   }
 
   bool parse_entries(std::size_t first_entry) {
-    if (regular_ && !block_.labels.empty()) parse_expected_entries();
+    if (regular_ && !block_.labels.empty() && !parse_expected_entries()) return false;
     std::uint32_t expected = block_.first_index + static_cast<std::uint32_t>(count_ - first_entry);
     bool ascending = true;
     std::int64_t last = count_ > first_entry ? static_cast<std::int64_t>(expected) - 1 : -1;
@@ -305,17 +314,16 @@ class Parser {
     return true;
   }
 
-  void finish() {
-    if (regular_) {
-      block_.dense = true;
-    } else {
-      block_.row_starts.push_back(count_);
-      densify();
-    }
-    if (block_.dense)
-      block_.values.shrink(block_.rows() * block_.width);
-    else
-      block_.values.shrink(count_);
+  // An entry takes at least four characters (" 1:0"), so with room for a quarter of the text no value needs a check.
+  void reserve(std::size_t bytes) {
+    const std::size_t needed = count_ + bytes / 4 + 1;
+    if (needed <= capacity_) return;
+    Pages<float> larger = block_.pool ? block_.pool->take(needed) : Pages<float>(needed);
+    std::copy_n(block_.values.data(), count_, larger.data());
+    block_.release();
+    block_.values = std::move(larger);
+    values_ = block_.values.data();
+    capacity_ = needed;
   }
 
   // Rows at least a quarter full take less room as a matrix.
@@ -325,6 +333,7 @@ class Parser {
     if (!block_.dense) return;
     Pages<float> matrix(block_.rows() * width);
     fill_rows_sparse(matrix.data(), width);
+    block_.release();
     block_.values = std::move(matrix);
     block_.first_index = block_.min_index;
     block_.width = static_cast<std::uint32_t>(width);
@@ -334,7 +343,7 @@ class Parser {
 
   void fill_rows_sparse(float* out, std::size_t width) {
     block_.dense = false;
-    fill_rows(block_, out, width, block_.min_index, options_.absent);
+    fill_rows(block_, 0, block_.rows(), out, width, block_.min_index, options_.absent);
     block_.dense = true;
   }
 
@@ -343,8 +352,8 @@ class Parser {
     int length;
   };
 
-  const char* p_;
-  const char* const end_;
+  const char* p_ = nullptr;
+  const char* end_ = nullptr;
   const LetorOptions& options_;
   LetorBlock& block_;
   const char* line_begin_ = nullptr;
@@ -355,56 +364,20 @@ class Parser {
   std::vector<Prefix> prefixes_;
 };
 
-template <class T>
-void append_number(std::string& out, T value) {
-  char buffer[40];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
-  out.append(buffer, result.ptr);
+LetorParser::LetorParser(const LetorOptions& options, LetorBlock& block, std::size_t bytes)
+    : lines_(std::make_unique<Lines>(options, block, bytes)) {}
+LetorParser::~LetorParser() = default;
+bool LetorParser::parse(const char* begin, const char* end) {
+  return lines_->parse(begin, end);
 }
-
-}  // namespace
+void LetorParser::finish() {
+  lines_->finish();
+}
 
 void parse_letor(const char* begin, const char* end, const LetorOptions& options, LetorBlock& block) {
-  Parser(begin, end, options, block).run();
-}
-
-void fill_rows(const LetorBlock& block, float* out, std::size_t features, std::uint32_t base, float absent) {
-  if (block.dense) {
-    const std::size_t skip = block.width == 0 ? 0 : block.first_index - base;
-    const bool whole = skip == 0 && block.width == features;
-    for (std::size_t row = 0; row < block.rows(); ++row) {
-      float* const target = out + row * features;
-      if (!whole) std::fill(target, target + features, absent);
-      std::copy_n(block.values.data() + row * block.width, block.width, target + skip);
-    }
-    return;
-  }
-  std::fill(out, out + block.rows() * features, absent);
-  for (std::size_t row = 0; row < block.rows(); ++row) {
-    for (std::uint64_t k = block.row_starts[row]; k < block.row_starts[row + 1]; ++k) {
-      out[row * features + (block.indices[k] - base)] = block.values.data()[k];
-    }
-  }
-}
-
-void format_letor_row(const LetorRows& rows, std::size_t row, std::string_view qid, std::string_view comment,
-                      std::uint32_t base, bool sparse, std::string& out) {
-  append_number(out, rows.labels[row]);
-  if (!qid.empty()) out.append(" qid:").append(qid);
-  const float* const values = rows.features + row * rows.n_features;
-  for (std::size_t f = 0; f < rows.n_features; ++f) {
-    if (sparse && values[f] == 0 && !std::signbit(values[f])) continue;
-    out.push_back(' ');
-    append_number(out, base + f);
-    out.push_back(':');
-    if (std::isnan(values[f])) {
-      out.append("nan");
-    } else {
-      append_number(out, values[f]);
-    }
-  }
-  if (!comment.empty()) out.append(" #").append(comment);
-  out.push_back('\n');
+  LetorParser parser(options, block, static_cast<std::size_t>(end - begin));
+  parser.parse(begin, end);
+  parser.finish();
 }
 
 }  // namespace podium

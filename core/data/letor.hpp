@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,24 +70,60 @@ struct LetorBlock {
   std::int64_t fault_line = 0, fault_column = 0;  // counted from 0
   std::string found;
 
+  std::shared_ptr<PagePool<float>> pool;  // where the values' memory comes from and goes to, or null
+
+  LetorBlock() = default;
+  LetorBlock(LetorBlock&&) = default;
+  LetorBlock& operator=(LetorBlock&&) = default;
+  ~LetorBlock() { release(); }
+
   std::size_t rows() const { return labels.size(); }
+  // Lets go of the values.
+  void release() {
+    if (pool != nullptr && values.data() != nullptr) pool->give(std::move(values));
+    values = Pages<float>();
+  }
 };
 
-// Parses whole lines. The character at `end` must be a line feed (a sentinel if the text has none), and kLetorPadding
-// characters from there on must be readable.
+// Past the end of text that is parsed, so many characters must be readable; where the last line has no line feed, the
+// first of them must be one.
 inline constexpr std::size_t kLetorPadding = 32;
+
+// Fills a block from text that comes in pieces of whole lines.
+class LetorParser {
+ public:
+  // `bytes` is how much text is expected; more is taken all the same.
+  LetorParser(const LetorOptions& options, LetorBlock& block, std::size_t bytes);
+  ~LetorParser();
+  // False where a line is wrong: the block says which and why, and no more can be parsed.
+  bool parse(const char* begin, const char* end);
+  void finish();
+
+ private:
+  class Lines;
+  std::unique_ptr<Lines> lines_;
+};
+
+// All of it at once.
 void parse_letor(const char* begin, const char* end, const LetorOptions& options, LetorBlock& block);
 
-// Writes the block's rows into a matrix of `features` columns, column 0 being feature index `base`.
-void fill_rows(const LetorBlock& block, float* out, std::size_t features, std::uint32_t base, float absent);
+// Writes the block's rows from `begin` to `end` into a matrix of `features` columns, column 0 being feature index
+// `base`.
+void fill_rows(const LetorBlock& block, std::size_t begin, std::size_t end, float* out, std::size_t features,
+               std::uint32_t base, float absent);
 
-// Appends rows as LETOR text. `comments` may be empty; `sparse` leaves zeros out.
+// Rows to be written as text.
 struct LetorRows {
   const float* features;
   std::size_t n_features;
   const double* labels;
 };
+struct LetorStyle {
+  std::uint32_t base;  // index of the first feature
+  bool sparse;         // leave zeros out
+};
+// Appends a row as LETOR text. `edges` keeps the first and the last feature even where zeros are left out.
 void format_letor_row(const LetorRows& rows, std::size_t row, std::string_view qid, std::string_view comment,
-                      std::uint32_t base, bool sparse, std::string& out);
+                      const LetorStyle& style, bool edges, std::string& out);
 
 }  // namespace podium

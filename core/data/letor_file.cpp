@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
+
+#include "parallel.hpp"
 
 namespace podium {
 namespace {
 constexpr std::size_t kLongestLine = std::size_t{256} << 20;
-constexpr std::size_t kTail = std::size_t{64} << 10;
+constexpr std::size_t kPiece = std::size_t{64} << 10;  // stays in the nearest cache between reading and parsing
 }  // namespace
 
 LetorFile::LetorFile(int descriptor, std::uint64_t size, const LetorOptions& options, int num_threads,
@@ -20,7 +23,8 @@ LetorFile::LetorFile(int descriptor, std::uint64_t size, const LetorOptions& opt
       block_bytes_(block_bytes),
       block_count_((size + block_bytes - 1) / block_bytes),
       window_(2 * static_cast<std::size_t>(num_threads) + 2) {
-  for (int t = 0; t < num_threads; ++t) workers_.emplace_back([this] { work(); });
+  workers_ = start_threads(static_cast<std::size_t>(num_threads), loop_);
+  if (workers_.empty()) throw std::bad_alloc();
 }
 
 LetorFile::~LetorFile() {
@@ -43,7 +47,7 @@ std::unique_ptr<LetorBlock> LetorFile::next(std::chrono::milliseconds patience) 
 }
 
 void LetorFile::work() {
-  std::vector<char> buffer;
+  Window window;
   for (;;) {
     std::uint64_t number;
     {
@@ -53,8 +57,9 @@ void LetorFile::work() {
       number = next_in_++;
     }
     auto block = std::make_unique<LetorBlock>();
+    block->pool = pool_;
     try {
-      read_block(number, buffer, *block);
+      read_block(number, window, *block);
     } catch (const std::bad_alloc&) {
       block->fault = LetorFault::out_of_memory;
     }
@@ -66,61 +71,73 @@ void LetorFile::work() {
   }
 }
 
-// Appends `bytes` bytes of the file from `offset`; false where the file has become shorter.
-bool LetorFile::extend(std::vector<char>& buffer, std::uint64_t offset, std::size_t bytes) const {
-  std::size_t filled = buffer.size();
-  buffer.resize(filled + bytes);
+// Appends the next piece of the file; false where the file has become shorter.
+bool LetorFile::read_more(Window& window) const {
+  const std::uint64_t from = window.offset + window.size;
+  std::size_t bytes = std::min<std::uint64_t>(kPiece, size_ - from);
+  window.bytes.resize(std::max(window.bytes.size(), window.size + bytes + kLetorPadding));
   while (bytes > 0) {
-    const ssize_t got = pread(descriptor_, buffer.data() + filled, bytes, static_cast<off_t>(offset));
+    const auto place = static_cast<off_t>(window.offset + window.size);
+    const ssize_t got = pread(descriptor_, window.bytes.data() + window.size, bytes, place);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
-    filled += static_cast<std::size_t>(got);
-    offset += static_cast<std::uint64_t>(got);
+    window.size += static_cast<std::size_t>(got);
     bytes -= static_cast<std::size_t>(got);
   }
   return true;
 }
 
+void LetorFile::read_block(std::uint64_t number, Window& window, LetorBlock& block) const {
+  const std::uint64_t start = number * block_bytes_, stop = std::min<std::uint64_t>(start + block_bytes_, size_);
+  LetorParser parser(options_, block, block_bytes_ + kPiece);
+  const LetorFault fault = read_lines(start, stop, window, block, parser);
+  if (fault != LetorFault::none) block.fault = fault;
+  parser.finish();
+}
+
 // A block owns the lines that begin inside its bytes: the text from behind the first line feed at or after the byte
-// before it, to the end of the line that crosses its end.
-void LetorFile::read_block(std::uint64_t number, std::vector<char>& buffer, LetorBlock& block) const {
-  const std::uint64_t start = number * block_bytes_;
-  const std::uint64_t stop = std::min<std::uint64_t>(start + block_bytes_, size_);
-  const std::uint64_t from = start == 0 ? 0 : start - 1;
-  buffer.clear();
-  buffer.reserve(block_bytes_ + kTail + 1 + kLetorPadding);
-  if (!extend(buffer, from, stop - from)) {
-    block.fault = LetorFault::file_shrank;
-    return;
-  }
-  const char* begin = buffer.data();
-  if (start > 0) {
-    begin = static_cast<const char*>(std::memchr(buffer.data(), '\n', buffer.size()));
-    if (begin == nullptr || ++begin == buffer.data() + buffer.size()) return;
-  } else if (buffer.size() >= 3 && std::memcmp(begin, "\xEF\xBB\xBF", 3) == 0) {
-    begin += 3;
-  }
-  const std::size_t skipped = static_cast<std::size_t>(begin - buffer.data());
-  std::uint64_t reach = stop;
-  while (buffer.back() != '\n' && reach < size_) {
-    const std::size_t more = std::min<std::uint64_t>(std::max(kTail, buffer.size() / 2), size_ - reach);
-    const std::size_t scanned = buffer.size();
-    if (!extend(buffer, reach, more)) {
-      block.fault = LetorFault::file_shrank;
-      return;
+// before it, to the end of the line that holds its last byte.
+LetorFault LetorFile::read_lines(std::uint64_t start, std::uint64_t stop, Window& window, LetorBlock& block,
+                                 LetorParser& parser) const {
+  window.offset = start == 0 ? 0 : start - 1;
+  window.size = 0;
+  bool inside = start == 0;
+  const auto drop = [&](std::size_t count) {
+    std::memmove(window.bytes.data(), window.bytes.data() + count, window.size - count);
+    window.offset += count;
+    window.size -= count;
+  };
+  for (;;) {
+    const std::size_t scanned = window.size;
+    const bool end_of_file = window.offset + window.size == size_;
+    if (!end_of_file && !read_more(window)) return LetorFault::file_shrank;
+    char* const text = window.bytes.data();
+    if (start == 0 && window.offset == 0 && scanned == 0 && window.size >= 3 &&
+        std::memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
+      drop(3);
     }
-    reach += more;
-    const auto* feed = static_cast<const char*>(std::memchr(buffer.data() + scanned, '\n', more));
-    if (feed != nullptr) buffer.resize(static_cast<std::size_t>(feed - buffer.data()) + 1);
-    if (feed == nullptr && buffer.size() > kLongestLine + block_bytes_) {
-      block.fault = LetorFault::line_too_long;
-      return;
+    if (!inside) {
+      const auto* feed = static_cast<const char*>(std::memchr(text, '\n', window.size));
+      drop(feed == nullptr ? window.size : static_cast<std::size_t>(feed - text) + 1);
+      inside = feed != nullptr;
+      if (window.offset >= stop) return LetorFault::none;
+      if (!inside) continue;
     }
+    // The line that holds the last byte of the block ends at the first line feed from that byte on.
+    const std::size_t last = stop - 1 > window.offset ? static_cast<std::size_t>(stop - 1 - window.offset) : 0;
+    const void* feed = last < window.size ? std::memchr(text + last, '\n', window.size - last) : nullptr;
+    const bool done = feed != nullptr || end_of_file;
+    if (feed == nullptr) feed = memrchr(text, '\n', window.size);
+    std::size_t whole = feed == nullptr ? 0 : static_cast<std::size_t>(static_cast<const char*>(feed) - text) + 1;
+    if (end_of_file && whole < window.size) {
+      block.ends_without_feed = true;
+      whole = window.size;
+      text[whole] = '\n';
+    }
+    if (!parser.parse(text, text + whole) || done) return LetorFault::none;
+    drop(whole);
+    if (window.size > kLongestLine) return LetorFault::line_too_long;
   }
-  block.ends_without_feed = buffer.back() != '\n';
-  const std::size_t length = buffer.size();
-  buffer.resize(length + kLetorPadding, '\n');
-  parse_letor(buffer.data() + skipped, buffer.data() + length, options_, block);
 }
 
 }  // namespace podium

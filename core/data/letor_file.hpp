@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -29,8 +30,16 @@ class LetorFile {
 
  private:
   void work();
-  void read_block(std::uint64_t number, std::vector<char>& buffer, LetorBlock& block) const;
-  bool extend(std::vector<char>& buffer, std::uint64_t offset, std::size_t bytes) const;
+  // Text of the file from `offset` on, as far as it is read.
+  struct Window {
+    std::vector<char> bytes;  // larger than `size` by the parser's padding
+    std::size_t size = 0;
+    std::uint64_t offset = 0;
+  };
+  void read_block(std::uint64_t number, Window& window, LetorBlock& block) const;
+  LetorFault read_lines(std::uint64_t start, std::uint64_t stop, Window& window, LetorBlock& block,
+                        LetorParser& parser) const;
+  bool read_more(Window& window) const;
 
   const int descriptor_;
   const std::uint64_t size_;
@@ -42,6 +51,8 @@ class LetorFile {
   std::vector<std::unique_ptr<LetorBlock>> window_;  // slot b % size holds block b between parsing and handing out
   std::uint64_t next_in_ = 0, next_out_ = 0;
   bool stop_ = false;
+  const std::shared_ptr<PagePool<float>> pool_ = std::make_shared<PagePool<float>>();
+  const std::function<void()> loop_ = [this] { work(); };
   std::vector<std::thread> workers_;
 };
 

@@ -57,6 +57,16 @@ bool needs_care(double value) {
   return low == 0x10000000 || value < std::numeric_limits<float>::min() || value > std::numeric_limits<float>::max();
 }
 
+inline constexpr std::uint64_t whole_powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+inline constexpr double tenths[] = {1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8};
+
+// Whether a double lies within a few of its own steps of the middle between two floats. 0 and what is at least 1e-8 and
+// has at most fifteen digits before or behind the point is in the range of normal floats.
+inline bool is_near_middle(double value) {
+  const std::uint64_t low = std::bit_cast<std::uint64_t>(value) & 0x1FFFFFFF;
+  return low - (0x10000000 - 4) <= 8;
+}
+
 inline std::uint64_t load_word(const char* p) {
   std::uint64_t word;
   std::memcpy(&word, p, sizeof word);
@@ -84,6 +94,10 @@ inline std::uint64_t spell_digits(std::uint64_t word, int count) {
 // length. True, and p behind it, only if the number is followed by a blank or line end; 16 characters must be readable.
 inline bool parse_short_number(const char*& p, float& value) {
   static_assert(std::endian::native == std::endian::little);
+  if (p[1] == ' ' && is_digit(*p)) {  // counts are mostly one digit
+    value = static_cast<float>(*p++ - '0');
+    return true;
+  }
   const bool negative = *p == '-';
   const char* q = p + negative;
   const std::uint64_t head = detail::load_word(q);
@@ -96,11 +110,12 @@ inline bool parse_short_number(const char*& p, float& value) {
     const std::uint64_t tail = detail::load_word(q + 1);
     const int places = detail::count_digits(tail);
     if (places == 0) return false;
-    const double power = detail::powers_of_ten[places];
-    const double exact =
-        (static_cast<double>(integer) * power + static_cast<double>(detail::spell_digits(tail, places))) / power;
-    if (detail::needs_care<float>(exact) && exact != 0) return false;
-    magnitude = static_cast<float>(exact);
+    const double digits =
+        static_cast<double>(integer * detail::whole_powers[places] + detail::spell_digits(tail, places));
+    // Two roundings at most away from the true quotient: near a middle between two floats the slow way decides.
+    const double near = digits * detail::tenths[places];
+    if (detail::is_near_middle(near)) return false;
+    magnitude = static_cast<float>(near);
     q += 1 + places;
   } else {
     magnitude = static_cast<float>(integer);

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstddef>
+#include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace podium {
 
@@ -32,7 +35,8 @@ class Pages {
 
   // Gives back the pages past the first `count` values.
   void shrink(std::size_t count) {
-    const std::size_t page = 4096, keep = (count * sizeof(T) + page - 1) / page * page;
+    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)),
+                      keep = (count * sizeof(T) + page - 1) / page * page;
     if (data_ == nullptr || keep >= bytes_) return;
     if (keep == 0) {
       *this = Pages();
@@ -49,6 +53,36 @@ class Pages {
  private:
   T* data_ = nullptr;
   std::size_t bytes_ = 0;
+};
+
+// Memory that is used again instead of given back: the system clears every page it hands out, which costs more than
+// parsing into it.
+template <class T>
+class PagePool {
+ public:
+  // Room for at least `count` values.
+  Pages<T> take(std::size_t count) {
+    {
+      std::lock_guard lock(mutex_);
+      for (auto& pages : free_) {
+        if (pages.capacity() >= count) {
+          Pages<T> out = std::move(pages);
+          pages = std::move(free_.back());
+          free_.pop_back();
+          return out;
+        }
+      }
+    }
+    return Pages<T>(count);
+  }
+  void give(Pages<T>&& pages) {
+    std::lock_guard lock(mutex_);
+    free_.push_back(std::move(pages));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Pages<T>> free_;
 };
 
 }  // namespace podium

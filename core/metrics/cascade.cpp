@@ -1,20 +1,37 @@
 #include "metrics/cascade.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace podium {
 namespace {
 
+// Below this chance that the reader gets so far, the rest of the list adds nothing to a double.
+constexpr double unreached = 1e-20;
+
 // M(s), the mean over the s-subsets of a tie group of the chance that none of them satisfies, for s = 0 … last.
 // Taking in the k-th document: M_k(s) = ((k − s)/k) M_{k−1}(s) + (s/k) (1 − R_k) M_{k−1}(s − 1).
-void mean_survivals(const Metric& metric, std::span<const double> labels, std::size_t last,
+// Documents with R = 0 come first, where M(s) = 1, and M(s) ≤ M(1)^s (Maclaurin) says from where on M(s) is nothing: so
+// a group of m costs O(m · s), with few s, unless nearly all of its documents are unlikely to satisfy.
+void mean_survivals(const Metric& metric, std::span<const double> labels, std::size_t last, std::vector<double>& passes,
                     std::vector<double>& means) {
+  passes.clear();
+  double missing = 0;
+  for (const double label : labels) {
+    const double satisfied = metric.satisfaction(label);
+    if (satisfied > 0) passes.push_back(1 - satisfied), missing += satisfied;
+  }
+  const std::size_t sure = labels.size() - passes.size();
   means.assign(last + 1, 0.0);
-  means[0] = 1;
-  for (std::size_t k = 1; k <= labels.size(); ++k) {
-    const double pass = 1 - metric.satisfaction(labels[k - 1]), size = static_cast<double>(k);
-    for (std::size_t s = std::min(k, last); s > 0; --s) {
+  std::fill(means.begin(), means.begin() + static_cast<std::ptrdiff_t>(std::min(sure, last) + 1), 1.0);
+  if (passes.empty()) return;
+  const double steps = std::log(unreached) / std::log1p(-missing / static_cast<double>(labels.size()));
+  const std::size_t reached = steps < static_cast<double>(last) ? static_cast<std::size_t>(steps) + 1 : last;
+  std::fill(means.begin() + static_cast<std::ptrdiff_t>(reached + 1), means.end(), 0.0);
+  for (std::size_t k = sure + 1; k <= labels.size(); ++k) {
+    const double pass = passes[k - sure - 1], size = static_cast<double>(k);
+    for (std::size_t s = std::min(k, reached); s > 0; --s) {
       const double share = static_cast<double>(s) / size;
       means[s] = (1 - share) * means[s] + share * pass * means[s - 1];
     }
@@ -24,12 +41,12 @@ void mean_survivals(const Metric& metric, std::span<const double> labels, std::s
 double expected_over_ties(const Metric& metric, const RankedQuery& query, std::size_t depth) {
   const auto labels = query.labels();
   const auto ends = query.group_ends();
-  std::vector<double> means;
+  std::vector<double> passes, means;
   double sum = 0, reach = 1;
   for (std::size_t begin = 0; begin < depth; begin = ends[begin]) {
     const std::size_t end = ends[begin];
     const std::size_t last = std::min(end, depth) - begin;
-    mean_survivals(metric, labels.subspan(begin, end - begin), last, means);
+    mean_survivals(metric, labels.subspan(begin, end - begin), last, passes, means);
     for (std::size_t t = 0; t < last; ++t) {
       sum += reach * (means[t] - means[t + 1]) / static_cast<double>(begin + t + 1);
     }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "dispatch.hpp"
+
 namespace podium {
 namespace {
 
@@ -23,7 +25,7 @@ struct Vector {
 
 // out[i] = how many scores come before score i. `scores` and `out` have room for whole blocks.
 template <std::size_t width>
-[[gnu::always_inline]] inline void count_before(const double* scores, std::size_t n, std::int64_t* out) {
+PODIUM_INLINE void count_before(const double* scores, std::size_t n, std::int64_t* out) {
   using Doubles = typename Vector<width>::Doubles;
   using Ints = typename Vector<width>::Ints;
   constexpr std::size_t vectors = block / width;
@@ -52,7 +54,7 @@ template <std::size_t width>
 // A score that at least `depth` of them reach, close to the highest such: each lane keeps its own best `kept`, and of
 // those the one of rank `depth` is taken. `kept` is a constant so that all of it stays in registers.
 template <std::size_t width, std::size_t kept>
-[[gnu::always_inline]] inline double reached_by(const double* scores, std::size_t n, std::size_t depth) {
+PODIUM_INLINE double reached_by(const double* scores, std::size_t n, std::size_t depth) {
   using Doubles = typename Vector<width>::Doubles;
   using Ints = typename Vector<width>::Ints;
   constexpr std::size_t vectors = block / width, all = kept * vectors;
@@ -101,7 +103,7 @@ template <std::size_t width, std::size_t kept>
 }
 
 template <std::size_t width>
-[[gnu::always_inline]] inline double reached_by(const double* scores, std::size_t n, std::size_t depth) {
+PODIUM_INLINE double reached_by(const double* scores, std::size_t n, std::size_t depth) {
   if (depth <= 4) return reached_by<width, 1>(scores, n, depth);
   if (depth <= 8) return reached_by<width, 2>(scores, n, depth);
   if (depth <= 12) return reached_by<width, 3>(scores, n, depth);
@@ -116,22 +118,21 @@ double reached_by_baseline(const double* scores, std::size_t n, std::size_t dept
   return reached_by<2>(scores, n, depth);
 }
 
-#if defined(__x86_64__)
-[[gnu::target("avx2")]] void count_before_avx2(const double* scores, std::size_t n, std::int64_t* out) {
+PODIUM_AVX2 void count_before_avx2(const double* scores, std::size_t n, std::int64_t* out) {
   count_before<4>(scores, n, out);
 }
 
-[[gnu::target("avx2")]] double reached_by_avx2(const double* scores, std::size_t n, std::size_t depth) {
+PODIUM_AVX2 double reached_by_avx2(const double* scores, std::size_t n, std::size_t depth) {
   return reached_by<4>(scores, n, depth);
 }
 
-const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
-const auto count_before_best = has_avx2 ? count_before_avx2 : count_before_baseline;
-const auto reached_by_best = has_avx2 ? reached_by_avx2 : reached_by_baseline;
-#else
-const auto count_before_best = count_before_baseline;
-const auto reached_by_best = reached_by_baseline;
-#endif
+void count_before_best(const double* scores, std::size_t n, std::int64_t* out) {
+  return has_avx2() ? count_before_avx2(scores, n, out) : count_before_baseline(scores, n, out);
+}
+
+double reached_by_best(const double* scores, std::size_t n, std::size_t depth) {
+  return has_avx2() ? reached_by_avx2(scores, n, depth) : reached_by_baseline(scores, n, depth);
+}
 
 }  // namespace
 

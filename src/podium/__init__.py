@@ -1,7 +1,7 @@
 """Podium: learning to rank, where a ranker is a force × a function class × a schedule, judged by a metric."""
 
 from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
-from podium.errors import DataError, FormatError, MissingExtraError, ParameterError, PodiumError
+from podium.errors import DataError, FormatError, MissingExtraError, OutputError, ParameterError, PodiumError
 from podium.evaluation import Comparison, Evaluation, compare, evaluate
 from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
 from podium.metrics import Metric, metric
@@ -15,6 +15,7 @@ __all__ = [
     "FormatError",
     "Metric",
     "MissingExtraError",
+    "OutputError",
     "Pairs",
     "ParameterError",
     "PodiumError",

@@ -7,6 +7,11 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
+def use_avx2(allowed: bool) -> bool:
+    """
+    Whether AVX2 may be used, for tests; gives whether it is, on this machine.
+    """
+
 def first_infinite(
     values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     num_threads: int,
@@ -107,9 +112,19 @@ def format_letor(
     comments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
     base: int,
     sparse: bool,
+    edges: bool,
     num_threads: int,
 ) -> bytes:
     """Rows as LETOR text."""
+
+def fill_part(
+    block: LetorBlock,
+    begin: int,
+    features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    base: int,
+    absent: float,
+) -> None:
+    """Copies rows of one block, as many as the matrix has."""
 
 class Measure(enum.Enum):
     ndcg = 0

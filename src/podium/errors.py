@@ -4,6 +4,7 @@
     ├── DataError        the numbers or ids given do not make a ranking data set   (also a ValueError)
     │   └── FormatError  a file cannot be read: says file, line and column
     ├── ParameterError   an argument is out of range or its name is unknown        (also a ValueError)
+    ├── OutputError      a file cannot be written                                  (also an OSError)
     └── MissingExtraError  an optional package is not installed                    (also an ImportError)
 
 Every message names the thing, the value found, the rule and the remedy.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable
+from numbers import Integral
 
 
 class PodiumError(Exception):
@@ -39,8 +41,26 @@ class ParameterError(PodiumError, ValueError):
     """An argument is out of range or its name is unknown."""
 
 
+class OutputError(PodiumError, OSError):
+    """A file cannot be written."""
+
+
 class MissingExtraError(PodiumError, ImportError):
     """A feature needs an extra that is not installed."""
+
+
+def shown(value: object) -> str:
+    """A value as messages show it: its repr, cut short where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not print whole numbers of more than 4300 digits
+        text = "a number of thousands of digits"
+    return text if len(text) <= 80 else f"{text[:60]}…{text[-19:]}"
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number (True and False are not)."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> ParameterError:

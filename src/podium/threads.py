@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from typing import SupportsIndex
 
 from podium.errors import ParameterError
+
+MOST_THREADS = 1024
 
 
 def resolve_threads(num_threads: int | None) -> int:
     """The number given, or by default the cores this process may use."""
     if num_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(num_threads, bool) or int(num_threads) != num_threads or num_threads < 1:
+    whole = isinstance(num_threads, SupportsIndex) and not isinstance(num_threads, bool)
+    if not whole or not 1 <= int(num_threads) <= MOST_THREADS:
         raise ParameterError(
-            f"num_threads={num_threads!r} must be a whole number of at least 1; leave it out to use every core"
+            f"num_threads={num_threads!r} must be a whole number from 1 to {MOST_THREADS}; leave it out to use every core"
         )
     return int(num_threads)

@@ -73,7 +73,16 @@ def test_normalise(cli, judged):
     [
         (["data", "describe", "nowhere.txt"], "nowhere.txt: there is no such file"),
         (["data", "describe", "."], "directory"),
-        (["data", "describe", "judged.txt", "--read", "colour=red"], "has no such option"),
+        (
+            ["data", "describe", "judged.txt", "--read", "colour=red"],
+            "unknown option for reading format 'letor' 'colour'",
+        ),
+        (["data", "describe", "judged.txt", "--read", "absent"], "write NAME=VALUE"),
+        (["data", "describe", "judged.txt", "--read", "n_features=abc"], "n_features='abc' must be a whole number"),
+        (["data", "convert", "judged.txt", "a.csv", "--sparse"], "option"),
+        (["data", "convert", "judged.txt", "a.csv", "--drop", "labels"], "unknown part to drop"),
+        (["data", "convert", "named.csv", "a.txt"], "--drop feature_names"),
+        (["data", "synth", "network", "a.txt", "--seed", "-1"], "seed=-1"),
         (["data", "describe", "judged.txt", "--format", "lator"], "Did you mean 'letor'?"),
         (["data", "describe", "judged.txt", "--threads", "0"], "num_threads=0 must be"),
         (["data", "convert", "judged.txt", "a.xyz"], "does not say the format"),
@@ -89,6 +98,7 @@ def test_normalise(cli, judged):
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(cli, judged, words, message):
+    (cli.folder / "named.csv").write_text("label,qid,bm25\n1,1,0.5\n")
     before = sorted(cli.folder.rglob("*"))
     outcome = cli(*words, code=2)
     assert message in outcome.err
@@ -98,6 +108,18 @@ def test_bad_input_is_one_sentence_and_exit_code_2(cli, judged, words, message):
     assert sorted(file for file in cli.folder.rglob("*") if file.is_file()) == [
         file for file in before if file.is_file()
     ]
+
+
+def test_columns_are_named_and_names_dropped(cli):
+    (cli.folder / "named.csv").write_text("grade,query,bm25[title],a[/b]\n1,7,0.5,2\n0,7,0.25,3\n")
+    columns = ["--read", "label_column=grade", "--read", "query_column=query"]
+    assert "bm25[title], a[/b]" in cli("data", "describe", "named.csv", *columns).out
+    cli("data", "convert", "named.csv", "a.txt", *columns, "--drop", "feature_names")
+    assert (cli.folder / "a.txt").read_text() == "1 qid:7 1:0.5 2:2\n0 qid:7 1:0.25 2:3\n"
+
+
+def test_odd_file_names_are_shown_as_they_are(cli, judged):
+    assert "wrote o[red].csv" in cli("data", "convert", judged, "o[red].csv").out
 
 
 def test_the_place_of_a_bad_line_reaches_the_user(cli):

@@ -26,7 +26,7 @@ LetorBlock parse(const char* text, std::size_t size, const podium::LetorOptions&
 
 std::vector<float> matrix(const LetorBlock& block, std::size_t width) {
   std::vector<float> out(block.rows() * width, -1);
-  podium::fill_rows(block, out.data(), width, 0, 0);
+  podium::fill_rows(block, 0, block.rows(), out.data(), width, 0, 0);
   return out;
 }
 

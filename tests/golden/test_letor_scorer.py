@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from podium.data import RankingData
+import podium
 from podium.evaluation import evaluate
 
 SYSTEMS = [
@@ -24,11 +23,7 @@ SYSTEMS = [
 ]
 
 
-@cache
-def judgments(path: Path) -> RankingData:
-    rows = [line.split(maxsplit=2)[:2] for line in path.read_text().splitlines()]
-    queries = [int(query.removeprefix("qid:")) for _, query in rows]
-    return RankingData(np.zeros((len(rows), 0)), [float(label) for label, _ in rows], queries)
+judgments = cache(podium.read)
 
 
 def official(path: Path) -> dict[str, dict[str, float]]:
@@ -61,7 +56,7 @@ def test_official_scorer(data_dir: Path, system: str) -> None:
     for file in files:
         fold = file.name.split(".")[0]
         data = judgments(data_dir / "ohsumed/QueryLevelNorm" / fold / "test.txt")
-        scores = np.array([float(line.split()[-1]) for line in file.read_text().splitlines()])
+        scores = podium.read_scores(file)
         expected = official(file.with_name(f"{fold}.test.official-eval.txt"))
         assert len(expected) == 22
         result = evaluate(scores, data, [our_name(name) for name in expected])

@@ -7,11 +7,10 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from podium.data import RankingData, Run, Strings
 from podium.evaluation import evaluate
+from podium.formats.trec import read_qrels, read_run
 from podium.metrics import metric
 
 # What the command lines of COMMANDS.txt leave for us: the measures named here, and no others.
@@ -82,17 +81,6 @@ def metric_of(measure: str, rel: int) -> str | None:
 def rows_of(path: Path) -> list[list[str]]:
     lines = path.read_text().splitlines()
     return [line.split() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-
-
-def read_qrels(path: Path) -> RankingData:
-    rows = [row[:4] for row in rows_of(path)]
-    queries, _, documents, labels = zip(*rows, strict=True)
-    return RankingData(np.zeros((len(rows), 0)), [float(x) for x in labels], queries, document_ids=documents)
-
-
-def read_run(path: Path) -> Run:
-    rows = rows_of(path)
-    return Run(np.array([r[0] for r in rows]), Strings.of(r[2] for r in rows), np.array([float(r[4]) for r in rows]))
 
 
 def commands(folder: Path) -> dict[str, list[Command]]:

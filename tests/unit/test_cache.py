@@ -14,6 +14,16 @@ import podium
 from podium.formats import letor
 from podium.formats.cache import convert_letor, read_cache, write_cache
 from podium.formats.letor import read_letor
+from podium.formats.letor_rows import LetorOptions
+
+# Converts with no more address space than the interpreter with NumPy takes plus some room.
+LIMITED = """
+import resource, sys
+import podium
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + {room},) * 2)
+podium.convert(sys.argv[1], sys.argv[2], num_threads=2)
+"""
 
 
 def full_data() -> podium.RankingData:
@@ -106,6 +116,36 @@ def test_a_damaged_header_is_refused(tmp_path, change, message):
         read_cache(file)
 
 
+def test_random_damage_is_refused_or_harmless(tmp_path):
+    """Whatever byte is changed, reading gives data that holds together or a FormatError."""
+    file = tmp_path / "a.podium-data"
+    write_cache(full_data(), file)
+    whole = file.read_bytes()
+    used = [k for k in range(len(whole)) if k < 1400 or k >= 4096]
+    rng = np.random.default_rng(0)
+    for _ in range(1500):
+        damaged = bytearray(whole)
+        for k in rng.choice(used, rng.integers(1, 4)):
+            damaged[k] = rng.integers(256)
+        file.write_bytes(damaged)
+        try:
+            data = read_cache(file)
+        except podium.FormatError:
+            continue
+        data.to_caller_order(data.labels)
+        data.select([0])
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"[]", b'{"__metadata__":"x"}', b'{"__metadata__":{"kind":"podium-data","version":"1"},"labels":[]}', b"[" * 3000],
+)
+def test_odd_headers_are_refused(tmp_path, header):
+    (tmp_path / "a.podium-data").write_bytes(len(header).to_bytes(8, "little") + header + b"\0" * 64)
+    with pytest.raises(podium.FormatError, match=r"damaged|not a podium"):
+        read_cache(tmp_path / "a.podium-data")
+
+
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "a.podium-data").write_bytes(b"\x89PNG\r\n\x1a\n" * 100)
     with pytest.raises(podium.FormatError, match="not a podium data cache"):
@@ -124,11 +164,12 @@ def test_streaming_equals_reading_and_writing(tmp_path, monkeypatch, block_bytes
         ),
         "late zero": "".join(f"1 qid:{k // 5} {0 if k > 20 else 3}:{k}\n" for k in range(40)),
         "no features": "1 qid:1\n" * 9,
+        "no features at first": "# comment\n" * 50 + "1 qid:1\n" * 9 + "1 qid:1 7:1\n",
     }
     for text in texts.values():
         (tmp_path / "a.txt").write_text(text)
         for absent in ("zero", "missing"):
-            convert_letor(tmp_path / "a.txt", tmp_path / "streamed.podium-data", absent=absent, num_threads=2)
+            convert_letor(tmp_path / "a.txt", tmp_path / "streamed.podium-data", LetorOptions(absent), num_threads=2)
             write_cache(read_letor(tmp_path / "a.txt", absent=absent), tmp_path / "whole.podium-data")
             assert (tmp_path / "streamed.podium-data").read_bytes() == (tmp_path / "whole.podium-data").read_bytes()
 
@@ -136,29 +177,50 @@ def test_streaming_equals_reading_and_writing(tmp_path, monkeypatch, block_bytes
 def test_a_bad_line_leaves_no_file_behind(tmp_path):
     (tmp_path / "a.txt").write_text("1 qid:1 1:5\n" * 1000 + "1 qid:1 oops\n")
     with pytest.raises(podium.FormatError, match=":1001:9:"):
-        convert_letor(tmp_path / "a.txt", tmp_path / "a.podium-data")
+        podium.convert(tmp_path / "a.txt", tmp_path / "a.podium-data")
     assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_sparse_text_streams_too(tmp_path):
+    """Wide rows are written a few at a time, in a process that has no room for them all."""
+    rng = np.random.default_rng(0)
+    with (tmp_path / "wide.txt").open("w") as file:
+        for k in range(1500):
+            columns = np.sort(rng.choice(50_000, 5, replace=False)) + 1
+            file.write(f"{k % 3} qid:{k // 10} " + " ".join(f"{c}:{c % 7 + 1}" for c in columns) + "\n")
+        file.write("1 qid:last 50000:1\n")
+    script = LIMITED.format(room=160 << 20)
+    command = [sys.executable, "-c", script, tmp_path / "wide.txt", tmp_path / "wide.podium-data"]
+    subprocess.run(command, check=True, env={"MALLOC_ARENA_MAX": "2", "PATH": ""})
+    data = read_cache(tmp_path / "wide.podium-data")
+    assert data.features.shape == (1501, 50_000)
+    assert (data.features[:-1] != 0).sum() == 7500
+
+
+def test_a_mistyped_index_does_not_ask_for_all_memory(tmp_path):
+    (tmp_path / "typo.txt").write_text("1 qid:1 1:5\n" * 200 + "1 qid:1 16000000:5\n")
+    for act in (podium.read, lambda path: podium.convert(path, tmp_path / "typo.podium-data")):
+        with pytest.raises(
+            podium.FormatError, match=r"index 16000000 would make 201 documents take 12.0 GiB.*n_features=16000000"
+        ):
+            act(tmp_path / "typo.txt")
 
 
 def test_a_file_four_times_the_memory_limit_is_converted(tmp_path):
     """The process may have no more address space than the interpreter with NumPy takes plus 96 MiB."""
     row = " ".join(f"{i}:0.{i:02d}{'1234567890' * 3}" for i in range(1, 41))
     chunk = "".join(f"{k % 5} qid:{{q}}{k // 100} {row}\n" for k in range(1000))
-    script = tmp_path / "convert.py"
-    script.write_text(
-        "import resource, sys\n"
-        "import podium, podium.formats.cache\n"
-        "taken = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (taken + (96 << 20),) * 2)\n"
-        "podium.formats.cache.convert_letor(sys.argv[1], sys.argv[2], num_threads=2)\n"
-    )
     source, target = tmp_path / "big.txt", tmp_path / "big.podium-data"
     with source.open("w") as file:
         for q in range(10**9):
             file.write(chunk.format(q=q))
             if file.tell() > 4 * (96 << 20):
                 break
-    subprocess.run([sys.executable, script, source, target], check=True, env={"MALLOC_ARENA_MAX": "2", "PATH": ""})
+    subprocess.run(
+        [sys.executable, "-c", LIMITED.format(room=96 << 20), source, target],
+        check=True,
+        env={"MALLOC_ARENA_MAX": "2", "PATH": ""},
+    )
     data = read_cache(target)
     assert data.n_features == 40
     assert data.n_documents == 1000 * (q + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import json
 from math import sqrt
@@ -149,3 +150,62 @@ def test_refusals() -> None:
         compare(scores, data, "map", n_randomisations=0)
     with pytest.raises(KeyError, match="no pair"):
         compare(scores, data, "map").pair("random", "good")
+
+
+@pytest.mark.parametrize(
+    "qid",
+    [
+        [1, 1, "1", "1"],
+        np.array([0.1, 0.1, 0.2, 0.2], np.float32),
+        np.array(["2020-01-01", "2020-01-01", "2021-01-01", "2021-01-01"], "M8[ns]"),
+        [(1, 2), (1, 2), (3, 4), (3, 4)],
+        [dt.date(2020, 1, 1)] * 2 + [dt.date(2020, 1, 2)] * 2,
+    ],
+    ids=["mixed", "float32", "datetime64", "tuples", "dates"],
+)
+def test_queries_are_paired_by_place_whatever_their_ids(qid: object) -> None:
+    data = RankingData(np.zeros((4, 1)), [1, 0, 1, 0], qid)  # type: ignore[arg-type]
+    result = compare({"a": [2, 1, 1, 2], "b": [2, 1, 2, 1]}, data, "p@1")
+    assert result.mean == {"a": 0.5, "b": 1.0}
+    (change,) = result.pairs[0].most_changed
+    assert change.query_id == data.query_ids[1]
+    json.dumps(result.to_dict())
+    json.dumps(evaluate([2, 1, 1, 2], data, "p@1").to_dict())
+
+
+def test_queries_that_print_alike_are_not_merged() -> None:
+    both = RankingData(np.zeros((2, 0)), [1, 1], [1, "1"], document_ids=["a", "a"])
+    one = RankingData(np.zeros((1, 0)), [1], [1], document_ids=["a"])
+    with pytest.raises(DataError, match=r"the judgments: query ids 1 and '1' print the same text.*ids of one type"):
+        evaluate(Run([1], ["a"], [1.0]), both, "map")
+    with pytest.raises(DataError, match="the run: query ids '1' and 1 print the same text"):
+        evaluate(Run(["1", 1], ["a", "a"], [1.0, 2.0]), one, "map")
+    assert evaluate(Run(["1"], ["a"], [1.0]), one, "map").mean["map"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_changed": -1}, "n_changed=-1 must be a whole number of at least 0"),
+        ({"n_changed": 1.5}, "n_changed=1.5 must be a whole number"),
+        ({"n_randomisations": "x"}, "n_randomisations='x' must be a whole number of at least 1"),
+        ({"seed": -1}, "seed=-1 must be a whole number"),
+        ({"seed": 0.5}, "seed=0.5 must be a whole number"),
+        ({"confidence": "x"}, "confidence='x' must lie between 0 and 1"),
+        ({"tests": [["t"]]}, "unknown test"),
+    ],
+    ids=str,
+)
+def test_options_that_are_refused(options: dict[str, object], message: str) -> None:
+    scores, data = systems(5)
+    with pytest.raises(ParameterError, match=message):
+        compare(scores, data, "ndcg", **options)  # type: ignore[arg-type]
+
+
+def test_systems_that_are_refused() -> None:
+    scores, data = systems(5)
+    with pytest.raises(ParameterError, match="list given; compare needs two or more by name"):
+        compare(list(scores.values()), data, "ndcg")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="two systems have the same name: 1, 1, x"):
+        compare({1: scores["good"], "1": scores["random"], "x": scores["good"]}, data, "ndcg")  # type: ignore[dict-item]
+    assert compare(scores, data, "ndcg", n_changed=0).pairs[0].most_changed == ()

@@ -283,3 +283,31 @@ def test_polynomial_is_a_third_linear() -> None:
 def test_synthetic_refuses(name: str, value: Any) -> None:
     with pytest.raises(ParameterError, match=rf"{name}={value} must be a whole number"):
         synthetic.network(**{name: value})
+
+
+def test_describe_keeps_labels_apart() -> None:
+    labels = [1000001, 1000002, 1000002, 0.1, 0.1 + 1.5e-17, 1e300, -0.0]
+    data = RankingData(np.zeros((7, 1)), labels, np.zeros(7))
+    assert describe(data).label_counts == {
+        "0": 1,
+        "0.1": 1,
+        "0.10000000000000002": 1,
+        "1000001": 1,
+        "1000002": 2,
+        "1e+300": 1,
+    }
+
+
+@pytest.mark.parametrize("features", [[0.5], [True], [None], [-1], [99], 0, "f", [10**30]], ids=str)
+def test_features_that_are_no_columns(features: Any) -> None:
+    with pytest.raises(ParameterError, match=r"is not one of the .* features|must be a list"):
+        normalise(HUNDRED, "minmax", features=features)
+
+
+def test_shares_and_seeds_that_are_no_numbers() -> None:
+    for share in ("0.5", None, float("nan"), 2):
+        with pytest.raises(ParameterError, match=r"share=.* must lie in"):
+            sample_unlabelled(HUNDRED, share)
+    for seed in (-1, 0.5, "x", 2**64, True):
+        with pytest.raises(ParameterError, match=r"seed=.* must be a whole number from 0"):
+            split(HUNDRED, 0.5, seed=seed)

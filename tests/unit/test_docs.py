@@ -31,3 +31,13 @@ def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert blocks
     for block in blocks:
         exec(compile(block, page, "exec"), names)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/benchmarks.md"])
+def test_figures_are_those_of_the_benchmarks(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import tables
+
+    text = (ROOT / page).read_text()
+    assert "<!-- " in text
+    assert tables.filled(text) == text

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from math import log2, sqrt
 
 import numpy as np
@@ -199,3 +201,86 @@ def test_a_column_of_scores_will_do() -> None:
     scores, data = make_data()
     assert evaluate(scores[:, None], data, "map").mean["map"] == evaluate(scores, data, "map").mean["map"]
     assert isinstance(evaluate(scores, data, metric("map")), Evaluation)
+
+
+def test_an_evaluation_is_pickled_and_copied() -> None:
+    scores, data = make_data()
+    result = evaluate(scores, data, ["ndcg@5", "map"])
+    for again in (pickle.loads(pickle.dumps(result)), copy.copy(result), copy.deepcopy(result)):
+        assert again.to_dict() == result.to_dict()
+        assert str(again) == str(result)
+    assert pickle.loads(pickle.dumps(result.mean)) == result.mean
+    assert (data.query_ids[result.query_numbers] == result.query_ids).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"confidence": "x"}, "confidence='x' must lie between 0 and 1"),
+        ({"seed": -1}, "seed=-1 must be a whole number"),
+        ({"seed": 1.5}, "seed=1.5 must be a whole number"),
+        ({"bootstrap": 10.5}, "bootstrap=10.5 must be a whole number"),
+        ({"bootstrap": None}, "bootstrap=None must be a whole number"),
+    ],
+    ids=str,
+)
+def test_options_are_refused_at_once(options: dict[str, object], message: str) -> None:
+    scores, data = make_data()
+    with pytest.raises(ParameterError, match=message):
+        evaluate(scores, data, "map", **options)  # type: ignore[arg-type]
+
+
+def test_other_refusals() -> None:
+    scores, data = make_data()
+    with pytest.raises(DataError, match="complex128 is not a real number"):
+        evaluate(scores * 1j, data, "map")
+    with pytest.raises(ParameterError, match="metric=5 must be a name"):
+        evaluate(scores, data, 5)  # type: ignore[arg-type]
+
+
+def test_means_do_not_weigh_queries() -> None:
+    scores, data = make_data()
+    weighed = data.replace(query_weights=np.arange(data.n_queries))
+    assert evaluate(scores, weighed, "map").mean["map"] == evaluate(scores, data, "map").mean["map"]
+
+
+def test_document_ids_that_differ_by_a_nul_are_two() -> None:
+    judged = RankingData(np.zeros((2, 0)), [1, 0], [1, 1], document_ids=["a", "a\0"])
+    assert evaluate(Run([1, 1], ["a\0", "a"], [2, 1]), judged, "mrr").mean["mrr"] == 1 / 2
+
+
+def test_a_run_of_lists_and_series() -> None:
+    run_of_lists = Run(["q", "q"], ["a", "b"], [1, 2])
+    assert (run_of_lists.query_ids.dtype.kind, run_of_lists.scores.dtype) == ("U", np.float64)
+    pandas = pytest.importorskip("pandas")
+    columns = [pandas.Series(["q", "q"], index=[5, 6]), pandas.Series(["a", "b"]), pandas.Series([1, 2], index=[8, 9])]
+    for made in (run_of_lists, Run.of(*columns, tag="t"), Run(*columns), Run.of(("q", "q"), iter("ab"), (1.0, 2.0))):
+        assert (made.query_ids.tolist(), list(made.document_ids), made.scores.tolist()) == (
+            ["q", "q"],
+            ["a", "b"],
+            [1, 2],
+        )
+        assert list(pickle.loads(pickle.dumps(made)).document_ids) == ["a", "b"]
+    assert evaluate(run_of_lists, qrels([("q", "a", 1), ("q", "c", 1)]), "mrr").mean["mrr"] == 1 / 2
+    assert Run.of([1, 2], [10, 11], [1, 2]).query_ids.dtype == np.int64
+    assert len(Run.of([], [], [])) == 0
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (([1, 1], ["a"], [1.0, 2.0]), "1 document_ids for 2 scores; give one of each a row"),
+        (([1], ["a", "b"], [1.0, 2.0]), r"qid has shape \(1,\) for 2 rows"),
+        (([1, 1], ["a", None], [1.0, 2.0]), "document_ids: row 1 has None; every row needs an id"),
+        (([1, None], ["a", "b"], [1.0, 2.0]), "qid of row 1 is None"),
+        (([1, 1], ["a", "b"], ["x", 1]), "scores must be numbers"),
+        (([1, 1], ["a", "b"], [1j, 1]), "scores must be numbers"),
+        (([1, 1], ["a", "b"], 3.0), r"scores have shape \(\)"),
+        (([1, 1], 5, [1.0, 2.0]), "document_ids=5 must be a list of ids"),
+        (([1, 1], ["a", "b"], [1.0, 2.0], 7), "tag=7 must be text"),
+    ],
+    ids=str,
+)
+def test_runs_that_are_refused(parts: tuple[object, ...], message: str) -> None:
+    with pytest.raises((DataError, ParameterError), match=message):
+        Run(*parts)  # type: ignore[arg-type]

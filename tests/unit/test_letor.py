@@ -297,6 +297,58 @@ def test_byte_order_mark(tmp_path):
     )
 
 
+def test_files_of_a_fold_count_features_from_the_same_index(tmp_path):
+    write_lines(tmp_path / "train.txt", "1 qid:1 0:1 1:2 2:3 3:4")
+    write_lines(tmp_path / "vali.txt", "1 qid:2 2:5")
+    write_lines(tmp_path / "test.txt", "1 qid:3 1:6 2:7 3:8")
+    train, valid, test = podium.read_folds(tmp_path)
+    assert [part.features.tolist() for part in (train, valid, test)] == [[[1, 2, 3, 4]], [[0, 0, 5, 0]], [[0, 6, 7, 8]]]
+
+
+def test_sparse_text_keeps_the_number_of_features(tmp_path):
+    for base in (0, 1):
+        data = podium.RankingData([[0, 1, 0], [0, 2, 0]], [1, 0], [1, 1])
+        write_letor(data, tmp_path / "a.txt", sparse=True, index_base=base)
+        assert podium.read(tmp_path / "a.txt").features.tolist() == [[0, 1, 0], [0, 2, 0]]
+
+
+@pytest.mark.parametrize("tail", range(1, 24))
+def test_a_cut_last_line_is_noticed_wherever_a_block_ends(tmp_path, monkeypatch, tail):
+    monkeypatch.setattr(letor, "LEAST_BLOCK_BYTES", 64)
+    monkeypatch.setattr(letor, "MOST_BLOCK_BYTES", 64)
+    text = "1 qid:1 1:5 2:6 3:7\n" * 20 + "0" * tail + " qid:1 1:5 2:6"
+    (tmp_path / "cut.txt").write_text(text)
+    with pytest.raises(podium.FormatError, match="looks cut short"):
+        podium.read(tmp_path / "cut.txt")
+
+
+def test_options_are_checked(tmp_path):
+    file = write_lines(tmp_path / "a.txt", "1 qid:1 1:5")
+    for options, message in (
+        ({"absnt": "zero"}, "Did you mean 'absent'?"),
+        ({"absent": "never"}, "must be one of 'zero', 'missing'"),
+        ({"index_base": 2}, "must be one of 'auto', 0, 1"),
+        ({"n_features": 5.5}, "whole number"),
+        ({"max_features": 0}, "whole number from 1"),
+        ({"num_threads": "x"}, "num_threads='x' must be"),
+        ({"num_threads": 100_000}, "from 1 to 1024"),
+    ):
+        with pytest.raises(podium.ParameterError, match=message):
+            podium.read(file, **options)
+    with pytest.raises(podium.ParameterError, match="index_base=7 must be 0 or 1"):
+        podium.write(podium.read(file), tmp_path / "b.txt", index_base=7)
+    with pytest.raises(podium.FormatError, match="leave one out"):
+        podium.read(file, sizes=tmp_path / "sizes")
+    with pytest.raises(podium.FormatError, match="longer than 4096"):
+        podium.read(write_lines(tmp_path / "long.txt", f"1 qid:{'x' * 5000} 1:5"))
+
+
+def test_queries_that_print_alike_are_refused(tmp_path):
+    ids = np.array([1, 1, "1", "1"], object)
+    with pytest.raises(podium.DataError, match="cannot tell them apart"):
+        podium.write(podium.RankingData(np.ones((4, 1)), [1, 0, 1, 0], ids), tmp_path / "a.txt")
+
+
 def random_data(seed: int, documents: int = 400, features: int = 7) -> podium.RankingData:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(documents, features)).astype(np.float32) * 10.0 ** rng.integers(-30, 30, (documents, features))

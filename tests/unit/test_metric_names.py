@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +79,19 @@ def test_a_convention_changes_what_is_not_said() -> None:
         ("ndcg(gain='linear'", "cannot be read"),
         ("ndcg(gain='linear', gain='linear')", "must be name=value pairs, each once"),
         ("ndcg(cutoff=10)", "write the cutoff behind an @"),
+        ("ndcg(gain='linear')(empty='skip')@10", "must be name=value pairs, each once"),
+        ("ndcg(gain='linear').x(empty='skip')", "must be name=value pairs, each once"),
+        ("ndcg(gain={0: 0, 1: 1})", r"gain=\{0: 0, 1: 1\} must be 'exponential', 'linear' or one gain"),
+        ("ndcg(gain={0, 1, 3})", "must be 'exponential', 'linear' or one gain"),
+        ("ndcg(gain=b'abc')", "must be 'exponential', 'linear' or one gain"),
+        ("ndcg(gain=((0, 1), (3, 7)))", "must be 'exponential', 'linear' or one gain"),
+        (f"ndcg(gain=(0, 1{'0' * 400}))", "must be 'exponential', 'linear' or one gain"),
+        (f"p(rel=1{'0' * 400})", "rel=10+…0+ must be a finite number"),
+        (f"p(rel=-1{'0' * 400})", "rel=-10+…0+ must be a finite number"),
+        (f"p(rel=1{'0' * 5000})", "must be name=value pairs"),
+        ("p(rel=1j)", "rel=1j must be a finite number"),
+        (f"ndcg@1{'0' * 30}", r"cutoff=10+ must be below 2\*\*63; leave it out"),
+        (f"ndcg@1{'0' * 5000}", "must be a whole number of at least 1"),
         ("", "cannot be read"),
         ("ndcg 10", "cannot be read"),
     ],
@@ -105,3 +122,41 @@ def test_metrics_are_values() -> None:
     names = list(METRICS)
     assert len({metric(name) for name in names} | {metric(name) for name in names}) == len(names)
     assert repr(metric("ndcg@5")) == "metric('ndcg@5')"
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "message"),
+    [
+        ("5", "cutoff='5' must be a whole number; leave it out"),
+        (5.5, "cutoff=5.5 must be a whole number"),
+        (True, "cutoff=True must be a whole number"),
+        (float("nan"), "cutoff=nan must be a whole number"),
+        (np.array([5]), r"cutoff=array\(\[5\]\) must be a whole number"),
+        (0, "cutoff=0 must be at least 1"),
+        (10**400, r"cutoff=10+…0+ must be below 2\*\*63"),
+        (10**5000, r"cutoff=a number of thousands of digits must be below"),
+    ],
+    ids=lambda value: str(value)[:20] if not isinstance(value, int) else f"about 2^{value.bit_length()}",
+)
+def test_cutoffs_that_are_refused(cutoff: object, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        METRICS["ndcg"](cutoff=cutoff)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("cutoff", [999_999_999_999_999_999, 2**63 - 1, 2**53 + 1])
+def test_large_cutoffs_stay_what_they_are(cutoff: int) -> None:
+    assert str(metric(f"ndcg@{cutoff}")) == f"ndcg@{cutoff}"
+    assert METRICS["ndcg"](cutoff=cutoff).per_query([2, 1], [0, 1], [0, 2]) == metric("ndcg").per_query(
+        [2, 1], [0, 1], [0, 2]
+    )
+
+
+def test_numbers_of_every_kind_that_python_has() -> None:
+    for five in (5, 5.0, np.int8(5), np.float32(5), np.array(5), Fraction(5), Decimal(5)):
+        assert str(METRICS["p"](cutoff=five, rel=five)) == "p(rel=5)@5"  # type: ignore[arg-type]
+    for gain in ([0, 1, 3], np.array([0.0, 1, 3]), range(0, 4, 1)):
+        assert metric("ndcg").with_parameters(gain=gain).parameters["gain"] == tuple(gain)
+    with pytest.raises(ParameterError, match=r"rel=.* must be a finite number"):
+        METRICS["p"](rel=Fraction(10**400))
+    with pytest.raises(ParameterError, match=r"empty=.* must be one of"):
+        METRICS["p"](empty=np.array(["zero", "one"]))

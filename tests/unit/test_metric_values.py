@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from podium.errors import DataError, ParameterError
-from podium.metrics import metric, per_query
+from podium.metrics import Documents, metric, per_query
 
 SCORES = [0.9, 0.8, 0.7, 0.6]
 LABELS = [0, 2, 0, 1]
@@ -158,7 +158,7 @@ def test_metrics_together_equal_metrics_alone() -> None:
     tie_order = rng.permutation(900)
     names = ["ndcg@3", "map", "err@5", "auc", "mrr(ties='average')", "p(ties='trec_eval')@4", "recall@2"]
     metrics = [metric(name) for name in names]
-    together, _ = per_query(metrics, scores, labels, offsets, tie_order=tie_order)
+    together, _ = per_query(metrics, Documents(scores, labels, offsets, tie_order=tie_order))
     for m, values in zip(metrics, together, strict=True):
         assert (m.per_query(scores, labels, offsets, tie_order=tie_order) == values).all()
 
@@ -205,3 +205,27 @@ def test_swap_deltas_with_documents_not_judged(name: str) -> None:
                 after[[i, j]] = after[[j, i]]
                 expected = one(name, after, labels, judged=judged, tie_order=ids) - before
                 assert deltas[i, j] == pytest.approx(expected, abs=1e-12)
+
+
+def test_err_over_large_groups_of_ties_takes_no_quadratic_time() -> None:
+    n = 200_000
+    for labels in (np.zeros(n), np.arange(n) == 7, np.arange(n) % 5, np.ones(n)):
+        value = metric("err(ties='average')").per_query(np.zeros(n), labels, [0, n])[0]
+        assert 0 <= value < 1
+    # one document of R = 1/16 anywhere among n: (1/16) · the mean of 1/r
+    one_relevant = metric("err(ties='average')").per_query(np.zeros(n), np.arange(n) == 7, [0, n])[0]
+    assert one_relevant == pytest.approx((1 / 16) * (1 / np.arange(1, n + 1)).mean(), rel=1e-9)
+    # all of R = 1/16: Σ (1/r) (1/16) (15/16)^(r − 1)
+    rank = np.arange(1, n + 1)
+    everyone = metric("err(ties='average')").per_query(np.zeros(n), np.ones(n), [0, n])[0]
+    assert everyone == pytest.approx((1 / 16 * (15 / 16) ** (rank - 1.0) / rank).sum(), rel=1e-12)
+
+
+def test_numbers_that_are_not_real_are_refused() -> None:
+    for scores in ([1j, 2], np.array(["2020-01-01", "2021-01-01"], "M8[D]"), [10**400, 1]):
+        with pytest.raises(DataError, match="scores must be numbers"):
+            metric("map").per_query(scores, [0, 1], [0, 2])
+    with pytest.raises(DataError, match="score of row 1 is nan"):
+        metric("map").per_query(np.ma.array([1.0, 2.0], mask=[False, True]), [0, 1], [0, 2])
+    with pytest.raises(DataError, match="tie_order is float64; give one whole number a document"):
+        metric("map").per_query([1, 2], [0, 1], [0, 2], tie_order=[0.5, 1.5])

@@ -17,8 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generated import assert_same, ranking_data, small, with_everything
+from limits import limited_memory
 from podium import DataError, Pairs, ParameterError, RankingData
 from podium.data import Strings
+from podium.data.checks import check_pairs, check_row_order
+from podium.data.grouping import MAX_ID_LENGTH, check_query_ids
 
 A, B = uuid.UUID(int=1), uuid.UUID(int=2)
 
@@ -341,3 +344,96 @@ def test_strings_of_other_values() -> None:
     with pytest.raises(IndexError, match="string 2 of 2"):
         Strings.of(["a", "b"])[2]
     assert repr(Strings.of("abcdefg")) == "Strings(7: 'a', 'b', 'c', 'd', 'e', …)"
+
+
+@pytest.mark.parametrize(
+    ("qid", "message"),
+    [
+        (["a\0", "a", "a", "b", "b"], r"query id 'a\\x00' \(row 0\) holds a NUL character; write ids without it"),
+        ([b"a\0", b"a", b"a", b"b", b"b"], "holds a NUL character"),
+        (np.array(["a\0b", "a", "a", "b", "b"]), "holds a NUL character"),
+        (np.array(["a\0", "a", "a", "b", "b"], object), "holds a NUL character"),
+        ([1, "a\0", "a", "b", "b"], "holds a NUL character"),
+        ([b"\xff"] * 5, "a query id is not UTF-8 text"),
+        (np.array([b"\xff"] * 5), "a query id is not UTF-8 text"),
+        (["a", "b", "c", "d", "x" * 4097], "has 4097 characters; at most 4096 are taken"),
+        (np.array(["a", "b", "c", "d", "x" * 4097]), "has 4097 characters; at most 4096 are taken"),
+        ([[1], [1, 2], [3], [4], [5]], "qid is a list of lists"),
+    ],
+    ids=str,
+)
+def test_query_ids_that_are_refused(qid: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        RankingData(np.zeros((5, 1)), np.zeros(5), qid)
+
+
+def test_one_long_query_id_takes_little_memory() -> None:
+    qid = [str(k // 100) for k in range(100_000)]
+    qid[-1] = "x" * MAX_ID_LENGTH
+    with limited_memory(200):  # as NumPy's text 100,000 × 16 KiB
+        data = RankingData(np.zeros((len(qid), 1), np.float32), np.zeros(len(qid)), qid)
+    assert data.query_ids.dtype.kind == "U"
+    assert data.query_ids[-1] == qid[-1]
+    check_query_ids(data.query_ids)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.datetime64("NaT")], ids=str)
+def test_missing_document_ids(missing: object) -> None:
+    with pytest.raises(DataError, match=r"document_ids: row 1 has .*; every row needs an id"):
+        RankingData(np.zeros((3, 1)), np.zeros(3), [1, 1, 1], document_ids=["a", missing, "b"])
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"query_offsets": [0, 2, 4]}, "query_offsets must rise from 0 to 5"),
+        ({"query_offsets": [0.5, 5]}, "query_offsets is float64 of shape"),
+        ({"query_offsets": None}, "query_offsets cannot be None"),
+        ({"query_ids": ["a", "a"]}, "query_ids: 'a' stands twice, last as query 1"),
+        ({"query_ids": ["a"]}, "query_offsets must rise from 0 to 5 in 1 steps"),
+        ({"query_ids": 5}, "qid has shape"),
+        ({"query_ids": ["a", None]}, "qid of row 1 is None"),
+        ({"row_order": [0, 0, 1, 2, 3]}, "row_order leaves out row 4"),
+        ({"row_order": [0, 1, 2, 3, 99]}, r"row_order\[4\] = 99 is not a row of the data, which has rows 0 to 4"),
+        ({"row_order": [-1, 1, 2, 3, 4]}, r"row_order\[0\] = -1 is not a row"),
+        ({"row_order": [0, 1]}, "row_order has 2 entries; 5 are needed"),
+        ({"row_order": [0.5] * 5}, "row_order is float64"),
+        ({"pairs": [(0, 1)]}, "must be Pairs; make them with podium.Pairs.of"),
+        ({"feature_names": "abc"}, "must be a list of names"),
+        ({"labels": [1j] * 5}, "labels must be numbers"),
+        ({"document_ids": ["a", None, "b", "c", "d"]}, "document_ids: row 1 has None"),
+        ({"query_weights": {"b": 1}}, "query_weights has no weight for query 'a'"),
+    ],
+    ids=str,
+)
+def test_parts_that_cannot_be_exchanged(parts: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        with_everything().replace(**parts)
+
+
+def test_parts_that_can_be_exchanged() -> None:
+    data = with_everything().replace(pairs=None, query_offsets=[0, 1, 5], query_ids=["x", 1], row_order=[4, 3, 2, 1, 0])
+    assert data.query_sizes.tolist() == [1, 4]
+    assert data.query_ids.tolist() == ["x", 1]
+    assert data.to_caller_order(np.arange(5)).tolist() == [4, 3, 2, 1, 0]
+    assert data.replace(query_weights={"x": 2, 1: 3}).query_weights.tolist() == [2, 3]  # type: ignore[union-attr]
+
+
+def test_pairs_are_checked_against_the_offsets() -> None:
+    offsets = np.array([0, 2, 5])
+    check_pairs(Pairs.of([0, 4], [1, 2]), offsets)
+    check_row_order(np.array([1, 0]), 2)
+    for pairs, message in (
+        (Pairs.of([0], [2]), "joins documents of two queries"),
+        (Pairs.of([0], [5]), r"loser\[0\] = 5 is not a row"),
+        (
+            Pairs(np.array([0]), np.array([1, 1]), np.ones(1), np.ones(1)),
+            r"loser is int64 of shape \(2,\) for 1 winners",
+        ),
+        (Pairs(np.array([0.5]), np.array([1]), np.ones(1), np.ones(1)), "winner is float64"),
+        (Pairs(np.array([0]), np.array([1]), np.array([2.0]), np.ones(1)), "must lie in"),
+    ):
+        with pytest.raises(DataError, match=message):
+            check_pairs(pairs, offsets)
+    with pytest.raises(DataError, match="pairs: weight must be numbers: complex128"):
+        Pairs.of([0], [1], weight=1j)

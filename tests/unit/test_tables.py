@@ -17,7 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import podium
 from generated import assert_same, small, with_everything
+from limits import limited_memory
 from podium import DataError, FormatError, MissingExtraError, ParameterError, RankingData
 from podium.formats.arrow import ARROW, PARQUET
 from podium.formats.decimals import ids_from_texts, nearest_float32, shortest
@@ -362,3 +364,33 @@ def test_numbers_as_people_write_them(tmp_path: Path) -> None:
     expected = np.array([[1.5, 2.5, 3.5, 1000, np.nan], [0.5, 5, 1e-3, -0.0, 0]], np.float32)
     assert np.array_equal(data.features, expected, equal_nan=True)
     assert data.labels.tolist() == [1, -2]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_a_table_without_permission(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / f"x{suffix}"
+    podium.write(small(), path)
+
+    def refuse(self: Path, *_: Any, **__: Any) -> Any:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(FormatError, match=r"cannot be read: Permission denied$"):
+        podium.read(path, format=suffix[1:])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_one_long_query_id_in_a_table_takes_little_memory(tmp_path: Path, suffix: str) -> None:
+    qid = [f"q{k // 100}" for k in range(50_000)]
+    qid[-1] = "x" * 4096
+    data = RankingData(np.zeros((len(qid), 1)), np.zeros(len(qid)), qid)
+    with limited_memory(600):  # as NumPy's text 50,000 × 16 KiB
+        podium.write(data, tmp_path / f"x{suffix}")
+        again = podium.read(tmp_path / f"x{suffix}")
+    assert again.query_ids.tolist() == data.query_ids.tolist()
+
+
+def test_ids_of_dates_are_written_as_they_print(tmp_path: Path) -> None:
+    days = np.array(["2020-01-01", "2020-01-02"], "M8[ns]")
+    podium.write(RankingData(np.zeros((2, 1)), [0, 1], days), tmp_path / "x.csv")
+    assert podium.read(tmp_path / "x.csv").query_ids.tolist() == [str(day) for day in days]

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from generated import small, with_everything
-from podium import DataError, FormatError, RankingData, Run
+from limits import limited_memory
+from podium import DataError, FormatError, RankingData, Run, evaluate
 from podium.data import Strings
 from podium.formats.scores import SCORES, read_scores, write_scores
 from podium.formats.sizes import read_sizes, sizes_to_qid, write_sizes
-from podium.formats.trec import QRELS, TREC_RUN, read_qrels, read_run, run_of, write_qrels, write_run
+from podium.formats.trec import QRELS, TREC_RUN, read_qrels, read_run, write_qrels, write_run
 
 QRELS_TEXT = "# judged by hand\n301 0 a#1 1\n\n301\t0  b\t-1\n302 0 a#1 0.5\n"
 RUN_TEXT = "q1 Q0 a 1 2.5 tag more junk\nq1 Q0 b 9 -1e-3 tag\nq2 Q0 a 1 inf tag\n"
@@ -95,13 +96,13 @@ def test_rank_written_is_by_score_inside_the_query(tmp_path: Path) -> None:
 
 
 def test_run_of_scores_in_the_callers_order() -> None:
-    run = run_of([0.0, 1.0, 2.0, 3.0, 4.0], with_everything(), tag="mine")
+    run = Run.of_scores([0.0, 1.0, 2.0, 3.0, 4.0], with_everything(), tag="mine")
     assert dict(zip(run.document_ids, run.scores, strict=True)) == {f"d{k}": float(k) for k in range(5)}
     assert run.query_ids.tolist() == ["b", "b", "a", "a", "a"]
-    with pytest.raises(DataError, match="a score is NaN"):
-        run_of([np.nan] * 5, with_everything())
+    with pytest.raises(DataError, match=r"score of document 'd0' for query 'b' .* is nan"):
+        Run.of_scores([np.nan] * 5, with_everything())
     with pytest.raises(DataError, match="has no document_ids"):
-        run_of([0.0] * 5, small())
+        Run.of_scores([0.0] * 5, small())
 
 
 @pytest.mark.parametrize(
@@ -192,3 +193,50 @@ def test_sizes(tmp_path: Path) -> None:
         write_sizes(small(), tmp_path / "x.query")
     write_sizes(RankingData(np.zeros((3, 1)), np.zeros(3), list("aab")), tmp_path / "x.query")
     assert (tmp_path / "x.query").read_text() == "2\n1\n"
+
+
+@pytest.mark.parametrize("word", [0, 2], ids=["query", "document"])
+def test_one_long_id_is_refused_in_little_memory(tmp_path: Path, word: int) -> None:
+    rows = [["1", "0", f"d{k}", "1"] for k in range(20_000)]
+    rows[7][word] = "x" * 200_000
+    path = write(tmp_path, "".join(" ".join(row) + "\n" for row in rows))
+    with limited_memory(400), pytest.raises(FormatError, match=r"id 'x+…' has 200000 bytes; at most 4096 .* shorten"):
+        read_qrels(path)
+
+
+def test_the_longest_ids_take_no_more_memory_than_their_text(tmp_path: Path) -> None:
+    rows = [[str(k // 10), "Q0", f"d{k}", "1", str(-k), "t"] for k in range(200_000)]
+    rows[11][2], rows[12][2] = "x" * 4096, "x" * 4095 + "y"
+    rows[13][0] = "q" * 4096
+    text = "".join(" ".join(row) + "\n" for row in rows)
+    with limited_memory(700):  # 200,000 × 4096 would be 781 MiB, as NumPy's text 3 GiB
+        run = read_run(write(tmp_path, text))
+    assert run.document_ids[11] == "x" * 4096
+    assert run.query_ids[[12, 13, 14]].tolist() == ["1", "q" * 4096, "1"]
+    judged = RankingData(np.zeros((2, 0)), [1, 1], ["1", "1"], document_ids=["d14", "x" * 4096])
+    with limited_memory(700):
+        assert evaluate(run, judged, "p@3").per_query["p@3"].tolist() == [1 / 3]
+        write_run(run, tmp_path / "again.run")
+    rows[12][2] = rows[11][2]
+    with pytest.raises(FormatError, match="stands in line 12 already"):
+        read_run(write(tmp_path, "".join(" ".join(row) + "\n" for row in rows)))
+
+
+def test_nul_in_a_query_id_of_a_file(tmp_path: Path) -> None:
+    text = "q 0 d 1\n" * 1 + "".join(f"{k} 0 d 1\n" for k in range(20_000)) + "a\0 0 d 1\n"
+    with pytest.raises(FormatError, match=r"query id 'a\\x00' holds a NUL") as caught:
+        read_qrels(write(tmp_path, text))
+    assert caught.value.line == 20_002
+
+
+def test_queries_that_print_alike_are_not_written_as_one(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="two query ids print the same text"):
+        write_run(Run([1, "1"], ["a", "b"], [1, 2]), tmp_path / "x.run")
+    with pytest.raises(DataError, match="two query ids print the same text"):
+        write_qrels(RankingData(np.zeros((2, 0)), [1, 1], [1, "1"], document_ids=["a", "b"]), tmp_path / "x.qrels")
+    assert not list(tmp_path.iterdir())
+
+
+def test_scores_that_are_not_real_numbers_are_not_written(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="complex128 is not a real number"):
+        write_scores([1j], tmp_path / "x.scores")

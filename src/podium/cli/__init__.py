@@ -1,5 +1,43 @@
 """The command line: `podium --help`. One file a command, thin over the public names."""
 
-from podium.cli.app import main
+from __future__ import annotations
+
+import sys
+
+from podium.errors import PodiumError
+
+
+def main() -> None:
+    """Runs the command line. Bad input: one sentence on stderr and exit code 2."""
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows a question mark
+        from podium.cli.app import app
+
+        app()
+    except SystemExit as stop:
+        if stop.code == 130:
+            _fail("interrupted; no output was written", code=130)
+        raise
+    except KeyboardInterrupt:
+        _fail("interrupted; no output was written", code=130)
+    except PodiumError as error:
+        _fail(str(error))
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
+    except MemoryError:
+        _fail(
+            "memory ran out; use a smaller file, or convert it to the cache first: podium data convert IN OUT.podium-data"
+        )
+
+
+def _fail(sentence: str, code: int = 2) -> None:
+    sys.stderr.write(f"podium: {sentence}\n")
+    sys.exit(code)
+
 
 __all__ = ["main"]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from podium.cli import compare, convert, describe, evaluate, metrics, normalise, split, synth
-from podium.cli.console import fail
-from podium.errors import PodiumError
 
 app = typer.Typer(
     name="podium",
@@ -46,21 +43,3 @@ def _root(
     ] = False,
 ) -> None:
     pass
-
-
-def main() -> None:
-    """Runs the command line. Bad input: one sentence on stderr and exit code 2."""
-    try:
-        app()
-    except PodiumError as error:
-        fail(str(error))
-    except FileNotFoundError as error:
-        fail(f"{error.filename}: there is no such file or folder")
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        if isinstance(error, BrokenPipeError):
-            sys.stderr.close()
-            sys.exit(1)
-        fail(f"{place}{error.strerror or error}")
-    except KeyboardInterrupt:
-        fail("interrupted; no output was written", code=130)

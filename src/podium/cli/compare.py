@@ -66,7 +66,7 @@ def compare(
         return
     means = make_table(f"{result.metric} over {result.n_queries} queries of {data}", "ranking", "mean")
     for name, mean in sorted(result.mean.items(), key=lambda item: -item[1]):
-        means.add_row(name, f"{mean:.4f}")
+        means.add_row(escape(name), f"{mean:.4f}")
     out.print(means)
     out.print()
     out.print(_differences(result))
@@ -98,7 +98,7 @@ def _differences(result: Comparison) -> Table:
     for pair in result.pairs:
         low, high = pair.interval
         counts = (str(count) for count in (pair.wins, pair.losses, pair.ties))
-        table.add_row(_title(pair), f"{pair.difference:+.4f}", escape(f"[{low:+.4f}, {high:+.4f}]"), *counts)
+        table.add_row(escape(_title(pair)), f"{pair.difference:+.4f}", escape(f"[{low:+.4f}, {high:+.4f}]"), *counts)
     return table
 
 
@@ -108,7 +108,7 @@ def _p_values(result: Comparison) -> Table:
     table = make_table(title, "pair", *result.pairs[0].p_values)
     for pair in result.pairs:
         p_values = (pair.corrected if several else pair.p_values).values()
-        table.add_row(_title(pair), *(f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}" for p in p_values))
+        table.add_row(escape(_title(pair)), *(f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}" for p in p_values))
     return table
 
 
@@ -119,5 +119,7 @@ def _title(pair: PairComparison) -> str:
 def _changed(pair: PairComparison) -> Table:
     table = make_table(f"queries that changed most, {_title(pair)}", "query", pair.first, pair.second, "difference")
     for change in pair.most_changed:
-        table.add_row(str(change.query_id), f"{change.first:.4f}", f"{change.second:.4f}", f"{change.difference:+.4f}")
+        table.add_row(
+            escape(str(change.query_id)), f"{change.first:.4f}", f"{change.second:.4f}", f"{change.difference:+.4f}"
+        )
     return table

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from podium.data import RankingData, Run
-from podium.errors import FormatError, ParameterError
+from podium.errors import FormatError, ParameterError, unknown_name
 from podium.formats import FORMATS, find_format, read, read_scores
 from podium.formats.format import Progress as ProgressCall
 from podium.metrics import METRICS
+
+DROPPABLE = ("document_ids", "document_weights", "feature_names", "pairs", "query_weights")
 
 out = Console()
 err = Console(stderr=True)
@@ -66,6 +68,14 @@ ReadOption = Annotated[
         show_default=False,
     ),
 ]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop",
+        help=f"Leave this part out: {', '.join(DROPPABLE)}. May be given more than once.",
+        show_default=False,
+    ),
+]
 MetricNames = Annotated[
     list[str] | None,
     typer.Option(
@@ -78,15 +88,14 @@ MetricNames = Annotated[
 ]
 
 
-def fail(sentence: str, code: int = 2) -> NoReturn:
-    """One clear sentence on stderr, and the exit code for bad input."""
-    err.print(f"podium: {sentence}", markup=False, highlight=False, soft_wrap=True)
-    sys.exit(code)
+def say(text: str) -> None:
+    """One line for people, exactly as it is."""
+    out.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
     """JSON on stdout, readable and stable."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
 
 
 @contextlib.contextmanager
@@ -103,10 +112,10 @@ def progress(title: str) -> Iterator[ProgressCall | None]:
 
 def make_table(title: str, *columns: str) -> Table:
     """An open table with its title on a line of its own; all columns but the first are numbers."""
-    out.print(title, style="bold", highlight=False, soft_wrap=True)
+    out.print(title, style="bold", markup=False, highlight=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left")
+        table.add_column(escape(column), justify="right" if number else "left")
     return table
 
 
@@ -122,40 +131,42 @@ def read_ranking(path: Path, judged: RankingData, data: Path) -> Any:
 
 
 def read_options(path: Path, format_name: str | None, given: list[str] | None) -> dict[str, Any]:
-    """`NAME=VALUE` words as keyword options of the format's reader, with the type its signature asks for."""
+    """`NAME=VALUE` words as options of the format's reader."""
     reader = find_format(path, format_name, reading=True)
-    known = {
-        name: p
-        for name, p in inspect.signature(reader.read).parameters.items()
-        if p.kind is p.KEYWORD_ONLY and name not in ("num_threads", "progress")
-    }
     options: dict[str, Any] = {}
     for word in given or []:
         name, equals, text = word.partition("=")
-        if not equals or name not in known:
-            names = ", ".join(known) or "none"
+        if not equals:
             raise ParameterError(
-                f"--read {word}: format {reader.name!r} has no such option; write NAME=VALUE with a name of: {names}"
+                f"--read {word}: write NAME=VALUE, with a name of: {', '.join(reader.read_options) or 'none'}"
             )
-        options[name] = _value(name, text, known[name])
+        reader.check_options([name], reading=True)
+        options[name] = _value(name, text)
     return options
 
 
-def _value(name: str, text: str, parameter: inspect.Parameter) -> Any:
-    annotation = str(parameter.annotation)
-    if isinstance(parameter.default, bool):
-        if text.lower() not in ("true", "false"):
-            raise ParameterError(f"--read {name}={text} must be true or false")
-        return text.lower() == "true"
-    if "Sequence" in annotation or "list" in annotation:
+def _value(name: str, text: str) -> Any:
+    """Whole numbers and true or false as such, `features` as a list, all else as the text it is."""
+    if name == "features":
         return text.split(",")
-    if text.lstrip("-").isdigit() and ("int" in annotation or "Literal" in annotation):
-        return int(text)
-    return text
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    return int(text) if text.lstrip("-").isdecimal() and not name.endswith("_column") else text
 
 
-def read_data(path: Path, format_name: str | None, options: list[str] | None, threads: int | None) -> RankingData:
+def check_drop(drop: list[str] | None) -> list[str]:
+    """The parts to leave out, each of them one there can be."""
+    for name in drop or []:
+        if name not in DROPPABLE:
+            raise unknown_name("part to drop", name, DROPPABLE)
+    return drop or []
+
+
+def read_data(
+    path: Path, format_name: str | None, options: list[str] | None, threads: int | None, drop: list[str] | None = None
+) -> RankingData:
     """The data of a command's argument, with a progress bar."""
-    keywords = read_options(path, format_name, options)
+    keywords, dropped = read_options(path, format_name, options), dict.fromkeys(check_drop(drop))
     with progress(f"reading {path.name}") as bar:
-        return read(path, format=format_name, num_threads=threads, progress=bar, **keywords)
+        data = read(path, format=format_name, num_threads=threads, progress=bar, **keywords)
+    return data.replace(**dropped) if dropped else data

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from podium.cli.console import Json, ReadOption, Threads, out, print_json, progress, read_options
+from podium.cli.console import Drop, Json, ReadOption, Threads, check_drop, print_json, progress, read_options, say
 from podium.formats import FORMATS, find_format
 from podium.formats import convert as convert_file
 
@@ -33,6 +33,7 @@ def convert(
     ] = None,
     read: ReadOption = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="LETOR text: leave zeros out.")] = False,
+    drop: Drop = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
@@ -48,12 +49,13 @@ def convert(
             progress=bar,
             read_options=read_options(source, source_format, read),
             write_options={"sparse": True} if sparse else {},
+            drop=check_drop(drop),
         )
     size = os.path.getsize(target)  # noqa: PTH202
     if json:
         print_json({"source": str(source), "target": str(target), "format": writer.name, "bytes": size})
     else:
-        out.print(f"wrote {target} ({writer.name}, {size / 1e6:,.1f} MB)", highlight=False)
+        say(f"wrote {target} ({writer.name}, {size / 1e6:,.1f} MB)")
 
 
 convert.__doc__ = f"{convert.__doc__}\n\n{FORMAT_LIST}"

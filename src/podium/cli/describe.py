@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rich.markup import escape
 from rich.table import Table
 
-from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, out, print_json, read_data
+from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, out, print_json, read_data, say
 from podium.data import describe as describe_data
 
 
@@ -16,9 +17,10 @@ def describe(
     if json:
         print_json(description)
         return
-    table = Table(title=str(data), title_justify="left", show_header=False, box=None, pad_edge=False)
+    say(str(data))
+    table = Table(show_header=False, box=None, pad_edge=False)
     for name, value in description.items():
-        table.add_row(name.replace("_", " "), _show(value))
+        table.add_row(name.replace("_", " "), escape(_show(value)))
     out.print(table)
 
 

@@ -23,6 +23,7 @@ from podium.cli.console import (
     print_json,
     read_data,
     read_ranking,
+    say,
 )
 from podium.data import Run
 from podium.evaluation import Evaluation
@@ -91,9 +92,9 @@ def evaluate(
         return
     out.print(_table(result, f"{ranking} on {data}"))
     notes = [f"{result.n_queries} queries", "trec_eval's conventions" if isinstance(scores, Run) else ""]
-    out.print("; ".join(note for note in notes if note), highlight=False)
+    say("; ".join(note for note in notes if note))
     if per_query is not None:
-        out.print(f"wrote {per_query}", highlight=False)
+        say(f"wrote {per_query}")
 
 
 def _table(result: Evaluation, title: str) -> Table:

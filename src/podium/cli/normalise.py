@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, out, print_json, read_data
+from podium.cli.console import (
+    DataFile,
+    Drop,
+    FormatName,
+    Json,
+    ReadOption,
+    Threads,
+    print_json,
+    read_data,
+    say,
+)
 from podium.data import normalise as normalise_data
 from podium.formats import find_format, write
 
@@ -26,16 +36,18 @@ def normalise(
     ] = None,
     format_name: FormatName = None,
     read: ReadOption = None,
+    drop: Drop = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Bring features to one scale."""
     find_format(target, None, reading=False)
-    changed = normalise_data(read_data(data, format_name, read, threads), method, features=feature or None)
+    whole = read_data(data, format_name, read, threads, drop)
+    changed = normalise_data(whole, method, features=feature or None)
     write(changed, target)
     if json:
         print_json(
             {"file": str(target), "method": method, "documents": changed.n_documents, "features": changed.n_features}
         )
     else:
-        out.print(f"wrote {target}: {method} of {len(feature or []) or changed.n_features} features", highlight=False)
+        say(f"wrote {target}: {method} of {len(feature or []) or changed.n_features} features")

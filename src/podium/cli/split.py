@@ -8,9 +8,21 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from podium.cli.console import DataFile, FormatName, Json, ReadOption, Seed, Threads, out, print_json, read_data
+from podium.cli.console import (
+    DataFile,
+    Drop,
+    FormatName,
+    Json,
+    ReadOption,
+    Seed,
+    Threads,
+    print_json,
+    read_data,
+    say,
+)
 from podium.data import RankingData
 from podium.data import split as split_data
+from podium.data.splits import query_folds
 from podium.errors import ParameterError, unknown_name
 from podium.formats import FORMATS, write
 
@@ -37,6 +49,7 @@ def split(
     target_format: Annotated[str, typer.Option("--to", help="Format of the parts.")] = "letor",
     format_name: FormatName = None,
     read: ReadOption = None,
+    drop: Drop = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
@@ -45,7 +58,7 @@ def split(
         raise unknown_name("format", target_format, FORMATS)
     if shares is not None and folds is not None:
         raise ParameterError("--shares and --folds exclude each other; give one")
-    whole = read_data(data, format_name, read, threads)
+    whole = read_data(data, format_name, read, threads, drop)
     suffix = ".txt" if target_format == "letor" else FORMATS[target_format].suffixes[0]
     written = []
     for path, part in _folds(whole, folds, seed) if folds else _shares(whole, shares or "0.6,0.2,0.2", seed):
@@ -57,7 +70,7 @@ def split(
         print_json(written)
         return
     for row in written:
-        out.print(f"wrote {row['file']}: {row['queries']} queries, {row['documents']} documents", highlight=False)
+        say(f"wrote {row['file']}: {row['queries']} queries, {row['documents']} documents")
 
 
 def _shares(data: RankingData, text: str, seed: int) -> list[tuple[str, RankingData]]:
@@ -77,15 +90,11 @@ def _folds(data: RankingData, k: int, seed: int) -> list[tuple[str, RankingData]
     """Fold i tests on part i, validates on part i + 1 and trains on the rest, as the LETOR sets do."""
     if k > data.n_queries:
         raise ParameterError(f"--folds {k}: there are only {data.n_queries} queries; ask for at most that many")
-    numbers = np.arange(data.n_queries)
-    numbered = data.replace(query_weights=numbers.astype(np.float64))
-    parts = [np.asarray(part.query_weights, np.int64) for part in split_data(numbered, [1 / k] * k, seed=seed)]
-    out_parts = []
+    parts = [test for _, test in query_folds(data, k, seed=seed)]
+    rows = []
     for i in range(k):
         test, vali = parts[i], parts[(i + 1) % k]
-        train = np.setdiff1d(numbers, np.concatenate([test, vali]))
-        out_parts += [
-            (f"Fold{i + 1}/{name}", data.select(np.sort(chosen)))
-            for name, chosen in (("train", train), ("vali", vali), ("test", test))
-        ]
-    return out_parts
+        train = np.setdiff1d(np.arange(data.n_queries), np.concatenate([test, vali]))
+        chosen = (("train", train), ("vali", vali), ("test", test))
+        rows += [(f"Fold{i + 1}/{name}", data.select(queries)) for name, queries in chosen]
+    return rows

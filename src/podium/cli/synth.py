@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from podium.cli.console import Json, Seed, out, print_json
+from podium.cli.console import Json, Seed, print_json, say
 from podium.data import RankingData, synthetic
 from podium.errors import unknown_name
 from podium.formats import find_format, write
@@ -55,7 +55,4 @@ def synth(
             }
         )
     else:
-        out.print(
-            f"wrote {target}: {data.n_queries} queries, {data.n_documents} documents, {data.n_features} features",
-            highlight=False,
-        )
+        say(f"wrote {target}: {data.n_queries} queries, {data.n_documents} documents, {data.n_features} features")

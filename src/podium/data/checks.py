@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data.conversion import as_weights
-from podium.errors import DataError
+from podium.data.grouping import first_appearance_codes, plain_ids
+from podium.data.pairs import Pairs
+from podium.errors import DataError, shown
 from podium.threads import resolve_threads
 
 if TYPE_CHECKING:
@@ -20,8 +22,13 @@ Array = npt.NDArray[Any]
 
 def check_shapes(data: RankingData) -> None:
     """That the parts fit together, at a cost that does not grow with the features."""
-    n, q = data.n_documents, data.n_queries
     offsets = data.query_offsets
+    for name in ("features", "labels", "query_offsets", "query_ids"):
+        if not isinstance(getattr(data, name), np.ndarray):
+            raise DataError(f"{name} must be an array, not {type(getattr(data, name)).__name__}")
+    if data.labels.ndim != 1 or offsets.ndim != 1 or data.query_ids.ndim != 1:
+        raise DataError("labels, query_offsets and query_ids must be flat arrays")
+    n, q = data.n_documents, data.n_queries
     if data.features.dtype != np.float32 or data.labels.dtype != np.float64 or offsets.dtype != np.int64:
         raise DataError("features must be float32, labels float64 and query_offsets int64")
     if data.features.ndim != 2 or len(data.features) != n:
@@ -64,7 +71,11 @@ def check_values(data: RankingData) -> None:
         weights = getattr(data, name)
         if weights is not None:
             as_weights(name, weights, len(weights))
-    _check_pairs(data)
+    _refuse_repeated_queries(data.query_ids)
+    if data.row_order is not None:
+        check_row_order(data.row_order, data.n_documents)
+    if data.pairs is not None:
+        check_pairs(data.pairs, data.query_offsets)
 
 
 def caller_row(data: RankingData, document: int) -> int:
@@ -72,13 +83,39 @@ def caller_row(data: RankingData, document: int) -> int:
     return document if data.row_order is None else int(data.row_order[document])
 
 
-def _check_pairs(data: RankingData) -> None:
-    if data.pairs is None:
-        return
-    for name, rows in (("winner", data.pairs.winner), ("loser", data.pairs.loser)):
-        check_row_numbers(name, rows, data.n_documents)
-    queries = data.document_queries
-    across = queries[data.pairs.winner] != queries[data.pairs.loser]
+def _refuse_repeated_queries(query_ids: Array) -> None:
+    codes, count = first_appearance_codes(query_ids)
+    if count < len(codes):
+        k = int(np.argmax(codes != np.arange(len(codes))))
+        raise DataError(
+            f"query_ids: {shown(plain_ids(query_ids[k : k + 1])[0])} stands twice, last as query {k}; give each query an id of its own"
+        )
+
+
+def check_row_order(row_order: Array, n: int) -> None:
+    """That every one of n rows stands once in the row order."""
+    if row_order.shape != (n,) or row_order.dtype.kind not in "iu":
+        raise DataError(
+            f"row_order is {row_order.dtype} of shape {row_order.shape}; it must hold each row from 0 to {n - 1} once"
+        )
+    bad = (row_order < 0) | (row_order >= n)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise DataError(f"row_order[{k}] = {row_order[k]} is not a row of the data, which has rows 0 to {n - 1}")
+    seen = np.zeros(n, bool)
+    seen[row_order] = True
+    if not seen.all():
+        raise DataError(
+            f"row_order leaves out row {int(np.argmin(seen))}; it must hold each row from 0 to {n - 1} once"
+        )
+
+
+def check_pairs(pairs: Pairs, offsets: Array) -> None:
+    """That the rows of each pair exist and belong to one query, and that its numbers are in range."""
+    pairs.check()
+    for name, rows in (("winner", pairs.winner), ("loser", pairs.loser)):
+        check_row_numbers(name, rows, int(offsets[-1]))
+    across = np.searchsorted(offsets, pairs.winner, "right") != np.searchsorted(offsets, pairs.loser, "right")
     if across.any():
         k = int(np.argmax(across))
         raise DataError(

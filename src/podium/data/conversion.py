@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from podium.errors import DataError
+from podium.data.grouping import as_ids
+from podium.data.pairs import Pairs
+from podium.data.strings import Strings
+from podium.errors import DataError, shown
 
 Array = npt.NDArray[Any]
 
@@ -29,7 +35,7 @@ def as_features(X: Any) -> npt.NDArray[np.float32]:
             raise TypeError(f"{given.dtype} is not a real number")
         with np.errstate(over="ignore"):  # a value too large for float32 is reported later as infinite
             features = np.ascontiguousarray(given, np.float32)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"X must be numbers [rows × features]: {error}") from None
     if given.ndim != 2:
         raise DataError(f"X has {given.ndim} dimensions; it must have 2, [rows × features]")
@@ -43,19 +49,44 @@ def _frame_values(frame: Any) -> Array:
         return np.asarray(frame.to_numpy())
 
 
-def as_column(name: str, values: npt.ArrayLike, rows: int) -> npt.NDArray[np.float64]:
-    """One float64 a row."""
+def as_number(given: object) -> float | int | None:
+    """A finite number as int where it is whole, so that equal values print alike; None for anything else."""
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given.item()
+    if isinstance(given, bool | np.bool_):
+        return None
+    if isinstance(given, Integral):
+        return int(given)  # not through float, which would change a large one
+    if not isinstance(given, Real | Decimal):
+        return None
     try:
-        given = np.asarray(values)
+        number = float(given)
+    except (OverflowError, ValueError):
+        return None
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() else number
+
+
+def as_numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Real numbers as a float64 array in C order; a matrix of one column becomes flat, and masked is NaN."""
+    try:
+        given = np.asarray(values) if not isinstance(values, np.ma.MaskedArray) else values
         if given.dtype.kind in "cmM":
             raise TypeError(f"{given.dtype} is not a real number")
-        column = np.ascontiguousarray(given, np.float64)
-    except (TypeError, ValueError) as error:
+        if isinstance(given, np.ma.MaskedArray):
+            given = np.ma.filled(given.astype(np.float64), np.nan)
+        numbers: npt.NDArray[np.float64] = np.asarray(given, np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{name} must be numbers: {error}") from None
-    if given.ndim == 2 and given.shape[1] == 1:
-        column = column[:, 0]
-    if column.shape != (rows,) or given.ndim == 0:
-        raise DataError(f"{name} has shape {given.shape} for {rows} rows; give one number a row")
+    return np.ascontiguousarray(numbers[:, 0]) if numbers.ndim == 2 and numbers.shape[1] == 1 else numbers
+
+
+def as_column(name: str, values: npt.ArrayLike, rows: int) -> npt.NDArray[np.float64]:
+    """One float64 a row."""
+    column = as_numbers(name, values)
+    if column.shape != (rows,):
+        raise DataError(f"{name} has shape {column.shape} for {rows} rows; give one number a row")
     return column
 
 
@@ -83,3 +114,48 @@ def as_query_weights(
             )
         given = [given[key] for key in query_ids.tolist()]
     return as_weights("query_weights", given, len(query_ids))
+
+
+def as_feature_names(names: Any) -> tuple[str, ...] | None:
+    """One text a column."""
+    if isinstance(names, str):
+        raise DataError(f"feature_names={shown(names)} must be a list of names, one a column")
+    return None if names is None else tuple(str(name) for name in names)
+
+
+def as_row_numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Whole numbers as int64."""
+    given = np.asarray(values)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise DataError(f"{name} is {given.dtype} of shape {given.shape}; it must be a flat array of whole numbers")
+    return given.astype(np.int64, copy=False)
+
+
+def as_part(name: str, value: Any, query_ids: Array) -> Any:
+    """A part of RankingData in the type that it is held in; `query_ids` are those that query weights go by."""
+    if value is None:
+        if name in ("features", "labels", "query_offsets", "query_ids"):
+            raise DataError(f"{name} cannot be None; every data set has them")
+        return None
+    if name == "features":
+        return as_features(value)
+    if name == "query_weights":
+        return as_query_weights(value, query_ids)
+    if name in ("labels", "document_weights"):
+        return as_column(name, value, np.size(value))
+    if name in ("query_offsets", "row_order"):
+        return as_row_numbers(name, value)
+    if name == "query_ids":
+        return as_ids(value, len(value) if hasattr(value, "__len__") else 0)
+    if name == "document_ids":
+        return Strings.of(value, name)
+    if name == "feature_names":
+        return as_feature_names(value)
+    return as_pairs(value)
+
+
+def as_pairs(pairs: Any) -> Pairs | None:
+    """Pairs, or None."""
+    if pairs is not None and not isinstance(pairs, Pairs):
+        raise DataError(f"pairs={shown(pairs)} must be Pairs; make them with podium.Pairs.of(winner, loser)")
+    return pairs

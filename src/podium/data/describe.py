@@ -96,9 +96,14 @@ def _scan_features(data: RankingData) -> tuple[np.ndarray[Any, Any], np.ndarray[
 def _describe_labels(data: RankingData) -> tuple[dict[str, int] | None, dict[str, float] | None]:
     levels, counts = np.unique(data.labels, return_counts=True)
     if len(levels) <= MOST_LEVELS:
-        return {f"{level:g}": int(count) for level, count in zip(levels, counts, strict=True)}, None
+        return {_shown(level): count for level, count in zip(levels.tolist(), counts.tolist(), strict=True)}, None
     names = ("min", "25%", "median", "75%", "max")
     return None, dict(zip(names, np.quantile(data.labels, (0, 0.25, 0.5, 0.75, 1)).tolist(), strict=True))
+
+
+def _shown(label: float) -> str:
+    """The shortest text that no other label has; whole labels without a point."""
+    return str(int(label)) if label.is_integer() and abs(label) < 2**53 else repr(label)
 
 
 def _memory_bytes(data: RankingData) -> int:

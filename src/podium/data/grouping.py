@@ -8,30 +8,50 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.errors import DataError
+from podium.errors import DataError, shown
 
 Array = npt.NDArray[Any]
+
+MAX_ID_LENGTH = 4096  # characters of a query id
+WIDE_TEXT = 64  # characters from which on one long text among short ones is not worth an array of one width
 
 
 def group_rows(qid: npt.ArrayLike, rows: int) -> tuple[Array, npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
     """(query ids in order of first appearance, query offsets, row order or None where the rows are grouped already)."""
-    ids = _as_ids(qid, rows)
+    ids = as_ids(qid, rows)
     if rows == 0:
         return ids, np.zeros(1, np.int64), None
     starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
     offsets = np.append(starts, rows).astype(np.int64)
     heads = ids[starts]
-    codes, n_queries = _first_appearance_codes(heads)
+    codes, n_queries = first_appearance_codes(heads)
     if n_queries == len(heads):
-        return heads, offsets, None
+        return held_ids(heads), offsets, None
     row_codes = np.repeat(codes, np.diff(offsets))
     order = np.argsort(row_codes, kind="stable").astype(np.int64)
     sizes = np.bincount(row_codes, minlength=n_queries)
     offsets = np.append(0, np.cumsum(sizes)).astype(np.int64)
-    return ids[order[offsets[:-1]]], offsets, order
+    return held_ids(ids[order[offsets[:-1]]]), offsets, order
 
 
-def _as_ids(qid: npt.ArrayLike, rows: int) -> Array:
+def held_ids(ids: Array) -> Array:
+    """Query ids as data holds them: text in an array of text, also where the rows were too many for that."""
+    if ids.dtype.kind == "O" and all(isinstance(value, str) for value in ids):
+        check_query_ids(ids)
+        return ids.astype(np.str_)
+    return ids
+
+
+def distinct(ids: Array) -> tuple[npt.NDArray[np.int64], Array]:
+    """(the number of each id among the different ones, those in the order in which they first appear)."""
+    codes, count = first_appearance_codes(ids)
+    first = np.zeros(count, np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return codes, ids[first]
+
+
+def as_ids(qid: npt.ArrayLike, rows: int) -> Array:
+    """One query id a row: int64 or text where all are that (objects where text of one width would waste memory)."""
     if qid is None:
         raise DataError("qid is missing; give one query id a row")
     ids = _as_array(qid)
@@ -39,10 +59,10 @@ def _as_ids(qid: npt.ArrayLike, rows: int) -> Array:
         ids = ids.reshape(-1)
     if ids.shape != (rows,):
         raise DataError(f"qid has shape {ids.shape} for {rows} rows; give one query id a row")
-    if ids.dtype.kind in "OT":
+    if ids.dtype.kind in "OST":
         return _plain_objects(ids)
-    if ids.dtype.kind == "S":
-        return np.char.decode(ids, "utf-8")
+    if ids.dtype.kind == "U":
+        check_query_ids(ids)
     if ids.dtype.kind in "fcmM":
         _refuse_missing(ids, np.isnat(ids) if ids.dtype.kind in "mM" else np.isnan(ids))
         if ids.dtype.kind == "f" and (ids == np.rint(ids)).all() and (np.abs(ids) < 2**53).all():
@@ -52,30 +72,78 @@ def _as_ids(qid: npt.ArrayLike, rows: int) -> Array:
     return ids
 
 
+def check_query_ids(ids: Array | Sequence[object]) -> None:
+    """That text ids hold no NUL, which NumPy drops at the end of a text, and are not longer than MAX_ID_LENGTH."""
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "U" and ids.size:
+        letters = np.ascontiguousarray(ids).view(np.uint32).reshape(ids.size, -1)
+        if letters.shape[1] <= MAX_ID_LENGTH and not ((letters[:, :-1] == 0) & (letters[:, 1:] != 0)).any():
+            return
+    if isinstance(ids, np.ndarray) and ids.dtype.kind not in "OTU":
+        return
+    texts = [text for text in ids if isinstance(text, str)]
+    if max(map(len, texts), default=0) <= MAX_ID_LENGTH and not any("\0" in text for text in texts):
+        return
+    for row, text in enumerate(ids):
+        if not isinstance(text, str):
+            continue
+        if "\0" in text:
+            raise DataError(f"query id {shown(text)} (row {row}) holds a NUL character; write ids without it")
+        if len(text) > MAX_ID_LENGTH:
+            raise DataError(
+                f"query id {shown(text)} (row {row}) has {len(text)} characters; at most {MAX_ID_LENGTH} are taken: "
+                "shorten the id"
+            )
+
+
+def text_array(texts: Sequence[str]) -> Array:
+    """Texts as a NumPy array: of one width, or of objects where one text is so long that this would waste memory."""
+    longest, total = max(map(len, texts), default=0), sum(map(len, texts))
+    if longest <= WIDE_TEXT or longest * len(texts) <= 4 * total:
+        return np.array(texts, np.str_)
+    ids = np.empty(len(texts), object)
+    ids[:] = texts
+    return ids
+
+
+def id_texts(ids: Array) -> list[str]:
+    """The text of each query id, as it prints."""
+    if ids.dtype.kind in "fmM":
+        return [str(value) for value in ids]  # not tolist, which makes 0.1 as float32 longer and a date a number
+    return [str(value) for value in ids.tolist()]
+
+
+def plain_ids(ids: Array) -> list[Any]:
+    """Query ids as Python has them; dates stay NumPy's, since not all of its units have a Python type."""
+    return list(ids) if ids.dtype.kind in "mM" else list(ids.tolist())
+
+
 def _as_array(qid: Any) -> Array:
     """As NumPy has it, except that a list of text and numbers is not made text: 1 and "1" are two queries."""
     if hasattr(qid, "to_numpy"):
         return np.asarray(qid.to_numpy())
+    if isinstance(qid, Sequence) and not isinstance(qid, str | bytes) and len(qid):
+        kinds = {type(value) for value in qid}
+        if any(issubclass(kind, str | bytes | tuple) for kind in kinds) and not kinds & {list, np.ndarray}:
+            ids = np.empty(len(qid), object)
+            ids[:] = qid
+            return ids
     try:
-        ids = np.asarray(qid)
-    except ValueError:  # ids of several lengths, such as tuples
-        ids = np.empty(0)
-    whole = not isinstance(qid, np.ndarray) and isinstance(qid, Sequence)
-    if whole and (
-        (ids.dtype.kind == "U" and not all(isinstance(value, str) for value in qid))
-        or (len(qid) and all(isinstance(value, tuple) for value in qid))
-    ):
-        ids = np.empty(len(qid), object)
-        ids[:] = qid
-    return ids
+        return np.asarray(qid)
+    except ValueError:  # ids of several lengths
+        raise DataError("qid is a list of lists of several lengths; give one query id a row") from None
 
 
 def _plain_objects(ids: Array) -> Array:
     """Objects as int64 or text where they all are that, else as they are."""
     values = ids.tolist()
-    _refuse_missing(ids, np.fromiter((_is_missing(value) for value in values), bool, len(values)))
+    _refuse_missing(ids, np.fromiter((is_missing(value) for value in values), bool, len(values)))
+    try:
+        values = [value.decode() if isinstance(value, bytes) else value for value in values]
+    except UnicodeDecodeError as error:
+        raise DataError(f"a query id is not UTF-8 text: {error}; give text or numbers") from None
+    check_query_ids(values)
     if values and all(isinstance(value, str) for value in values):
-        return np.asarray(values, np.str_)
+        return text_array(values)
     if all(isinstance(value, int | np.integer) and -(2**63) <= value < 2**63 for value in values):
         return np.asarray(values, np.int64)
     try:
@@ -84,10 +152,12 @@ def _plain_objects(ids: Array) -> Array:
         raise DataError(
             f"qid: {error}; query ids must be values that can be compared, such as numbers or text"
         ) from None
-    return ids
+    plain = np.empty(len(values), object)
+    plain[:] = values
+    return plain
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """None, NaN, or pandas' NA, which refuses to say whether it equals itself."""
     try:
         return value is None or bool(value != value)
@@ -101,7 +171,7 @@ def _refuse_missing(ids: Array, missing: npt.NDArray[np.bool_]) -> None:
         raise DataError(f"qid of row {row} is {ids[row]!s}; every row needs a query id")
 
 
-def _first_appearance_codes(heads: Array) -> tuple[npt.NDArray[np.int64], int]:
+def first_appearance_codes(heads: Array) -> tuple[npt.NDArray[np.int64], int]:
     """A number for each value, equal values equal, numbered as they first appear."""
     if heads.dtype.kind == "O":
         seen: dict[Any, int] = {}

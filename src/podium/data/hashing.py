@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.errors import ParameterError
+from podium.errors import ParameterError, is_whole, shown
 
 U64 = npt.NDArray[np.uint64]
 
@@ -37,6 +37,6 @@ def unit_interval(hashes: U64) -> npt.NDArray[np.float64]:
 
 def check_seed(seed: int) -> int:
     """The seed, if it is a whole number from 0 to 2**64 - 1."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
-        raise ParameterError(f"seed={seed!r} must be a whole number from 0 to 2**64 - 1")
+    if not is_whole(seed) or not 0 <= seed < 2**64:
+        raise ParameterError(f"seed={shown(seed)} must be a whole number from 0 to 2**64 - 1")
     return int(seed)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from podium.data.blocks import query_blocks
 from podium.data.ranking_data import RankingData
-from podium.errors import DataError, ParameterError, unknown_name
+from podium.errors import DataError, ParameterError, is_whole, shown, unknown_name
 
 Block = npt.NDArray[np.float64]
 Offsets = npt.NDArray[np.int64]
@@ -41,7 +41,7 @@ def feature_columns(data: RankingData, features: Sequence[int | str] | None) -> 
     """Column numbers of features given by number from 0 or by name."""
     if features is None:
         return slice(None)
-    if isinstance(features, str):
+    if isinstance(features, str) or not hasattr(features, "__iter__"):
         raise ParameterError(f"features={features!r} must be a list; write [{features!r}] for a single feature")
     names = {name: column for column, name in enumerate(data.feature_names or ())}
     columns = []
@@ -52,10 +52,12 @@ def feature_columns(data: RankingData, features: Sequence[int | str] | None) -> 
                     raise ParameterError(f"feature {feature!r} is asked for by name, but the data has no feature names")
                 raise unknown_name("feature", feature, names)
             columns.append(names[feature])
-        elif 0 <= feature < data.n_features:
+        elif is_whole(feature) and 0 <= feature < data.n_features:
             columns.append(int(feature))
         else:
-            raise ParameterError(f"feature {feature!r} is not one of the {data.n_features} features, counted from 0")
+            raise ParameterError(
+                f"feature {shown(feature)} is not one of the {data.n_features} features, given by name or counted from 0"
+            )
     return np.array(columns, np.int64)
 
 

@@ -43,29 +43,33 @@ class Pairs:
             raise DataError(f"pairs: {len(rows[0])} winners but {len(rows[1])} losers; each pair needs one of each")
         values = []
         for name, given in (("probability", probability), ("weight", weight)):
-            try:
-                value = np.asarray(given, np.float64)
-            except (TypeError, ValueError) as error:
-                raise DataError(f"pairs: {name} must be numbers: {error}") from None
+            value = _as_floats(name, given)
             if value.ndim > 1 or (value.ndim == 1 and len(value) != len(rows[0])):
                 raise DataError(
                     f"pairs: {name} has shape {value.shape} for {len(rows[0])} pairs; give one value or one per pair"
                 )
             values.append(np.ascontiguousarray(np.broadcast_to(value, rows[0].shape)))
         pairs = cls(rows[0].astype(np.int64), rows[1].astype(np.int64), *values)
-        pairs._check()
+        pairs.check()
         return pairs
 
     def __post_init__(self) -> None:
         for name in ("winner", "loser", "probability", "weight"):
-            held = getattr(self, name).view()
+            held = np.asarray(getattr(self, name)).view()
             held.flags.writeable = False
             object.__setattr__(self, name, held)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Pairs, (self.winner, self.loser, self.probability, self.weight)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """That there is one of each number a pair, and each is in its range."""
+        for name, kinds in (("winner", "iu"), ("loser", "iu"), ("probability", "f"), ("weight", "f")):
+            held = getattr(self, name)
+            if held.shape != (len(self),) or held.dtype.kind not in kinds:
+                raise DataError(
+                    f"pairs: {name} is {held.dtype} of shape {held.shape} for {len(self)} winners; make pairs with Pairs.of"
+                )
         for name, bad, rule in (
             ("probability", ~((self.probability >= 0) & (self.probability <= 1)), "must lie in [0, 1]"),
             ("weight", ~((self.weight >= 0) & np.isfinite(self.weight)), "must be finite and not negative"),
@@ -84,3 +88,13 @@ class Pairs:
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside
+
+
+def _as_floats(name: str, given: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    try:
+        value = np.asarray(given)
+        if value.dtype.kind in "cmM":
+            raise TypeError(f"{value.dtype} is not a real number")
+        return value.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"pairs: {name} must be numbers: {error}") from None

@@ -9,8 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.checks import check_row_numbers, check_shapes, check_values
-from podium.data.conversion import as_column, as_features, as_query_weights, as_weights
-from podium.data.grouping import group_rows
+from podium.data.conversion import (
+    as_column,
+    as_feature_names,
+    as_features,
+    as_pairs,
+    as_part,
+    as_query_weights,
+    as_weights,
+)
+from podium.data.grouping import group_rows, held_ids
 from podium.data.pairs import Pairs
 from podium.data.strings import Strings
 from podium.errors import DataError, unknown_name
@@ -83,7 +91,8 @@ class RankingData:
         features = as_features(X)
         labels = as_column("y", y, len(features))
         query_ids, query_offsets, row_order = group_rows(qid, len(features))
-        ids = None if document_ids is None else Strings.of(document_ids)
+        ids = None if document_ids is None else Strings.of(document_ids, "document_ids")
+        pairs = as_pairs(pairs)
         if ids is not None and len(ids) != len(features):
             raise DataError(f"document_ids: {len(ids)} ids for {len(features)} rows; give one a row")
         weights = None if document_weights is None else as_weights("document_weights", document_weights, len(features))
@@ -102,7 +111,7 @@ class RankingData:
             document_weights=weights,
             query_weights=as_query_weights(query_weights, query_ids),
             pairs=pairs,
-            feature_names=None if feature_names is None else tuple(str(name) for name in feature_names),
+            feature_names=as_feature_names(feature_names),
             row_order=row_order,
         )
         check_shapes(self)
@@ -112,6 +121,8 @@ class RankingData:
     def of_parts(cls, *, check: bool = True, **parts: Any) -> RankingData:
         """From the attributes themselves, already grouped; for readers. `check=False` trusts the values, not the shapes."""
         data = cls.__new__(cls)
+        if isinstance(parts.get("query_ids"), np.ndarray):
+            parts["query_ids"] = held_ids(parts["query_ids"])
         _fill(data, **{name: parts.get(name) for name in cls.__slots__})
         check_shapes(data)
         if check:
@@ -167,9 +178,7 @@ class RankingData:
 
     def to_caller_order(self, values: npt.ArrayLike) -> Array:
         """Values held one a document, in the order of the caller's rows."""
-        held = np.asarray(values)
-        if len(held) != self.n_documents:
-            raise DataError(f"{len(held)} values for {self.n_documents} documents; give one a document")
+        held = self._one_a_document(values)
         if self.row_order is None:
             return held
         out = np.empty_like(held)
@@ -178,26 +187,25 @@ class RankingData:
 
     def from_caller_order(self, values: npt.ArrayLike) -> Array:
         """Values given one a caller's row, in the order the documents are held."""
-        given = np.asarray(values)
-        if len(given) != self.n_documents:
-            raise DataError(f"{len(given)} values for {self.n_documents} documents; give one a document")
+        given = self._one_a_document(values)
         return given if self.row_order is None else given[self.row_order]
+
+    def _one_a_document(self, values: npt.ArrayLike) -> Array:
+        given = np.asarray(values)
+        if given.shape[:1] != (self.n_documents,):
+            raise DataError(f"{len(np.atleast_1d(given))} values for {self.n_documents} documents; give one a document")
+        return given
 
     def replace(self, **parts: Any) -> RankingData:
         """The same data with some attributes exchanged."""
         unknown = sorted(set(parts) - set(self.__slots__))
         if unknown:
             raise unknown_name("part of RankingData", unknown[0], self.__slots__)
-        if "features" in parts:
-            parts["features"] = as_features(parts["features"])
-        for name in ("labels", "document_weights", "query_weights"):
-            if parts.get(name) is not None:
-                parts[name] = as_column(name, parts[name], np.size(parts[name]))
-        if parts.get("document_ids") is not None:
-            parts["document_ids"] = Strings.of(parts["document_ids"])
-        if parts.get("feature_names") is not None:
-            parts["feature_names"] = tuple(str(name) for name in parts["feature_names"])
-        return RankingData.of_parts(**{**{name: getattr(self, name) for name in self.__slots__}, **parts})
+        held = {name: getattr(self, name) for name in self.__slots__}
+        if "query_ids" in parts:
+            held["query_ids"] = as_part("query_ids", parts.pop("query_ids"), self.query_ids)
+        held |= {name: as_part(name, value, held["query_ids"]) for name, value in parts.items()}
+        return RankingData.of_parts(**held)
 
     def select(self, queries: npt.ArrayLike) -> RankingData:
         """The given queries (numbers or a mask), in the order given. Neighbouring queries are a view, others a copy.

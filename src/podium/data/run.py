@@ -2,23 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.conversion import as_numbers
+from podium.data.grouping import as_ids
+from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
+from podium.errors import DataError, ParameterError, shown
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Scores of retrieved documents: row k says that `document_ids[k]` scored `scores[k]` for `query_ids[k]`."""
+    """Scores of retrieved documents: row k says that `document_ids[k]` scored `scores[k]` for `query_ids[k]`.
+
+    Lists, arrays and Series are taken and held as arrays: query ids as int64 or text where they all are that, document
+    ids as text, scores as float64. `Run.of_scores(scores, data)` is the run of scores for data with document ids.
+    """
 
     query_ids: npt.NDArray[Any]
     document_ids: Strings
     scores: npt.NDArray[np.float64]
     tag: str = "podium"
+
+    def __post_init__(self) -> None:
+        scores = as_numbers("scores", self.scores)
+        if scores.ndim != 1:
+            raise DataError(f"scores have shape {scores.shape}; give one number a document")
+        documents = Strings.of(self.document_ids, "document_ids")
+        if len(documents) != len(scores):
+            raise DataError(f"{len(documents)} document_ids for {len(scores)} scores; give one of each a row")
+        queries = as_ids(self.query_ids, len(scores))
+        bad = np.isnan(scores)
+        if bad.any():
+            k = int(np.argmax(bad))
+            raise DataError(
+                f"the run's score of document {documents[k]!r} for query {str(queries[k])!r} (row {k}) is nan; "
+                "scores must be numbers"
+            )
+        if not isinstance(self.tag, str):
+            raise ParameterError(f"tag={shown(self.tag)} must be text: the name of the run")
+        for name, value in (
+            ("query_ids", queries.view()),
+            ("document_ids", documents),
+            ("scores", scores.view()),
+        ):
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(
+        cls, query_ids: npt.ArrayLike, document_ids: Iterable[object], scores: npt.ArrayLike, tag: str = "podium"
+    ) -> Run:
+        """A run from lists, arrays or Series, one entry a row."""
+        return cls(query_ids, document_ids, scores, tag)  # type: ignore[arg-type]  # made arrays when it is made
+
+    @classmethod
+    def of_scores(cls, scores: npt.ArrayLike, data: RankingData, *, tag: str = "podium") -> Run:
+        """The run of scores given in the caller's row order, for data with document ids."""
+        if data.document_ids is None:
+            raise DataError("a run names documents, and the data has no document_ids; give them to RankingData")
+        return cls(data.qid, data.document_ids, data.from_caller_order(as_numbers("scores", scores)), tag)
 
     def __len__(self) -> int:
         return len(self.scores)

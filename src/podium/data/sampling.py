@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from podium.data.conversion import as_number
 from podium.data.hashing import mix, query_hashes, unit_interval
 from podium.data.ranking_data import RankingData
-from podium.errors import ParameterError
+from podium.errors import ParameterError, shown
 
 
 def sample_unlabelled(data: RankingData, share: float, *, label: float = 0.0, seed: int = 0) -> RankingData:
@@ -15,12 +16,15 @@ def sample_unlabelled(data: RankingData, share: float, *, label: float = 0.0, se
     The choice is a hash of seed, query id and position in the query, so it does not depend on the order of queries, and
     a larger share keeps all that a smaller one keeps. A query that would lose every document keeps its first choice.
     """
-    if not 0 <= share <= 1:
-        raise ParameterError(f"share={share!r} must lie in [0, 1]; it is the share of unlabelled documents to keep")
+    number = as_number(share)
+    if number is None or not 0 <= number <= 1:
+        raise ParameterError(
+            f"share={shown(share)} must lie in [0, 1]; it is the share of unlabelled documents to keep"
+        )
     position = np.arange(data.n_documents) - np.repeat(data.query_offsets[:-1], data.query_sizes)
     hashes = np.repeat(query_hashes(data.query_ids, seed), data.query_sizes)
     draw = unit_interval(mix(hashes + position.astype(np.uint64)))
-    keep = (data.labels != label) | (draw < share)
+    keep = (data.labels != label) | (draw < number)
     kept_of_query = np.add.reduceat(keep, data.query_offsets[:-1], dtype=np.int64)
     for query in np.flatnonzero(kept_of_query == 0):
         start, stop = data.query_offsets[query], data.query_offsets[query + 1]

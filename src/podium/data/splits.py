@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from podium.data.hashing import query_hashes
 from podium.data.ranking_data import RankingData
-from podium.errors import DataError, ParameterError
+from podium.errors import DataError, ParameterError, is_whole, shown
 
 
 def split(data: RankingData, shares: float | Sequence[float] = (0.8, 0.2), *, seed: int = 0) -> list[RankingData]:
@@ -36,19 +36,20 @@ def folds(data: RankingData, k: int, *, seed: int = 0) -> Iterator[tuple[Ranking
 
     Queries are dealt as in `split`. The pairs come one at a time, since each holds a copy of the data.
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
-        raise ParameterError(f"k={k!r} must be a whole number of at least 2")
+    return ((data.select(train), data.select(test)) for train, test in query_folds(data, k, seed=seed))
+
+
+def query_folds(
+    data: RankingData, k: int, *, seed: int = 0
+) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """The query numbers of (train, test) for each of k folds, rising."""
+    if not is_whole(k) or k < 2:
+        raise ParameterError(f"k={shown(k)} must be a whole number of at least 2")
     if k > data.n_queries:
         raise DataError(f"k={k} folds of {data.n_queries} queries leave a fold empty; k may be at most the queries")
-    parts = np.array_split(_hash_order(data, seed), k)
-    return _each_fold(data, parts)
-
-
-def _each_fold(data: RankingData, parts: Sequence[npt.NDArray[np.int64]]) -> Iterator[tuple[RankingData, RankingData]]:
-    for part in parts:
-        tested = np.zeros(data.n_queries, bool)
-        tested[part] = True
-        yield data.select(~tested), data.select(tested)
+    every = np.arange(data.n_queries)
+    parts = [np.sort(part) for part in np.array_split(_hash_order(data, seed), k)]
+    return [(np.setdiff1d(every, part), part) for part in parts]
 
 
 def _hash_order(data: RankingData, seed: int) -> npt.NDArray[np.int64]:

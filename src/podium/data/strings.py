@@ -9,7 +9,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from podium.errors import DataError
+from podium.data.grouping import is_missing
+from podium.errors import DataError, shown
 
 
 class Strings:
@@ -22,16 +23,26 @@ class Strings:
         self.offsets.flags.writeable = self.data.flags.writeable = False
 
     @classmethod
-    def of(cls, values: Iterable[object]) -> Strings:
-        """A column of `str(value)` for each value (bytes are taken as UTF-8; a Strings comes back as it is)."""
+    def of(cls, values: Iterable[object], name: str = "ids") -> Strings:
+        """A column of `str(value)` for each value (bytes are taken as UTF-8; a Strings comes back as it is).
+
+        A missing value (None, NaN, NA) is refused.
+        """
         if isinstance(values, Strings):
             return values
+        encoded = []
         try:
-            encoded = [
-                str(value, "utf-8").encode() if isinstance(value, bytes) else str(value).encode() for value in values
-            ]
+            for row, value in enumerate(values):
+                if isinstance(value, str):
+                    encoded.append(value.encode())
+                elif is_missing(value):
+                    raise DataError(f"{name}: row {row} has {value!s}; every row needs an id")
+                else:
+                    encoded.append((str(value, "utf-8") if isinstance(value, bytes) else str(value)).encode())
         except UnicodeError as error:
-            raise DataError(f"an id is not Unicode text: {error}") from None
+            raise DataError(f"{name}: an id is not Unicode text: {error}") from None
+        except TypeError as error:
+            raise DataError(f"{name}={shown(values)} must be a list of ids, one a row: {error}") from None
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
         return cls(offsets, np.frombuffer(b"".join(encoded), np.uint8))
@@ -68,9 +79,23 @@ class Strings:
         return Strings(offsets, self.data[source])
 
     def __iter__(self) -> Iterator[str]:
+        return (text.decode() for text in self.encoded())
+
+    def encoded(self) -> Iterator[bytes]:
+        """Each string in UTF-8."""
         text = self.data[self.offsets[0] : self.offsets[-1]].tobytes()
         ends = (self.offsets - self.offsets[0]).tolist()
-        return (text[a:b].decode() for a, b in itertools.pairwise(ends))
+        return (text[a:b] for a, b in itertools.pairwise(ends))
+
+    def repeats(self) -> npt.NDArray[np.bool_]:
+        """Whether each string but the first equals the one before it."""
+        lengths = np.diff(self.offsets)
+        same: npt.NDArray[np.bool_] = lengths[1:] == lengths[:-1]
+        rows = np.flatnonzero(same)
+        left, right = self._take(rows), self._take(rows + 1)
+        differing = np.append(0, np.cumsum(left.data != right.data))[left.offsets]
+        same[rows] = differing[1:] == differing[:-1]
+        return same
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         values = np.empty(len(self), object)

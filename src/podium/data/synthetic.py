@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from podium.data.hashing import check_seed
 from podium.data.ranking_data import RankingData
-from podium.errors import ParameterError
+from podium.errors import ParameterError, is_whole, shown
 
 __all__ = ["network", "polynomial"]
 
@@ -109,8 +109,8 @@ def _draw(value: Function, cuts: Vector, queries: int, documents: int, features:
 
 def _cuts(value: Function, features: int, levels: int, seed: int) -> Vector:
     """The values between which a level has 1 / levels of the reference sample."""
-    if isinstance(levels, bool) or not isinstance(levels, int | np.integer) or levels < 2:
-        raise ParameterError(f"levels={levels!r} must be a whole number of at least 2")
+    if not is_whole(levels) or levels < 2:
+        raise ParameterError(f"levels={shown(levels)} must be a whole number of at least 2")
     values = np.concatenate([value(block) for block in _reference(features, seed)])
     return np.asarray(np.quantile(values, np.arange(1, levels) / levels))
 
@@ -131,5 +131,5 @@ def _stream(seed: int, purpose: int) -> np.random.Generator:
 
 def _check_counts(**counts: int) -> None:
     for name, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise ParameterError(f"{name}={count!r} must be a whole number of at least 1")
+        if not is_whole(count) or count < 1:
+            raise ParameterError(f"{name}={shown(count)} must be a whole number of at least 1")

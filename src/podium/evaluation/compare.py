@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData, Run
+from podium.data.grouping import plain_ids
+from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError, unknown_name
 from podium.evaluation.evaluate import evaluate
 from podium.evaluation.paired_tests import TESTS, holm
-from podium.evaluation.result import Evaluation, as_json, check_confidence, check_count, normal_interval
+from podium.evaluation.result import Evaluation, as_json, check_confidence, check_count, json_id, normal_interval
 from podium.metrics import Metric
 from podium.metrics import metric as as_metric
 
@@ -86,7 +88,9 @@ class Comparison:
                     "wins": each.wins,
                     "losses": each.losses,
                     "ties": each.ties,
-                    "most_changed": [vars(change) for change in each.most_changed],
+                    "most_changed": [
+                        vars(change) | {"query_id": json_id(change.query_id)} for change in each.most_changed
+                    ],
                 }
                 for each in self.pairs
             ],
@@ -130,20 +134,27 @@ def compare(
     Systems are given by name as `evaluate` takes them. Runs are compared on the queries that all of them have, and a
     query that the metric leaves out (`empty='skip'`) is left out here too.
     """
-    if len(systems) < 2:
-        raise ParameterError(f"{len(systems)} systems given; compare needs two or more, as in {{'a': …, 'b': …}}")
+    if not isinstance(systems, Mapping) or len(set(map(str, systems))) < 2:
+        found = f"{len(set(map(str, systems)))} systems" if isinstance(systems, Mapping) else type(systems).__name__
+        raise ParameterError(f"{found} given; compare needs two or more by name, as in {{'a': …, 'b': …}}")
+    if len(set(map(str, systems))) < len(systems):
+        raise ParameterError(f"two systems have the same name: {', '.join(map(str, systems))}; give each its own")
     tests = (tests,) if isinstance(tests, str) else tuple(tests)
     for test in tests:
-        if test not in TESTS:
+        if not isinstance(test, str) or test not in TESTS:
             raise unknown_name("test", test, TESTS)
     confidence = check_confidence(confidence)
-    check_count("n_randomisations", n_randomisations)
+    n_randomisations, n_changed = (
+        check_count("n_randomisations", n_randomisations),
+        check_count("n_changed", n_changed, 0),
+    )
+    seed = check_seed(seed)
     asked = as_metric(metric)
     results = {
         str(name): evaluate(scores, data, metric, confidence=confidence, num_threads=num_threads)
         for name, scores in systems.items()
     }
-    query_ids, values = _paired(metric, results)
+    query_ids, values = _paired(metric, results, data)
     sign = 1.0 if asked.higher_is_better else -1.0
     couples = list(itertools.combinations(values, 2))
     raw = [
@@ -172,19 +183,17 @@ def compare(
     )
 
 
-def _paired(asked: str | Metric, results: dict[str, Evaluation]) -> tuple[npt.NDArray[Any], dict[str, Floats]]:
+def _paired(
+    asked: str | Metric, results: dict[str, Evaluation], data: RankingData
+) -> tuple[npt.NDArray[Any], dict[str, Floats]]:
     """The queries that every system has and that count, and each system's values on them."""
-    columns = {name: dict(zip(map(str, r.query_ids), r.per_query[asked], strict=True)) for name, r in results.items()}
-    first = next(iter(results.values()))
-    shared = [
-        query
-        for query in first.query_ids.tolist()
-        if not any(np.isnan(column.get(str(query), np.nan)) for column in columns.values())
-    ]
-    if not shared:
+    values = np.full((len(results), data.n_queries), np.nan)
+    for row, result in zip(values, results.values(), strict=True):
+        row[result.query_numbers] = result.per_query[asked]
+    shared = np.flatnonzero(~np.isnan(values).any(axis=0))
+    if not shared.size:
         raise DataError(f"the systems share no query on which {asked} has a value; nothing can be compared")
-    kept = np.array(shared, dtype=first.query_ids.dtype)
-    return kept, {name: np.array([column[str(q)] for q in shared]) for name, column in columns.items()}
+    return data.query_ids[shared], {name: row[shared] for name, row in zip(results, values, strict=True)}
 
 
 def _pair(
@@ -200,7 +209,7 @@ def _pair(
 ) -> PairComparison:
     differences = values[0] - values[1]
     largest = np.argsort(-np.abs(differences), kind="stable")[:n_changed]
-    ids = query_ids.tolist()
+    ids = plain_ids(query_ids)
     return PairComparison(
         first=names[0],
         second=names[1],

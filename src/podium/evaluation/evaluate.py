@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData, Run
+from podium.data.conversion import as_numbers
+from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError
 from podium.evaluation.join import Table, id_ranks, join_run
 from podium.evaluation.result import Asked, Evaluation, check_confidence, check_count
-from podium.metrics import Metric, metric, per_query
+from podium.metrics import Documents, Metric, metric, per_query
 from podium.metrics.names import split_name
 
 
@@ -29,6 +31,9 @@ def evaluate(
 ) -> Evaluation:
     """Value of each query, mean and intervals of each metric.
 
+    Every query counts alike, as is usual: `query_weights` and `document_weights` of the data are for training, and
+    have no part in values, means or intervals.
+
     Args:
         scores: one a row of `data`, in the caller's row order; or a Run, joined to the judgments in `data` by query id
             and document id. With a run, a metric that names no convention follows trec_eval's.
@@ -43,29 +48,29 @@ def evaluate(
     """
     asked = as_asked(metrics, for_run=isinstance(scores, Run))
     confidence, bootstrap = check_confidence(confidence), check_count("bootstrap", bootstrap)
+    seed = check_seed(seed)
     if isinstance(scores, Run):
         table = join_run(scores, data, complete=complete, max_documents=max_documents)
     else:
         if complete or max_documents is not None:
             raise ParameterError("complete and max_documents are for runs; scores in an array rank every document")
         table = _table_of_scores(scores, data, asked.used)
-    values, empty = per_query(
-        asked.used,
-        table.scores,
-        table.labels,
-        table.query_offsets,
-        judged=table.judged,
-        retrieved=table.retrieved,
-        tie_order=table.tie_order,
-        row_order=table.row_order,
-        num_threads=num_threads,
+    values, empty = per_query(asked.used, table.documents, num_threads=num_threads)
+    return Evaluation(
+        asked,
+        data.query_ids[table.query_numbers],
+        table.query_numbers,
+        values,
+        empty,
+        confidence=confidence,
+        bootstrap=bootstrap,
+        seed=seed,
     )
-    return Evaluation(asked, table.query_ids, values, empty, confidence=confidence, bootstrap=bootstrap, seed=seed)
 
 
 def as_asked(metrics: str | Metric | Iterable[str | Metric], *, for_run: bool = False) -> Asked:
     """The metrics meant, each once, in the order given. For a run, those that name no convention follow trec_eval's."""
-    several = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    several = list(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics]
     if not several:
         raise ParameterError("metrics is empty; name at least one, as in ['ndcg@10', 'map']")
     used: dict[Metric, int] = {}
@@ -90,20 +95,15 @@ def _trec_eval_by_default(each: str | Metric, meant: Metric) -> Metric:
 
 
 def _table_of_scores(scores: npt.ArrayLike, data: RankingData, asked: tuple[Metric, ...]) -> Table:
-    try:
-        given = np.asarray(scores, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"scores must be numbers: {error}") from None
-    if given.ndim == 2 and given.shape[1] == 1:
-        given = given[:, 0]
+    given = as_numbers("scores", scores)
     if given.shape != (data.n_documents,):
         raise DataError(f"scores have shape {given.shape} for {data.n_documents} rows of data; give one score a row")
     by_id = any(each.parameters.get("ties") == "trec_eval" for each in asked) and data.document_ids is not None
-    return Table(
+    documents = Documents(
         scores=data.from_caller_order(given),
         labels=data.labels,
         query_offsets=data.query_offsets,
-        query_ids=data.query_ids,
         tie_order=id_ranks(data.document_ids) if by_id and data.document_ids is not None else None,
         row_order=data.row_order,
     )
+    return Table(documents, np.arange(data.n_queries))

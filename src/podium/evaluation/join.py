@@ -9,23 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData, Run, Strings
-from podium.errors import DataError, ParameterError
+from podium.data.grouping import distinct, id_texts
+from podium.errors import DataError
+from podium.evaluation.result import check_count
+from podium.metrics import Documents
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Table:
-    """Documents of queries with what the metrics need to know of each, ready for `podium.metrics.per_query`."""
+    """Documents ready for `podium.metrics.per_query`, and which query of the data each of their queries is."""
 
-    scores: npt.NDArray[np.float64]
-    labels: npt.NDArray[np.float64]
-    query_offsets: Ints
-    query_ids: npt.NDArray[Any]
-    judged: npt.NDArray[np.bool_] | None = None
-    retrieved: npt.NDArray[np.bool_] | None = None
-    tie_order: Ints | None = None
-    row_order: Ints | None = None
+    documents: Documents
+    query_numbers: Ints
 
 
 def id_ranks(ids: Strings) -> Ints:
@@ -34,9 +31,10 @@ def id_ranks(ids: Strings) -> Ints:
 
 
 def _ranks(*columns: Strings) -> list[Ints]:
-    encoded = [text.encode() for column in columns for text in column]
-    _, inverse = np.unique(np.array(encoded, np.bytes_), return_inverse=True)
-    return np.split(inverse.astype(np.int64), np.cumsum([len(column) for column in columns])[:-1])
+    encoded = [text for column in columns for text in column.encoded()]
+    rank = {text: k for k, text in enumerate(sorted(set(encoded)))}
+    ranks = np.fromiter((rank[text] for text in encoded), np.int64, len(encoded))
+    return np.split(ranks, np.cumsum([len(column) for column in columns])[:-1])
 
 
 def join_run(run: Run, data: RankingData, *, complete: bool = False, max_documents: int | None = None) -> Table:
@@ -49,15 +47,16 @@ def join_run(run: Run, data: RankingData, *, complete: bool = False, max_documen
         raise DataError(
             "the data has no document ids to join a run by; read the judgments from a qrels file, or pass scores as an array"
         )
-    run_queries, n_queries = _query_codes(run, data)
+    if max_documents is not None:
+        max_documents = check_count("max_documents", max_documents)
+    run_queries, n_queries = _query_codes(run, data), data.n_queries
     judged_docs, run_docs = _ranks(data.document_ids, run.document_ids)
     n_docs = int(max(judged_docs.max(initial=0), run_docs.max(initial=0))) + 1
     judged_keys = data.document_queries * n_docs + judged_docs
     kept = np.flatnonzero(run_queries >= 0)
     run_keys = run_queries[kept] * n_docs + run_docs[kept]
     _refuse_duplicates("the judgments", judged_keys, data.qid, data.document_ids)
-    _refuse_duplicates("the run", run_keys, np.asarray(run.query_ids)[kept], run.document_ids[kept])
-    _refuse_nan(run)
+    _refuse_duplicates("the run", run_keys, run.query_ids[kept], run.document_ids[kept])
     if max_documents is not None:
         top = _top(run_queries[kept], run.scores[kept], run_docs[kept], max_documents)
         kept, run_keys = kept[top], run_keys[top]
@@ -76,30 +75,44 @@ def join_run(run: Run, data: RankingData, *, complete: bool = False, max_documen
     sizes = np.bincount(queries, minlength=n_queries)[used]
     n_left = int(left.sum())
     return Table(
-        scores=np.concatenate([run.scores[kept], np.zeros(n_left)])[order],
-        labels=np.concatenate([np.where(found, data.labels[row], 0.0), data.labels[left]])[order],
-        query_offsets=np.append(0, np.cumsum(sizes)).astype(np.int64),
-        query_ids=data.query_ids[used],
-        judged=np.concatenate([found, np.ones(n_left, bool)])[order],
-        retrieved=np.concatenate([np.ones(len(kept), bool), np.zeros(n_left, bool)])[order],
-        tie_order=np.concatenate([run_docs[kept], judged_docs[left]])[order],
+        Documents(
+            scores=np.concatenate([run.scores[kept], np.zeros(n_left)])[order],
+            labels=np.concatenate([np.where(found, data.labels[row], 0.0), data.labels[left]])[order],
+            query_offsets=np.append(0, np.cumsum(sizes)).astype(np.int64),
+            judged=np.concatenate([found, np.ones(n_left, bool)])[order],
+            retrieved=np.concatenate([np.ones(len(kept), bool), np.zeros(n_left, bool)])[order],
+            tie_order=np.concatenate([run_docs[kept], judged_docs[left]])[order],
+        ),
+        query_numbers=np.flatnonzero(used),
     )
 
 
-def _query_codes(run: Run, data: RankingData) -> tuple[Ints, int]:
+def _query_codes(run: Run, data: RankingData) -> Ints:
     """The query number in `data` of each row of the run, -1 where it has no judgments; ids are compared as text."""
-    known = {str(query): number for number, query in enumerate(data.query_ids.tolist())}
-    heads, inverse = np.unique(
-        np.asarray([str(query) for query in np.asarray(run.query_ids).tolist()]), return_inverse=True
-    )
-    codes = np.array([known.get(str(query), -1) for query in heads], np.int64)
-    if not (codes >= 0).any():
-        shown = ", ".join(map(repr, heads[:3].tolist())) or "none at all"
+    codes, ids = distinct(run.query_ids)
+    heads = _by_text("the run", ids)
+    known = _by_text("the judgments", data.query_ids)
+    numbers = np.array([known.get(text, -1) for text in heads], np.int64)
+    if not (numbers >= 0).any():
+        shown = ", ".join(map(repr, list(heads)[:3])) or "none at all"
         raise DataError(
             f"the run and the judgments share no query: the run has {shown}, the judgments "
             f"{', '.join(map(repr, list(known)[:3]))}; check that the two belong together"
         )
-    return codes[inverse], len(known)
+    return numbers[codes]
+
+
+def _by_text(where: str, query_ids: npt.NDArray[Any]) -> dict[str, int]:
+    """The number of each query by the text of its id; ids that print alike are refused."""
+    texts = id_texts(query_ids)
+    numbers = {text: number for number, text in enumerate(texts)}
+    if len(numbers) < len(texts):
+        twin = next(number for number, text in enumerate(texts) if numbers[text] != number)
+        raise DataError(
+            f"{where}: query ids {query_ids[twin]!r} and {query_ids[numbers[texts[twin]]]!r} print the same text, by "
+            "which run and judgments are joined; give ids of one type"
+        )
+    return numbers
 
 
 def _refuse_duplicates(where: str, keys: Ints, query_ids: npt.NDArray[Any], document_ids: Strings) -> None:
@@ -113,20 +126,8 @@ def _refuse_duplicates(where: str, keys: Ints, query_ids: npt.NDArray[Any], docu
         )
 
 
-def _refuse_nan(run: Run) -> None:
-    bad = np.isnan(run.scores)
-    if bad.any():
-        k = int(np.argmax(bad))
-        raise DataError(
-            f"the run's score of document {run.document_ids[k]!r} for query {str(run.query_ids[k])!r} (row {k}) is nan; "
-            "scores must be numbers"
-        )
-
-
 def _top(queries: Ints, scores: npt.NDArray[np.float64], documents: Ints, most: int) -> npt.NDArray[np.int64]:
     """The rows of the first `most` documents of each query, in row order; ties as trec_eval breaks them."""
-    if isinstance(most, bool) or int(most) != most or most < 1:
-        raise ParameterError(f"max_documents={most!r} must be a whole number of at least 1; leave it out to keep all")
     order = np.lexsort((-documents, -scores, queries))
     sizes = np.bincount(queries)
     starts = np.cumsum(sizes) - sizes

@@ -11,7 +11,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from podium.errors import ParameterError
+from podium.data.conversion import as_number
+from podium.data.grouping import plain_ids
+from podium.errors import ParameterError, shown
 from podium.metrics import Metric, metric
 
 Floats = npt.NDArray[np.float64]
@@ -88,16 +90,18 @@ def bootstrap_interval(values: Floats, confidence: float, samples: int, seed: in
 
 def check_confidence(confidence: float) -> float:
     """A share strictly between 0 and 1."""
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence={confidence!r} must lie between 0 and 1, as in 0.95")
-    return float(confidence)
+    number = as_number(confidence)
+    if number is None or not 0 < number < 1:
+        raise ParameterError(f"confidence={shown(confidence)} must lie between 0 and 1, as in 0.95")
+    return float(number)
 
 
-def check_count(name: str, count: int) -> int:
-    """A whole number of at least 1."""
-    if isinstance(count, bool) or int(count) != count or count < 1:
-        raise ParameterError(f"{name}={count!r} must be a whole number of at least 1")
-    return int(count)
+def check_count(name: str, count: int, least: int = 1) -> int:
+    """A whole number of at least 1 (or 0)."""
+    number = as_number(count)
+    if not isinstance(number, int) or not least <= number < 2**63:
+        raise ParameterError(f"{name}={shown(count)} must be a whole number of at least {least}")
+    return number
 
 
 class Evaluation:
@@ -106,6 +110,7 @@ class Evaluation:
     Attributes:
         metrics: the metrics as computed, in the order asked for; with a run, its convention is part of them.
         query_ids: [queries].
+        query_numbers: [queries], the number of each in the data: `query_ids` are `data.query_ids[query_numbers]`.
         mean: by metric, the mean over the queries that count.
         interval: by metric, mean ± 1.96 standard errors (for 95 %).
         bootstrap_interval: by metric, the percentile bootstrap over queries; drawn when first read.
@@ -118,6 +123,7 @@ class Evaluation:
         self,
         asked: Asked,
         query_ids: npt.NDArray[Any],
+        query_numbers: npt.NDArray[np.int64],
         values: Floats,
         empty: npt.NDArray[np.bool_],
         *,
@@ -125,21 +131,52 @@ class Evaluation:
         bootstrap: int,
         seed: int,
     ) -> None:
-        counts = (~np.isnan(values)).sum(axis=1)
-        totals = np.nansum(values, axis=1)
-        drawn: dict[int, tuple[float, float]] = {}
+        self.metrics, self.query_ids, self.query_numbers = asked.used, query_ids, query_numbers
+        self.confidence = confidence
+        self._asked, self._values, self._empty = asked, values, empty
+        self._bootstrap, self._seed = bootstrap, seed
+        self._drawn: dict[int, tuple[float, float]] = {}
 
-        def draw(number: int) -> tuple[float, float]:
-            if number not in drawn:
-                drawn[number] = bootstrap_interval(values[number], confidence, bootstrap, seed)
-            return drawn[number]
+    @property
+    def mean(self) -> ByMetric[float]:
+        """The mean of each metric."""
+        return ByMetric(self._asked, self._mean)
 
-        self.metrics, self.query_ids, self.confidence = asked.used, query_ids, confidence
-        self.mean: ByMetric[float] = ByMetric(asked, lambda m: float(totals[m] / counts[m]) if counts[m] else math.nan)
-        self.interval = ByMetric(asked, lambda m: normal_interval(values[m], confidence))
-        self.bootstrap_interval = ByMetric(asked, draw)
-        self.per_query: ByMetric[Floats] = ByMetric(asked, lambda m: values[m])
-        self.n_empty: ByMetric[int] = ByMetric(asked, lambda m: int(empty[m].sum()))
+    @property
+    def interval(self) -> ByMetric[tuple[float, float]]:
+        """The interval of each metric."""
+        return ByMetric(self._asked, self._interval)
+
+    @property
+    def bootstrap_interval(self) -> ByMetric[tuple[float, float]]:
+        """The bootstrap interval of each metric."""
+        return ByMetric(self._asked, self._draw)
+
+    @property
+    def per_query(self) -> ByMetric[Floats]:
+        """The values of each metric."""
+        return ByMetric(self._asked, self._values.__getitem__)
+
+    @property
+    def n_empty(self) -> ByMetric[int]:
+        """The number of empty queries for each metric."""
+        return ByMetric(self._asked, self._count_empty)
+
+    def _mean(self, number: int) -> float:
+        counted = self._values[number][~np.isnan(self._values[number])]
+        return float(counted.mean()) if len(counted) else math.nan
+
+    def _interval(self, number: int) -> tuple[float, float]:
+        return normal_interval(self._values[number], self.confidence)
+
+    def _draw(self, number: int) -> tuple[float, float]:
+        if number not in self._drawn:
+            values = self._values[number]
+            self._drawn[number] = bootstrap_interval(values, self.confidence, self._bootstrap, self._seed)
+        return self._drawn[number]
+
+    def _count_empty(self, number: int) -> int:
+        return int(self._empty[number].sum())
 
     @property
     def n_queries(self) -> int:
@@ -151,7 +188,7 @@ class Evaluation:
         return {
             "n_queries": self.n_queries,
             "confidence": self.confidence,
-            "query_ids": self.query_ids.tolist(),
+            "query_ids": [json_id(query) for query in plain_ids(self.query_ids)],
             "metrics": {
                 name: {
                     "mean": as_json(self.mean[name]),
@@ -182,3 +219,8 @@ def as_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [as_json(item) for item in value]
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def json_id(query_id: Any) -> Any:
+    """A query id as JSON can hold it: numbers and text as they are, anything else as its text."""
+    return query_id if isinstance(query_id, int | float | str) else str(query_id)

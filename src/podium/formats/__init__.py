@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from podium.formats.delimited import CSV, TSV
 from podium.formats.folds import fold_files, fold_folders
 from podium.formats.format import Format, Progress
 from podium.formats.frames import from_frame, to_frame
-from podium.formats.letor import LETOR
+from podium.formats.letor import LETOR, read_letor_together
+from podium.formats.letor_rows import LetorOptions
 from podium.formats.opening import read_head
 from podium.formats.scores import SCORES
 from podium.formats.sizes import read_sizes, sizes_to_qid, write_sizes
@@ -76,6 +78,7 @@ def read(
         raise FormatError(
             path, f"this is a {chosen.name} file, which holds scores and no judgments; read it with podium.read_scores"
         )
+    chosen.check_options(options, reading=True)
     data: RankingData = chosen.read(path, num_threads=num_threads, progress=progress, **options)
     return data
 
@@ -107,6 +110,7 @@ def write(
     holds = "data" if isinstance(value, RankingData) else "run" if isinstance(value, Run) else "scores"
     if chosen.holds != holds:
         raise ParameterError(f"{os.fspath(path)}: format {chosen.name!r} holds {chosen.holds}, but {holds} is given")
+    chosen.check_options(options, reading=False)
     chosen.write(value, path, **options)
 
 
@@ -120,21 +124,22 @@ def convert(
     progress: Progress | None = None,
     read_options: dict[str, Any] | None = None,
     write_options: dict[str, Any] | None = None,
+    drop: Sequence[str] = (),
 ) -> None:
-    """One format to another. LETOR text to the cache streams: memory does not grow with the features."""
-    options = dict(read_options or {})
+    """One format to another, without the parts named in `drop` (which the target may have no place for). LETOR text to the cache streams: memory does not grow with the features."""
+    options, output = dict(read_options or {}), dict(write_options or {})
     reader, writer = find_format(source, source_format, reading=True), find_format(target, target_format, reading=False)
-    if reader is LETOR and writer is CACHE and options.get("scattered", "error") == "error":
-        options.pop("scattered", None)
-        convert_letor(source, target, num_threads=num_threads, progress=progress, **options)
+    reader.check_options(options, reading=True)
+    writer.check_options(output, reading=False)
+    if reader is LETOR and writer is CACHE and not drop and options.get("scattered", "error") == "error":
+        convert_letor(source, target, LetorOptions(**options), num_threads=num_threads, progress=progress)
         return
     if reader.holds != writer.holds:
         raise ParameterError(
             f"{os.fspath(source)} ({reader.name}) holds {reader.holds}, but format {writer.name!r} holds {writer.holds}"
         )
-    writer.write(
-        reader.read(source, num_threads=num_threads, progress=progress, **options), target, **(write_options or {})
-    )
+    value = reader.read(source, num_threads=num_threads, progress=progress, **options)
+    writer.write(value.replace(**dict.fromkeys(drop)) if drop else value, target, **output)
 
 
 def read_folds(
@@ -157,14 +162,16 @@ def read_all_folds(
 def _read_together(
     files: tuple[Path, Path, Path], num_threads: int | None, options: dict[str, Any]
 ) -> tuple[RankingData, RankingData, RankingData]:
-    parts = [read(file, num_threads=num_threads, **options) for file in files]
+    formats = [guess_format(file, reading=True) for file in files]
+    if all(known is LETOR for known in formats):
+        LETOR.check_options(options, reading=True)
+        parts = read_letor_together(files, LetorOptions(**options), num_threads=num_threads)
+    else:
+        parts = [read(file, num_threads=num_threads, **options) for file in files]
     widest = max(part.n_features for part in parts)
-    for k, (part, file) in enumerate(zip(parts, files, strict=True)):
+    for part, file in zip(parts, files, strict=True):
         if part.n_features < widest:
-            if guess_format(file, reading=True) is not LETOR:
-                raise FormatError(file, f"has {part.n_features} features where another file of the fold has {widest}")
-            # A sparse file may not mention the last features at all.
-            parts[k] = read(file, num_threads=num_threads, **{**options, "n_features": widest})
+            raise FormatError(file, f"has {part.n_features} features where another file of the fold has {widest}")
     return parts[0], parts[1], parts[2]
 
 

@@ -12,10 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData, Strings
+from podium.data.grouping import text_array
 from podium.errors import DataError, FormatError, MissingExtraError
 from podium.files import replacing
-from podium.formats.columns import Block, Plan, RoleOptions, Roles, assemble, plan_reading, plan_writing, row_blocks
+from podium.formats.columns import (
+    ROLE_NAMES,
+    Block,
+    Plan,
+    RoleOptions,
+    Roles,
+    assemble,
+    plan_reading,
+    plan_writing,
+    row_blocks,
+)
 from podium.formats.format import Format
+from podium.formats.opening import open_file
 from podium.threads import resolve_threads
 
 Progress = Callable[[int, int], None]
@@ -244,17 +256,14 @@ def _query_ids(column: Any, name: str) -> npt.NDArray[Any]:
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view":
         array = pa.concat_arrays(column.cast(pa.large_string()).chunks).dictionary_encode()
-        return np.asarray(np.array(array.dictionary.to_pylist(), np.str_)[array.indices.to_numpy()])
+        return np.asarray(text_array(array.dictionary.to_pylist())[array.indices.to_numpy()])
     return np.asarray(column.to_numpy())
 
 
 def _existing(path: str | os.PathLike[str]) -> str:
-    if Path(path).is_dir():
-        raise FormatError(path, "is a directory; give the path of a file")
-    if not Path(path).exists():
-        raise FormatError(path, "there is no such file; check the path")
-    if not Path(path).stat().st_size:
-        raise FormatError(path, "the file is empty")
+    with open_file(path) as file:
+        if not file.read(1):
+            raise FormatError(path, "the file is empty")
     return os.fspath(path)
 
 
@@ -273,7 +282,14 @@ def _arrow_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 PARQUET = Format(
-    "parquet", (".parquet", ".pq"), "data", "Parquet table with named columns", read_parquet, write_parquet
+    "parquet",
+    (".parquet", ".pq"),
+    "data",
+    "Parquet table with named columns",
+    read_parquet,
+    write_parquet,
+    read_options=ROLE_NAMES,
+    write_options=ROLE_NAMES,
 )
 ARROW = Format(
     "arrow",
@@ -282,4 +298,6 @@ ARROW = Format(
     "Arrow IPC (Feather) table with named columns",
     read_arrow,
     write_arrow,
+    read_options=ROLE_NAMES,
+    write_options=ROLE_NAMES,
 )

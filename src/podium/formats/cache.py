@@ -15,11 +15,13 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import Pairs, RankingData, Strings
+from podium.data.checks import check_pairs, check_row_order
+from podium.data.grouping import text_array
 from podium.errors import DataError, FormatError
 from podium.files import replacing
 from podium.formats.format import Format, Progress
-from podium.formats.letor import MAX_FEATURES, absent_value, iterate_blocks
-from podium.formats.letor_rows import Rows
+from podium.formats.letor import iterate_blocks
+from podium.formats.letor_rows import LetorOptions, Rows
 from podium.formats.opening import open_file
 from podium.threads import resolve_threads
 
@@ -30,7 +32,7 @@ DTYPES = {"F32": np.float32, "F64": np.float64, "I64": np.int64, "U8": np.uint8}
 NAMES = {np.dtype(kind): name for name, kind in DTYPES.items()}
 
 
-def write_cache(data: RankingData, path: str | os.PathLike[str], *, progress: Progress | None = None, **_: Any) -> None:
+def write_cache(data: RankingData, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
     """Writes every part of the data, exactly."""
     with replacing(path) as file:
         file.seek(HEADER_BYTES)
@@ -45,66 +47,67 @@ def write_cache(data: RankingData, path: str | os.PathLike[str], *, progress: Pr
 def convert_letor(
     source: str | os.PathLike[str],
     path: str | os.PathLike[str],
+    options: LetorOptions,
     *,
     num_threads: int | None = None,
     progress: Progress | None = None,
-    absent: str = "zero",
-    index_base: Any = "auto",
-    n_features: int | None = None,
-    max_features: int = MAX_FEATURES,
-    document_ids: bool = True,
-    sizes: str | os.PathLike[str] | None = None,
 ) -> None:
-    """LETOR text to the cache, block by block: memory holds labels and ids, never the features."""
-    threads, fill = resolve_threads(num_threads), absent_value(absent)
-    rows = Rows(source, sizes, "error", index_base, n_features)
-    with replacing(path) as file:
-        written, width, base = 0, 0, 1
-        for block in iterate_blocks(source, fill, max_features, document_ids, threads, progress):
+    """LETOR text to the cache, block by block: memory holds labels and ids, never the features.
+
+    The first block shows how many features there are. Where a later one has more, the rest is read only to learn the
+    true number, and everything is written in a second reading.
+    """
+    threads = resolve_threads(num_threads)
+    with open_file(source) as text, replacing(path) as file:
+        rows = Rows(source, options)
+        shape: tuple[int, int] | None = None  # (index of the first feature, number of features) as written
+        for block, _ in iterate_blocks(source, text, options, threads, progress):
             rows.add(block)
-            if (rows.width, rows.base) != (width, base):
-                _widen(file, written, width, rows.width, base - rows.base, fill)
-                width, base = rows.width, rows.base
-            features = np.empty((block.rows, width), np.float32)
-            _core.fill_features([block], features, 0, base, fill, 1)
-            file.seek(HEADER_BYTES + 4 * written * width)
-            file.write(features.data)
-            written += block.rows
+            needed = (rows.base, rows.width(rows.base))
+            if shape is None and block.rows:
+                shape = needed
+            rows.refuse_absurd_width(needed[1])
+            if needed == shape:
+                _write_block(file, block, rows.n_rows - block.rows, needed, options.absent_value)
         parts = rows.parts()
+        if needed != shape:
+            written = 0
+            for block, _ in iterate_blocks(source, text, options, threads, progress):
+                _write_block(file, block, written, needed, options.absent_value)
+                written += block.rows
+            if written != rows.n_rows:
+                raise FormatError(
+                    source, "the file changed while it was being read; read it again when nobody writes to it"
+                )
         ids, counts = parts.pop("query_ids"), parts.pop("counts")
-        shell = RankingData.of_parts(
-            check=False,
-            features=np.empty((written, 0), np.float32),
-            query_ids=ids,
-            query_offsets=np.append(0, np.cumsum(counts)),
-            **parts,
-        )
-        _finish(file, (written, width), _tensors(path, shell))
+        offsets, nothing = np.append(0, np.cumsum(counts)), np.empty((rows.n_rows, 0), np.float32)
+        shell = RankingData.of_parts(check=False, features=nothing, query_ids=ids, query_offsets=offsets, **parts)
+        _finish(file, (rows.n_rows, needed[1]), _tensors(path, shell))
 
 
-def _widen(file: IO[bytes], rows: int, old: int, new: int, shift: int, fill: float) -> None:
-    """Gives the rows already written more columns, from the last to the first, so that none is overwritten unread."""
-    step = max(1, (16 << 20) // (4 * new))
-    for begin in range((rows - 1) // step * step, -1, -step) if rows else ():
-        count = min(step, rows - begin)
-        file.seek(HEADER_BYTES + 4 * begin * old)
-        wide = np.full((count, new), fill, np.float32)
-        wide[:, shift : shift + old] = np.frombuffer(file.read(4 * count * old), np.float32).reshape(count, old)
-        file.seek(HEADER_BYTES + 4 * begin * new)
-        file.write(wide.data)
+def _write_block(file: IO[bytes], block: _core.LetorBlock, row: int, shape: tuple[int, int], absent: float) -> None:
+    """Writes the features of a block to their place, a few rows at a time: sparse text may mean wide rows."""
+    base, width = shape
+    file.seek(HEADER_BYTES + 4 * row * width)
+    step = max(1, (16 << 20) // (4 * width + 4))
+    for begin in range(0, block.rows, step):
+        features = np.empty((min(step, block.rows - begin), width), np.float32)
+        _core.fill_part(block, begin, features, base, absent)
+        file.write(features.data)
 
 
 def _tensors(path: Any, data: RankingData) -> dict[str, Array]:
     """Every part but the features, by name."""
     tensors: dict[str, Array] = {"labels": data.labels, "query_offsets": data.query_offsets}
-    if data.query_ids.dtype.kind in "OV":
-        raise DataError(
-            f"{os.fspath(path)}: query ids must be whole numbers, floats or text to be written, not {data.query_ids[0]!r}"
-        )
-    if data.query_ids.dtype.kind in "iuf":
-        tensors["query_ids"] = data.query_ids
+    ids = data.query_ids.astype(np.float64) if data.query_ids.dtype.kind == "f" else data.query_ids
+    if ids.dtype.kind == "U":
+        tensors |= _text("query_ids", Strings.of(ids.tolist()))
+    elif ids.dtype in NAMES:
+        tensors["query_ids"] = ids
     else:
-        tensors |= _text("query_ids", Strings.of(data.query_ids.tolist()))
+        raise DataError(
+            f"{os.fspath(path)}: query ids must be whole numbers, floats or text to be written, not {ids[0]!r}"
+        )
     for name in ("document_weights", "query_weights", "row_order"):
         if getattr(data, name) is not None:
             tensors[name] = getattr(data, name)
@@ -152,10 +155,14 @@ def read_cache(
     """The data of a cache, mapped from the file: opening takes no time and memory is taken as rows are touched."""
     tensors = _map(path)
     try:
-        parts = _parts(tensors)
-        return RankingData.of_parts(check=False, **parts)
+        data = RankingData.of_parts(check=False, **_parts(tensors))
+        if data.row_order is not None:
+            check_row_order(data.row_order, data.n_documents)
+        if data.pairs is not None:
+            check_pairs(data.pairs, data.query_offsets)
     except (KeyError, DataError, UnicodeDecodeError) as error:
         raise FormatError(path, f"the cache is damaged ({error}); make it again from its source") from None
+    return data
 
 
 def _map(path: str | os.PathLike[str]) -> dict[str, Array]:
@@ -170,8 +177,8 @@ def _map(path: str | os.PathLike[str]) -> dict[str, Array]:
             )
         try:
             header = json.loads(file.read(length))
-            metadata = header.pop("__metadata__")
-        except (ValueError, KeyError, AttributeError):
+            metadata = dict(header.pop("__metadata__"))
+        except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
             raise FormatError(path, "this is not a podium data cache, or its header is damaged") from None
     if metadata.get("kind") != KIND:
         raise FormatError(path, f"this safetensors file is {metadata.get('kind', 'of no stated kind')!r}, not {KIND!r}")
@@ -207,12 +214,13 @@ def _parts(tensors: dict[str, Array]) -> dict[str, Any]:
             or (np.diff(text.offsets) < 0).any()
         ):
             raise DataError(f"{name} does not add up")
+        text.data.tobytes().decode()
         return text
 
     parts: dict[str, Any] = {name: tensors.get(name) for name in ("document_weights", "query_weights", "row_order")}
     parts |= {name: tensors[name] for name in ("features", "labels", "query_offsets")}
     ids, names = strings("query_ids"), strings("feature_names")
-    parts["query_ids"] = tensors["query_ids"] if ids is None else np.array(list(ids), np.str_)
+    parts["query_ids"] = tensors["query_ids"] if ids is None else text_array(list(ids))
     parts["document_ids"] = strings("document_ids")
     parts["feature_names"] = None if names is None else tuple(names)
     if "pairs.winner" in tensors:

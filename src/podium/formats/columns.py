@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData, Strings
 from podium.data.checks import caller_row
+from podium.data.grouping import id_texts, text_array
 from podium.errors import DataError, ParameterError, unknown_name
 
 Array = npt.NDArray[Any]
@@ -26,6 +27,9 @@ class RoleOptions(TypedDict, total=False):
     weight_column: str
     query_weight_column: str
     features: Sequence[str] | None
+
+
+ROLE_NAMES = tuple(RoleOptions.__annotations__)
 
 
 @dataclass(frozen=True)
@@ -162,13 +166,13 @@ def plan_writing(data: RankingData, roles: Roles) -> Plan:
 
 
 def written_ids(query_ids: Array) -> Array:
-    """Query ids as files hold them: numbers and text as they are, any other value as its text."""
-    if query_ids.dtype.kind in "iufU":
+    """Query ids as files hold them: numbers as they are, any other value as its text."""
+    if query_ids.dtype.kind in "iuf":
         return query_ids
-    texts = np.array([str(value) for value in query_ids.tolist()], np.str_)
-    if len(np.unique(texts)) != len(texts):
+    texts = id_texts(query_ids)
+    if len(set(texts)) != len(texts):
         raise DataError("two query ids print the same text, so a file cannot tell them apart; give ids of one type")
-    return texts
+    return text_array(texts)
 
 
 def row_blocks(data: RankingData, rows: int = BLOCK_ROWS) -> Iterator[Block]:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.grouping import text_array
+
 
 def shortest(values: npt.NDArray[np.floating[Any]]) -> list[str]:
     """The shortest decimal of each number that reads back as the same number of the same type."""
@@ -48,4 +50,4 @@ def ids_from_texts(texts: Sequence[str]) -> npt.NDArray[Any]:
     """Query ids as int64 where every text is how an int64 prints, else as text."""
     if all(map(is_canonical_integer, texts)):
         return np.array([int(text) for text in texts], np.int64)
-    return np.array(texts, np.str_)
+    return text_array(texts)

@@ -19,7 +19,17 @@ import numpy.typing as npt
 from podium.data import RankingData, Strings
 from podium.errors import DataError, FormatError, MissingExtraError
 from podium.formats.arrow import record_batch, require_pyarrow, strings_of
-from podium.formats.columns import Block, Plan, RoleOptions, Roles, assemble, plan_reading, plan_writing, row_blocks
+from podium.formats.columns import (
+    ROLE_NAMES,
+    Block,
+    Plan,
+    RoleOptions,
+    Roles,
+    assemble,
+    plan_reading,
+    plan_writing,
+    row_blocks,
+)
 from podium.formats.decimals import ids_from_texts, nearest_float32, shortest
 from podium.formats.format import Format
 from podium.formats.opening import reading, text_lines, writing
@@ -298,7 +308,7 @@ def _format(name: str, delimiter: str, suffix: str) -> Format:
         return named and all(len(cells) == len(names) for cells in first)
 
     what = f"{name.upper()} with a header, columns by name"
-    return Format(name, (suffix,), "data", what, read, write, looks_like)
+    return Format(name, (suffix,), "data", what, read, write, looks_like, ROLE_NAMES, ROLE_NAMES)
 
 
 CSV = _format("csv", ",", ".csv")

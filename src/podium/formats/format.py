@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from podium.errors import ParameterError, unknown_name
 
 Progress = Callable[[int, int], None]
 """Called now and then with (bytes done, bytes in all)."""
@@ -26,3 +28,15 @@ class Format:
     read: Callable[..., Any]
     write: Callable[..., None]
     looks_like: Callable[[bytes], bool] = field(default=lambda head: False)
+    read_options: tuple[str, ...] = ()
+    write_options: tuple[str, ...] = ()
+
+    def check_options(self, given: Iterable[str], *, reading: bool) -> None:
+        """An option that the format's reader or writer does not have is a ParameterError."""
+        known = self.read_options if reading else self.write_options
+        for name in given:
+            if name not in known:
+                does = "reading" if reading else "writing"
+                if not known:
+                    raise ParameterError(f"{name!r}: format {self.name!r} has no options for {does}")
+                raise unknown_name(f"option for {does} format {self.name!r}", name, known)

@@ -55,7 +55,7 @@ def to_frame(data: RankingData, library: str = "pandas", **roles: Unpack[RoleOpt
     if library == "pyarrow":
         return require_pyarrow().Table.from_batches([record_batch(plan, block)])
     documents = None if block.document_ids is None else list(block.document_ids)
-    heads = [block.labels, block.qid.tolist() if block.qid.dtype.kind == "U" else block.qid, documents]
+    heads = [block.labels, block.qid.tolist() if block.qid.dtype.kind in "OU" else block.qid, documents]
     heads += [block.weights, block.query_weights]
     columns = dict(zip(plan.names, [head for head in heads if head is not None], strict=False))
     if library == "pandas":

@@ -1,37 +1,48 @@
 """LETOR / SVMlight text: `label qid:7 1:0.5 3:2 # comment`, a document a line.
 
-Read by the core, several threads at once, in blocks that come out in file order; here the blocks become RankingData
-or, without ever standing in memory together, the binary cache.
+Read by the core, several threads at once, in blocks that come out in file order; here the blocks become RankingData.
 """
 
 from __future__ import annotations
 
 import gzip
+import mmap
 import os
 import re
-from collections.abc import Iterator
-from typing import Any, Literal, NoReturn
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import IO, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from podium import _core
 from podium.data import RankingData
-from podium.errors import DataError, FormatError, ParameterError
+from podium.errors import DataError, FormatError
 from podium.formats.format import Format, Progress
-from podium.formats.letor_rows import FAULTS, QID_MISSING, QID_UNEXPECTED, Rows
+from podium.formats.letor_rows import (
+    FAULTS,
+    LINE_TOO_LONG,
+    MAX_FEATURES,
+    QID_MISSING,
+    QID_UNEXPECTED,
+    LetorOptions,
+    Rows,
+)
 from podium.formats.letor_writing import write_letor
-from podium.formats.opening import gunzipping, open_file
+from podium.formats.opening import GZIP_MAGIC, gunzipping, open_file
 from podium.threads import resolve_threads
 
-Array = npt.NDArray[Any]
-
 LEAST_BLOCK_BYTES, MOST_BLOCK_BYTES = 256 << 10, 4 << 20
-MAX_FEATURES = 1 << 24
+LONGEST_LINE = 256 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+PathLike = str | os.PathLike[str]
+Blocks = Iterator[tuple[_core.LetorBlock, int]]
 
 
 def read_letor(
-    path: str | os.PathLike[str],
+    path: PathLike,
     *,
     num_threads: int | None = None,
     progress: Progress | None = None,
@@ -40,7 +51,7 @@ def read_letor(
     n_features: int | None = None,
     max_features: int = MAX_FEATURES,
     document_ids: bool = True,
-    sizes: str | os.PathLike[str] | None = None,
+    sizes: PathLike | None = None,
     scattered: Literal["error", "group"] = "error",
 ) -> RankingData:
     """Judged queries from LETOR / SVMlight text, plain or gzip.
@@ -57,68 +68,107 @@ def read_letor(
         sizes: a side file of query sizes for files without qid; by default `path.query` or `path.group`.
         scattered: what to do when the rows of a query stand in several places: refuse, or group them.
     """
-    blocks: list[_core.LetorBlock] = []
-    rows = Rows(path, sizes, scattered, index_base, n_features)
+    options = LetorOptions(absent, index_base, n_features, max_features, document_ids, sizes, scattered)
+    return read_letor_together([path], options, num_threads=num_threads, progress=progress)[0]
+
+
+def read_letor_together(
+    paths: Sequence[PathLike],
+    options: LetorOptions,
+    *,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+) -> list[RankingData]:
+    """Files of one data set: the first feature has the same index in all of them, and all have the same features."""
     threads = resolve_threads(num_threads)
-    fill = absent_value(absent)
-    for block in iterate_blocks(path, fill, max_features, document_ids, threads, progress):
-        rows.add(block)
-        blocks.append(block)
-    parts = rows.parts()
-    features = _allocate(path, rows.n_rows, rows.width)
-    _core.fill_features(blocks, features, 0, rows.base, fill, threads)
-    return rows.data(features, parts)
+    loaded = []
+    for path in paths:
+        rows = Rows(path, options)
+        features = FeatureRows(rows)
+        with open_file(path) as file:
+            for block, share in iterate_blocks(path, file, options, threads, progress):
+                rows.add(block)
+                features.add(block, share)
+        loaded.append((rows, rows.parts(), features))
+    base = min(rows.base for rows, _, _ in loaded)
+    width = max(rows.width(base) for rows, _, _ in loaded)
+    return [rows.data(features.finish(base, width), parts) for rows, parts, features in loaded]
+
+
+class FeatureRows:
+    """The matrix of a file's features, filled block by block.
+
+    Room is set aside for as many rows as the share of the file read so far promises, and a quarter more: pages that are
+    never touched cost nothing. Where a later block has other features, the rows so far are laid out anew.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.n_rows = 0
+        self.base, self.array = 1, np.empty((0, 0), np.float32)
+
+    def add(self, block: _core.LetorBlock, share: float) -> None:
+        """Takes in the next block, with which `share` of the file is read."""
+        rows, needed = self.rows, self.rows.n_rows
+        base, width = rows.base, rows.width(rows.base)
+        rows.refuse_absurd_width(width)
+        if needed > len(self.array) or (base, width) != (self.base, self.array.shape[1]):
+            self._lay_out(max(needed, len(self.array), int(1.25 * needed / max(share, 1e-9)) + 1024), base, width)
+        _core.fill_features([block], self.array, self.n_rows, base, rows.options.absent_value, 1)
+        self.n_rows = needed
+
+    def finish(self, base: int, width: int) -> npt.NDArray[np.float32]:
+        """The matrix, its columns counted from `base`."""
+        if (base, width) != (self.base, self.array.shape[1]):
+            self._lay_out(self.n_rows, base, width)
+        return self.array[: self.n_rows]
+
+    def _lay_out(self, capacity: int, base: int, width: int) -> None:
+        old, shift = self.array[: self.n_rows], self.base - base
+        self.array, self.base = _allocate(self.rows.path, capacity, width), base
+        if self.n_rows:
+            self.array[: self.n_rows] = self.rows.options.absent_value
+            self.array[: self.n_rows, shift : shift + old.shape[1]] = old
 
 
 def iterate_blocks(
-    path: str | os.PathLike[str],
-    absent: float,
-    max_features: int,
-    comments: bool,
-    num_threads: int,
-    progress: Progress | None,
-) -> Iterator[_core.LetorBlock]:
-    """Parsed blocks in file order; the first bad line raises."""
-    max_index = max_features - 1 if max_features >= 1 else -1
-    if not 0 <= max_index < 2**32 - 1:
-        raise ParameterError(f"max_features={max_features} must lie between 1 and {2**32 - 1}")
-    lines, has_qid = 0, None
-    with open_file(path) as file:
-        total = os.fstat(file.fileno()).st_size
-        if total == 0:
-            raise FormatError(path, "the file is empty; it must hold at least one line `label qid:ID index:value …`")
-        source = _gzip_blocks if file.read(2) == b"\x1f\x8b" else _plain_blocks
-        for block, done in source(path, file, total, (absent, max_index, comments, num_threads)):
-            if block.rows and has_qid is None:
-                has_qid = block.has_qid
-            if block.rows and block.has_qid != has_qid:
-                fault = QID_UNEXPECTED if block.has_qid else QID_MISSING
-                _refuse(path, fault, block.first_row_found, lines + block.first_row_line, block.first_row_column)
-            if block.fault:
-                _refuse(path, block.fault, block.found, lines + block.fault_line, block.fault_column, max_index)
-            lines += block.lines
-            if progress is not None:
-                progress(done, total)
-            yield block
+    path: PathLike, file: IO[bytes], options: LetorOptions, num_threads: int, progress: Progress | None
+) -> Iterator[tuple[_core.LetorBlock, float]]:
+    """Parsed blocks of an open file, in order, each with the share of the file read by then; the first bad line raises."""
+    lines, has_qid, max_index = 0, None, options.max_features - 1
+    total = os.fstat(file.fileno()).st_size
+    if total == 0:
+        raise FormatError(path, "the file is empty; it must hold at least one line `label qid:ID index:value …`")
+    file.seek(0)
+    source = _gzip_blocks if file.read(2) == GZIP_MAGIC else _plain_blocks
+    core_options = (options.absent_value, max_index, options.document_ids, num_threads)
+    for block, done in source(path, file, total, core_options):
+        if block.rows and has_qid is None:
+            has_qid = block.has_qid
+        if block.rows and block.has_qid != has_qid:
+            fault = QID_UNEXPECTED if block.has_qid else QID_MISSING
+            _refuse(path, fault, block.first_row_found, lines + block.first_row_line, block.first_row_column)
+        if block.fault:
+            _refuse(path, block.fault, block.found, lines + block.fault_line, block.fault_column, max_index)
+        lines += block.lines
+        if progress is not None:
+            progress(done, total)
+        yield block, done / total
 
 
-def _refuse(path: Any, fault: int, found: bytes, line: int, column: int, max_index: int = 0) -> NoReturn:
+def _refuse(path: PathLike, fault: int, found: bytes, line: int, column: int, max_index: int = 0) -> NoReturn:
     text = repr(found.decode(errors="backslashreplace")) if found else "the end of the line"
     raise FormatError(path, FAULTS[fault].format(found=text, max_index=max_index), line=line + 1, column=column + 1)
 
 
-def _plain_blocks(
-    path: Any, file: Any, total: int, options: tuple[float, int, bool, int]
-) -> Iterator[tuple[_core.LetorBlock, int]]:
+def _plain_blocks(path: PathLike, file: IO[bytes], total: int, options: tuple[float, int, bool, int]) -> Blocks:
     block_bytes = min(MOST_BLOCK_BYTES, max(LEAST_BLOCK_BYTES, total // (4 * options[3])))
     stream = _core.LetorFile(file.fileno(), total, *options, block_bytes)
     for block in stream:
         yield block, stream.bytes_done
 
 
-def _gzip_blocks(
-    path: Any, file: Any, total: int, options: tuple[float, int, bool, int]
-) -> Iterator[tuple[_core.LetorBlock, int]]:
+def _gzip_blocks(path: PathLike, file: IO[bytes], total: int, options: tuple[float, int, bool, int]) -> Blocks:
     file.seek(0)
     rest, first = b"", True
     step = MOST_BLOCK_BYTES * options[3]
@@ -126,34 +176,36 @@ def _gzip_blocks(
         while True:
             with gunzipping(path):
                 chunk = text.read(step)
-            rest += chunk.removeprefix(b"\xef\xbb\xbf") if first else chunk
+            rest += chunk.removeprefix(BYTE_ORDER_MARK) if first else chunk
             first = False
             cut = rest.rfind(b"\n") + 1 if chunk else len(rest)
             if cut:
-                blocks = _core.parse_letor(rest[:cut], *options)
-                for block in blocks:
+                for block in _core.parse_letor(rest[:cut], *options):
                     yield block, file.tell()
             rest = rest[cut:]
+            if len(rest) > LONGEST_LINE:
+                raise FormatError(path, FAULTS[LINE_TOO_LONG])
             if not chunk:
                 return
 
 
-def absent_value(absent: str) -> float:
-    """The number that stands for a feature a line leaves out."""
-    if absent not in ("zero", "missing"):
-        raise ParameterError(f"absent={absent!r} must be 'zero' or 'missing'")
-    return 0.0 if absent == "zero" else float("nan")
+def _allocate(path: PathLike, rows: int, columns: int) -> npt.NDArray[np.float32]:
+    """A matrix of pages that cost nothing until they are touched.
 
-
-def _allocate(path: Any, rows: int, columns: int) -> npt.NDArray[np.float32]:
-    try:
+    Straight from the system, which decides how large a page is: NumPy always asks for huge pages, and where memory is
+    lent by a host these are several times slower to touch for the first time.
+    """
+    size = 4 * rows * columns
+    if size == 0:
         return np.empty((rows, columns), np.float32)
-    except (MemoryError, ValueError):
-        size = rows * columns * 4 / 2**30
+    try:
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, OverflowError, ValueError):
         raise DataError(
-            f"{os.fspath(path)}: {rows} documents × {columns} features take {size:.1f} GiB, more than there is; "
+            f"{os.fspath(path)}: {rows} documents × {columns} features take {size / 2**30:.1f} GiB, more than there is; "
             "features are held dense: drop the largest feature indices or convert to the cache"
         ) from None
+    return np.frombuffer(memory, np.float32).reshape(rows, columns)
 
 
 def looks_like_letor(head: bytes) -> bool:
@@ -171,4 +223,6 @@ LETOR = Format(
     read=read_letor,
     write=write_letor,
     looks_like=looks_like_letor,
+    read_options=tuple(field.name for field in fields(LetorOptions)),
+    write_options=("index_base", "sparse"),
 )

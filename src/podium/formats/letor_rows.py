@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import RankingData, Strings
+from podium.data.grouping import MAX_ID_LENGTH
 from podium.errors import FormatError, ParameterError
 from podium.formats.decimals import ids_from_texts
 from podium.formats.sizes import read_sizes
@@ -38,28 +40,48 @@ FAULTS = (
     "the file became shorter while it was being read; read it again when nobody writes to it",
     "memory ran out while reading; convert the file to the cache first: podium data convert IN OUT.podium-data",
 )
-QID_MISSING, QID_UNEXPECTED = 4, 5
+QID_MISSING, QID_UNEXPECTED, LINE_TOO_LONG = 4, 5, 15
+MAX_FEATURES = 1 << 24
+
+
+@dataclass(frozen=True)
+class LetorOptions:
+    """How to read LETOR text; `read_letor` says what each option means."""
+
+    absent: str = "zero"
+    index_base: str | int = "auto"
+    n_features: int | None = None
+    max_features: int = MAX_FEATURES
+    document_ids: bool = True
+    sizes: str | os.PathLike[str] | None = None
+    scattered: str = "error"
+
+    def __post_init__(self) -> None:
+        for name, choices in (
+            ("absent", ("zero", "missing")),
+            ("index_base", ("auto", 0, 1)),
+            ("scattered", ("error", "group")),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, bool) or value not in choices:
+                raise ParameterError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
+        for name, least in (("n_features", 0), ("max_features", 1)):
+            value = getattr(self, name)
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if value is not None and not (whole and least <= value < 2**32 - 1):
+                raise ParameterError(f"{name}={value!r} must be a whole number from {least} to {2**32 - 2}")
+
+    @property
+    def absent_value(self) -> float:
+        """The number that stands for a feature a line leaves out."""
+        return 0.0 if self.absent == "zero" else float("nan")
 
 
 class Rows:
     """What the blocks of one file add up to, features aside."""
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        sizes: str | os.PathLike[str] | None,
-        scattered: str,
-        index_base: str | int,
-        n_features: int | None,
-    ) -> None:
-        if scattered not in ("error", "group"):
-            raise ParameterError(f"scattered={scattered!r} must be 'error' or 'group'")
-        if index_base not in ("auto", 0, 1):
-            raise ParameterError(f"index_base={index_base!r} must be 'auto', 0 or 1")
-        if n_features is not None and n_features < 0:
-            raise ParameterError(f"n_features={n_features} must not be negative")
-        self.path, self.sizes, self.scattered = path, sizes, scattered
-        self.index_base, self.n_features = index_base, n_features
+    def __init__(self, path: str | os.PathLike[str], options: LetorOptions) -> None:
+        self.path, self.options = path, options
         self.labels: list[Array] = []
         self.ids: list[str] = []
         self.counts: list[int] = []
@@ -87,7 +109,8 @@ class Rows:
             if block.min_index <= block.max_index:
                 self.min_index = min(self.min_index, block.min_index)
                 self.max_index = max(self.max_index, block.max_index)
-        self._cut = block.ends_without_feed
+        if block.lines:
+            self._cut = block.ends_without_feed
         self.n_rows += block.rows
         self.n_lines += block.lines
 
@@ -96,9 +119,16 @@ class Rows:
             if self.ids and self.ids[-1] == run.id:
                 self.counts[-1] += run.rows
             else:
+                line = self.n_lines + run.line + 1
+                if len(run.id) > MAX_ID_LENGTH or "\0" in run.id:
+                    raise FormatError(
+                        self.path,
+                        f"the query id {run.id[:40]!r} is longer than {MAX_ID_LENGTH} characters or has a NUL in it; use plain ids",
+                        line=line,
+                    )
                 self.ids.append(run.id)
                 self.counts.append(run.rows)
-                self.lines.append(self.n_lines + run.line + 1)
+                self.lines.append(line)
 
     def _watch_entries(self, block: _core.LetorBlock) -> None:
         seen = [entries for entries in (self._last, block.fewest_entries, block.most_entries) if entries >= 0]
@@ -110,22 +140,29 @@ class Rows:
     @property
     def base(self) -> int:
         """The index of the first feature."""
-        if self.index_base == "auto":
-            return 0 if self.min_index == 0 else 1
-        if self.index_base == 1 and self.min_index == 0:
+        given = self.options.index_base
+        if given == 1 and self.min_index == 0:
             raise FormatError(self.path, "a feature has index 0, but index_base=1; read with index_base=0 or 'auto'")
-        return int(self.index_base)
+        return int(given) if given != "auto" else 0 if self.min_index == 0 else 1
 
-    @property
-    def width(self) -> int:
-        """How many features there are."""
-        found = self.max_index - self.base + 1 if self.max_index >= 0 else 0
-        if self.n_features is not None and found > self.n_features:
+    def width(self, base: int) -> int:
+        """How many features there are, counted from index `base`."""
+        found, given = max(self.max_index - base + 1, 0), self.options.n_features
+        if given is not None and found > given:
+            raise FormatError(
+                self.path, f"feature index {self.max_index} goes beyond n_features={given}; is this another data set?"
+            )
+        return found if given is None else given
+
+    def refuse_absurd_width(self, width: int) -> None:
+        """A single mistyped index must not ask for more memory than any text of this size could mean."""
+        size, text = 4 * self.n_rows * width, Path(self.path).stat().st_size if Path(self.path).exists() else 0
+        if self.options.n_features is None and size > max(1 << 30, 1000 * text):
             raise FormatError(
                 self.path,
-                f"feature index {self.max_index} goes beyond n_features={self.n_features}; is this another data set?",
+                f"feature index {self.max_index} would make {self.n_rows} documents take {size / 2**30:.1f} GiB, "
+                f"{size // max(text, 1)} times the file; if it is meant, read with n_features={width}",
             )
-        return found if self.n_features is None else self.n_features
 
     def parts(self) -> dict[str, Any]:
         """Labels, queries and document ids."""
@@ -138,6 +175,11 @@ class Rows:
             ids = ids_from_texts(self.ids)
             counts = np.array(self.counts, np.int64)
             self._refuse_scattered()
+            if self.options.sizes is not None:
+                raise FormatError(
+                    self.path,
+                    f"the lines carry query ids, and sizes={os.fspath(self.options.sizes)!r} is given too; leave one out",
+                )
         else:
             counts = self._side_sizes()
             ids = np.arange(len(counts))
@@ -161,7 +203,7 @@ class Rows:
             )
 
     def _refuse_scattered(self) -> None:
-        if self.scattered == "group" or len(set(self.ids)) == len(self.ids):
+        if self.options.scattered == "group" or len(set(self.ids)) == len(self.ids):
             return
         first: dict[str, int] = {}
         for k, (query, line) in enumerate(zip(self.ids, self.lines, strict=True)):
@@ -176,7 +218,7 @@ class Rows:
 
     def _side_sizes(self) -> npt.NDArray[np.int64]:
         beside = [Path(f"{os.fspath(self.path)}{suffix}") for suffix in (".query", ".group")]
-        side = self.sizes or next((file for file in beside if file.exists()), None)
+        side = self.options.sizes or next((file for file in beside if file.exists()), None)
         if side is None:
             raise FormatError(
                 self.path,

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import RankingData, Strings
-from podium.errors import DataError
+from podium.errors import DataError, ParameterError
+from podium.formats.columns import written_ids
 from podium.formats.format import Progress
 from podium.formats.opening import writing
 from podium.threads import resolve_threads
@@ -30,16 +31,19 @@ def write_letor(
 ) -> None:
     """Writes rows in the caller's order with the shortest decimals that read back exactly; `.gz` compresses.
 
-    `sparse` leaves zeros out (for readers who take absent as zero). Document and query weights, pairs and feature
+    `sparse` leaves zeros out (for readers who take absent as zero), but for the first and the last feature of the first
+    row, so that the number of features reads back too. Document and query weights, pairs and feature
     names have no place in this format and are refused.
     """
     _refuse_what_letor_lacks(path, data)
     comments = _comments(path, data)
-    ids = [str(query) for query in data.query_ids.tolist()]
+    if isinstance(index_base, bool) or index_base not in (0, 1):
+        raise ParameterError(f"index_base={index_base!r} must be 0 or 1")
+    ids = [str(query) for query in written_ids(data.query_ids).tolist()]
     for query in ids:
-        if not query or re.search(r"\s", query):
+        if not query or re.search(r"\s|\0", query):
             raise DataError(
-                f"{os.fspath(path)}: query id {query!r} is empty or has blanks in it, which LETOR text cannot hold"
+                f"{os.fspath(path)}: query id {query!r} is empty or has blanks or a NUL in it, which LETOR text cannot hold"
             )
     order = None if data.row_order is None else np.argsort(data.row_order)
     queries, threads, step = (
@@ -54,7 +58,16 @@ def write_letor(
             offsets = notes.offsets if comments is not None else np.zeros(0, np.int64)
             features = np.ascontiguousarray(data.features[rows])
             text = _core.format_letor(
-                features, data.labels[rows], ids, queries[rows], offsets, notes.data, index_base, sparse, threads
+                features,
+                data.labels[rows],
+                ids,
+                queries[rows],
+                offsets,
+                notes.data,
+                index_base,
+                sparse,
+                begin == 0,
+                threads,
             )
             file.write(text)
             if progress is not None:
@@ -65,7 +78,7 @@ def _refuse_what_letor_lacks(path: Any, data: RankingData) -> None:
     for name in ("document_weights", "query_weights", "pairs", "feature_names"):
         if getattr(data, name) is not None:
             raise DataError(
-                f"{os.fspath(path)}: LETOR text cannot hold {name}; write the cache (.podium-data), or drop them: data.replace({name}=None)"
+                f"{os.fspath(path)}: LETOR text cannot hold {name}; write the cache (.podium-data), or leave them out: data.replace({name}=None), --drop {name}"
             )
 
 

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import io
 import os
+import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,9 @@ def reading(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
     """The file as it stands, open for reading, or the clear sentence why not."""
     try:
+        mode = Path(path).stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise FormatError(path, "is a pipe or a device, which cannot be read twice; write it to a file first")
         return Path(path).open("rb")
     except FileNotFoundError:
         raise FormatError(path, "there is no such file; check the path") from None

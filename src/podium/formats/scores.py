@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.conversion import as_numbers
 from podium.errors import DataError
 from podium.formats.decimals import shortest
 from podium.formats.format import Format
@@ -32,7 +33,7 @@ def read_scores(
 
 def write_scores(scores: npt.ArrayLike, path: str | os.PathLike[str]) -> None:
     """Write scores, each as the shortest decimal that reads back as the same float64."""
-    values = np.asarray(scores, np.float64)
+    values = np.asarray(scores) if np.ndim(scores) > 1 else as_numbers("scores", scores)
     if values.ndim != 1 or not values.size:
         raise DataError(f"scores have shape {values.shape}; give one score a row")
     if np.isnan(values).any():

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import Strings
+from podium.data.grouping import MAX_ID_LENGTH, check_query_ids
 from podium.data.hashing import mix
-from podium.errors import FormatError
+from podium.errors import DataError, FormatError, shown
 from podium.formats.decimals import ids_from_texts
 from podium.formats.opening import decode, read_bytes
 
@@ -74,10 +75,15 @@ class Tokens:
 
     def query_ids(self, word: int) -> npt.NDArray[Any]:
         """The given word of each line as int64 where all print as one, else as text."""
-        fixed = self._fixed_width(word)
-        heads = np.flatnonzero(np.append(True, (fixed[1:] != fixed[:-1]).any(axis=1)))
-        ids = ids_from_texts(list(self.texts(word)[heads]))
-        return np.repeat(ids, np.diff(heads, append=len(fixed)))
+        texts = self.texts(word)
+        heads = np.flatnonzero(np.append(True, ~texts.repeats()))
+        ids = list(texts[heads])
+        try:
+            check_query_ids(ids)
+        except DataError:
+            row = next(row for row, text in zip(heads.tolist(), ids, strict=True) if "\0" in text)
+            self.fail(row, word, f"query id {shown(self.word(row, word))} holds a NUL character; write ids without it")
+        return np.repeat(ids_from_texts(ids), np.diff(heads, append=len(texts)))
 
     def numbers(self, word: int, what: str, *, finite: bool) -> npt.NDArray[np.float64]:
         """The given word of each line as a float64; NaN is refused, and infinity where `finite`."""
@@ -91,19 +97,29 @@ class Tokens:
         try:
             values: npt.NDArray[np.float64] = texts.astype(np.float64)
         except ValueError:
-            self._bad_number(word, next(row for row, text in enumerate(texts.tolist()) if not _is_number(text)), what)
+            self._bad_number(word, next(row for row, text in enumerate(texts.tolist()) if not is_number(text)), what)
         bad = ~np.isfinite(values) if finite else np.isnan(values)
         if bad.any():
             self._bad_number(word, int(np.argmax(bad)), what)
         return values
 
+    def refuse_long(self, word: int, what: str) -> None:
+        """That no such word is longer than an id may be, so that one of them cannot take all memory."""
+        lengths = self.ends[self.first + word] - self.starts[self.first + word]
+        row = int(np.argmax(lengths))
+        if lengths[row] > MAX_ID_LENGTH:
+            start = self.word(row, word)[:20]
+            self.fail(
+                row,
+                word,
+                f"{what} '{start}…' has {lengths[row]} bytes; at most {MAX_ID_LENGTH} are taken: shorten the id",
+            )
+
     def refuse_duplicates(self, words: Sequence[int], what: str) -> None:
         """That no two lines have the same given words."""
         hashes = np.zeros(len(self), np.uint64)
         for word in words:
-            fixed = self._fixed_width(word)
-            for column in fixed.view("<u8").T:
-                hashes = mix(hashes ^ column)
+            self._hash_into(hashes, word)
         order = np.argsort(hashes, kind="stable")
         twins = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
         for k in twins.tolist():
@@ -130,6 +146,20 @@ class Tokens:
     def _bad_number(self, word: int, row: int, what: str) -> NoReturn:
         self.fail(row, word, f"{what} is {self.word(row, word)[:80]!r}; it must be a number")
 
+    def _hash_into(self, hashes: npt.NDArray[np.uint64], word: int) -> None:
+        """Mixes the given word of each line into its hash, 8 bytes at a time while a word has more."""
+        starts, ends = self.starts[self.first + word], self.ends[self.first + word]
+        padded = np.append(self.bytes, np.zeros(8, np.uint8))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 8)
+        rows: slice | Ints = slice(None)
+        while len(starts):
+            eight = windows[starts]
+            eight[np.arange(8) >= (ends - starts)[:, None]] = 0
+            hashes[rows] = mix(hashes[rows] ^ eight.view("<u8")[:, 0])
+            more = np.flatnonzero(ends - starts > 8)
+            rows = more if isinstance(rows, slice) else rows[more]
+            starts, ends = starts[more] + 8, ends[more]
+
     def _fixed_width(self, word: int) -> npt.NDArray[np.uint8]:
         """The given word of each line as bytes of one width, a multiple of 8, filled up with zeros."""
         starts, ends = self.starts[self.first + word], self.ends[self.first + word]
@@ -155,7 +185,8 @@ class Tokens:
             raise
 
 
-def _is_number(text: bytes) -> bool:
+def is_number(text: bytes) -> bool:
+    """Whether Python reads the text as a number."""
     try:
         float(text)
     except ValueError:

@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData, Run
+from podium.data.grouping import distinct, id_texts
 from podium.errors import DataError
+from podium.formats.columns import written_ids
 from podium.formats.decimals import shortest
 from podium.formats.format import Format
 from podium.formats.opening import writing
-from podium.formats.tokens import Tokens
+from podium.formats.tokens import Tokens, is_number
 from podium.threads import resolve_threads
 
 PathLike = str | os.PathLike[str]
@@ -31,7 +33,7 @@ def read_qrels(path: PathLike, *, num_threads: int | None = None, progress: Prog
     tokens = Tokens(path, comments=True)
     tokens.require_words(4, 4, QRELS_FORM)
     labels = tokens.numbers(3, "the judgment", finite=True)
-    tokens.refuse_duplicates((0, 2), "query and document")
+    _check_ids(tokens)
     _report(progress, tokens)
     features = np.empty((len(labels), 0), np.float32)
     return RankingData(features, labels, tokens.query_ids(0), document_ids=tokens.texts(2))
@@ -43,9 +45,15 @@ def read_run(path: PathLike, *, num_threads: int | None = None, progress: Progre
     tokens = Tokens(path, comments=True)
     tokens.require_words(6, None, RUN_FORM)
     scores = tokens.numbers(4, "the score", finite=False)
-    tokens.refuse_duplicates((0, 2), "query and document")
+    _check_ids(tokens)
     _report(progress, tokens)
     return Run(tokens.query_ids(0), tokens.texts(2), scores, tag=tokens.word(0, 5))
+
+
+def _check_ids(tokens: Tokens) -> None:
+    tokens.refuse_long(0, "query id")
+    tokens.refuse_long(2, "document id")
+    tokens.refuse_duplicates((0, 2), "query and document")
 
 
 def write_qrels(data: RankingData, path: PathLike) -> None:
@@ -53,7 +61,7 @@ def write_qrels(data: RankingData, path: PathLike) -> None:
     if data.document_ids is None:
         raise DataError("qrels name documents, and the data has no document_ids; give them to RankingData")
     order = np.arange(data.n_documents) if data.row_order is None else np.argsort(data.row_order)
-    queries = _words("query id", data.qid[order].tolist())
+    queries = np.array(_words("query id", id_texts(written_ids(data.query_ids))), object)[data.document_queries[order]]
     documents = _words("document id", data.document_ids[order])
     labels = (text.removesuffix(".0") for text in shortest(data.labels[order]))
     _write_lines(path, (" ".join(row) for row in zip(queries, _every("0"), documents, labels, strict=False)))
@@ -61,29 +69,26 @@ def write_qrels(data: RankingData, path: PathLike) -> None:
 
 def write_run(run: Run, path: PathLike) -> None:
     """Write a run in its own order of rows; the rank written counts from 1 by score, equal scores in order of rows."""
-    queries = _words("query id", run.query_ids.tolist())
+    codes, ids = distinct(run.query_ids)
+    queries = np.array(_words("query id", id_texts(written_ids(ids))), object)[codes]
     documents = _words("document id", run.document_ids)
     (tag,) = _words("tag", [run.tag])
-    columns = (queries, _every("Q0"), documents, map(str, _ranks(run).tolist()), shortest(run.scores), _every(tag))
+    columns = (
+        queries,
+        _every("Q0"),
+        documents,
+        map(str, _ranks(run.scores, codes).tolist()),
+        shortest(run.scores),
+        _every(tag),
+    )
     _write_lines(path, (" ".join(row) for row in zip(*columns, strict=False)))
 
 
-def run_of(scores: npt.ArrayLike, data: RankingData, *, tag: str = "podium") -> Run:
-    """The run of scores given in the caller's row order, for data with document ids."""
-    if data.document_ids is None:
-        raise DataError("a run names documents, and the data has no document_ids; give them to RankingData")
-    held = data.from_caller_order(np.asarray(scores, np.float64))
-    if np.isnan(held).any():
-        raise DataError("a score is NaN; every document of a run needs a score")
-    return Run(data.qid, data.document_ids, held, tag=tag)
-
-
-def _ranks(run: Run) -> npt.NDArray[np.int64]:
-    _, query = np.unique([str(value) for value in run.query_ids.tolist()], return_inverse=True)
-    order = np.lexsort((-run.scores, query))
+def _ranks(scores: npt.NDArray[np.float64], query: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    order = np.lexsort((-scores, query))
     starts = np.flatnonzero(np.diff(query[order], prepend=-1))
-    ranks = np.empty(len(run), np.int64)
-    ranks[order] = np.arange(len(run)) - np.repeat(starts, np.diff(starts, append=len(run))) + 1
+    ranks = np.empty(len(scores), np.int64)
+    ranks[order] = np.arange(len(scores)) - np.repeat(starts, np.diff(starts, append=len(scores))) + 1
     return ranks
 
 
@@ -120,20 +125,12 @@ def _head_words(head: bytes) -> list[list[bytes]]:
 
 def _looks_like_qrels(head: bytes) -> bool:
     rows = _head_words(head)
-    return bool(rows) and all(len(row) == 4 and _is_number(row[3]) and b":" not in row[1] for row in rows)
+    return bool(rows) and all(len(row) == 4 and is_number(row[3]) and b":" not in row[1] for row in rows)
 
 
 def _looks_like_run(head: bytes) -> bool:
     rows = _head_words(head)
-    return bool(rows) and all(len(row) >= 6 and _is_number(row[3]) and _is_number(row[4]) for row in rows)
-
-
-def _is_number(text: bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return bool(rows) and all(len(row) >= 6 and is_number(row[3]) and is_number(row[4]) for row in rows)
 
 
 QRELS = Format(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from podium.errors import ParameterError, unknown_name
+from podium.errors import ParameterError, shown, unknown_name
 from podium.metrics import binary, discounted, pairs, reader
-from podium.metrics.compute import per_query
+from podium.metrics.compute import Documents, per_query
 from podium.metrics.metric import Definition, Metric
 from podium.metrics.names import split_name
 
-__all__ = ["ALIASES", "METRICS", "Definition", "Metric", "metric", "per_query"]
+__all__ = ["ALIASES", "METRICS", "Definition", "Documents", "Metric", "metric", "per_query"]
 
 METRICS: dict[str, Definition] = {
     "ndcg": discounted.NDCG,
@@ -35,7 +35,7 @@ def metric(name: str | Metric) -> Metric:
     if isinstance(name, Metric):
         return name
     if not isinstance(name, str):
-        raise ParameterError(f"metric={name!r} must be a name such as 'ndcg@10', or a Metric")
+        raise ParameterError(f"metric={shown(name)} must be a name such as 'ndcg@10', or a Metric")
     base, parameters, cutoff = split_name(name)
     key = base.lower()
     definition = METRICS.get(ALIASES.get(key, key))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from podium import _core
+from podium.data.conversion import as_numbers
 from podium.errors import DataError
 from podium.threads import resolve_threads
 
@@ -17,6 +19,19 @@ if TYPE_CHECKING:
     from podium.metrics.metric import Metric
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents of queries with what metrics need to know of each; the fields are described at `Metric.per_query`."""
+
+    scores: npt.ArrayLike
+    labels: npt.ArrayLike
+    query_offsets: npt.ArrayLike
+    judged: npt.ArrayLike | None = None
+    retrieved: npt.ArrayLike | None = None
+    tie_order: npt.ArrayLike | None = None
+    row_order: npt.NDArray[np.int64] | None = None  # the caller's row of each document, for messages
 
 
 @functools.lru_cache(maxsize=1024)
@@ -45,38 +60,25 @@ def _as_float(value: object) -> float:
 
 
 def per_query(
-    metrics: Sequence[Metric],
-    scores: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    query_offsets: npt.ArrayLike,
-    *,
-    judged: npt.ArrayLike | None = None,
-    retrieved: npt.ArrayLike | None = None,
-    tie_order: npt.ArrayLike | None = None,
-    row_order: npt.NDArray[np.int64] | None = None,
-    num_threads: int | None = None,
+    metrics: Sequence[Metric], documents: Documents, *, num_threads: int | None = None
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """(value, whether the query is empty), each [metrics × queries], all metrics from one sort of each query.
-
-    Arguments are those of `Metric.per_query`; `row_order` is the caller's row of each document, for messages.
-    """
-    held_scores = _column("scores", scores)
-    n = len(held_scores)
-    flags = _flags("judged", judged, n)
-    held_labels = _judged_labels(_column("labels", labels, n), flags)
-    offsets = _offsets(query_offsets, n)
+    """(value, whether the query is empty), each [metrics × queries], all metrics from one sort of each query."""
+    scores = _column("scores", documents.scores)
+    n = len(scores)
+    flags = _flags("judged", documents.judged, n)
+    labels = _judged_labels(_column("labels", documents.labels, n), flags)
     values, empty, problem = _core.metric_values(
         [core_spec(metric) for metric in metrics],
-        held_scores,
-        held_labels,
-        offsets,
+        scores,
+        labels,
+        _offsets(documents.query_offsets, n),
         flags,
-        _flags("retrieved", retrieved, n),
-        _tie_order(metrics, tie_order, n),
+        _flags("retrieved", documents.retrieved, n),
+        _tie_order(metrics, documents.tie_order, n),
         resolve_threads(num_threads),
     )
     if problem[0]:
-        raise _refusal(metrics, held_labels, problem, row_order)
+        raise _refusal(metrics, labels, problem, documents.row_order)
     return values, empty
 
 
@@ -101,12 +103,7 @@ def swap_deltas(
 
 
 def _column(name: str, values: npt.ArrayLike, rows: int | None = None) -> Floats:
-    try:
-        column = np.ascontiguousarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} must be numbers: {error}") from None
-    if column.ndim == 2 and column.shape[1] == 1:
-        column = column[:, 0].copy()
+    column = as_numbers(name, values)
     if column.ndim != 1:
         raise DataError(f"{name} have shape {column.shape}; give one number a document")
     if rows is not None and len(column) != rows:
@@ -121,7 +118,7 @@ def _judged_labels(labels: Floats, judged: npt.NDArray[np.uint8] | None) -> Floa
 def _flags(name: str, values: npt.ArrayLike | None, rows: int) -> npt.NDArray[np.uint8] | None:
     if values is None:
         return None
-    flags = np.ascontiguousarray(values, bool)
+    flags = np.ascontiguousarray(np.asarray(values).astype(bool))
     if flags.shape != (rows,):
         raise DataError(f"{name} has shape {flags.shape} for {rows} scores; give one flag a document")
     return flags.view(np.uint8)
@@ -146,7 +143,10 @@ def _tie_order(metrics: Sequence[Metric], values: npt.ArrayLike | None, rows: in
                     "give document ids (tie_order), or say ties='input'"
                 )
         return None
-    order = np.ascontiguousarray(values, np.int64)
+    given = np.asarray(values)
+    if given.size and given.dtype.kind not in "iu":
+        raise DataError(f"tie_order is {given.dtype}; give one whole number a document")
+    order = np.ascontiguousarray(given, np.int64)
     if order.shape != (rows,):
         raise DataError(f"tie_order has shape {order.shape} for {rows} scores; give one number a document")
     return order

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.errors import ParameterError, unknown_name
+from podium.data.conversion import as_number
+from podium.errors import ParameterError, shown, unknown_name
 from podium.metrics import compute
-from podium.metrics.parameters import CONVENTION_DEFAULTS, Parameter, Value, as_number
+from podium.metrics.parameters import CONVENTION_DEFAULTS, Parameter, Value
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,11 @@ class Definition:
         if cutoff is None:
             return None
         number = as_number(cutoff)
-        if not isinstance(number, int) or number < 1:
-            raise ParameterError(f"cutoff={cutoff!r} must be at least 1; leave it out to use the whole list")
+        if not isinstance(number, int):
+            raise ParameterError(f"cutoff={shown(cutoff)} must be a whole number; leave it out to use the whole list")
+        if not 1 <= number < 2**63:
+            bound = "at least 1" if number < 1 else "below 2**63"
+            raise ParameterError(f"cutoff={shown(cutoff)} must be {bound}; leave it out to use the whole list")
         if not self.takes_cutoff:
             raise ParameterError(f"{self.name} takes no cutoff: it looks at the whole list; write {self.name!r}")
         return number
@@ -117,16 +121,8 @@ class Metric:
             tie_order: among equal scores the greater comes first; `ties='trec_eval'` needs it.
             num_threads: how many threads to use; all cores by default.
         """
-        values, _ = compute.per_query(
-            [self],
-            scores,
-            labels,
-            query_offsets,
-            judged=judged,
-            retrieved=retrieved,
-            tie_order=tie_order,
-            num_threads=num_threads,
-        )
+        documents = compute.Documents(scores, labels, query_offsets, judged, retrieved, tie_order)
+        values, _ = compute.per_query([self], documents, num_threads=num_threads)
         row: npt.NDArray[np.float64] = values[0]
         return row
 

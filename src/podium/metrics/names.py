@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 
-from podium.errors import ParameterError
+from podium.errors import ParameterError, shown
 
 _SHAPE = re.compile(r"\s*(?P<name>\w+)\s*(?:\((?P<inside>.*)\))?\s*(?:@(?P<cutoff>[^()]*))?\s*", re.DOTALL)
 
@@ -16,7 +16,7 @@ def split_name(text: str) -> tuple[str, dict[str, object], int | None]:
     match = _SHAPE.fullmatch(text)
     if match is None:
         raise ParameterError(
-            f"metric {text!r} cannot be read; write it as ndcg, ndcg@10 or ndcg(gain='linear', empty='skip')@10"
+            f"metric {shown(text)} cannot be read; write it as ndcg, ndcg@10 or ndcg(gain='linear', empty='skip')@10"
         )
     return match["name"], _parameters(text, match["inside"]), _cutoff(text, match["cutoff"])
 
@@ -28,7 +28,9 @@ def _parameters(text: str, inside: str | None) -> dict[str, object]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd literals: what cannot be read is refused below
             call = ast.parse(f"_({inside})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or any(keyword.arg is None for keyword in call.keywords):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            raise ValueError  # the parentheses close and open again
+        if call.args or any(keyword.arg is None for keyword in call.keywords):
             raise ValueError
         names = [str(keyword.arg) for keyword in call.keywords]
         values = [ast.literal_eval(keyword.value) for keyword in call.keywords]
@@ -36,10 +38,10 @@ def _parameters(text: str, inside: str | None) -> dict[str, object]:
             raise ValueError
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         raise ParameterError(
-            f"metric {text!r}: parameters {inside!r} must be name=value pairs, each once, such as gain='linear', rel=2"
+            f"metric {shown(text)}: parameters {shown(inside)} must be name=value pairs, each once, such as gain='linear', rel=2"
         ) from None
     if "cutoff" in names:
-        raise ParameterError(f"metric {text!r}: write the cutoff behind an @, as in ndcg@10")
+        raise ParameterError(f"metric {shown(text)}: write the cutoff behind an @, as in ndcg@10")
     return dict(zip(names, values, strict=True))
 
 
@@ -47,8 +49,9 @@ def _cutoff(text: str, cutoff: str | None) -> int | None:
     if cutoff is None:
         return None
     digits = cutoff.strip()
-    if not re.fullmatch(r"[+-]?\d{1,18}", digits):
+    if not re.fullmatch(r"[+-]?[0-9]{1,400}", digits):
         raise ParameterError(
-            f"metric {text!r}: cutoff={digits!r} must be a whole number of at least 1; leave it out to use the whole list"
+            f"metric {shown(text)}: cutoff={shown(digits)} must be a whole number of at least 1; "
+            "leave it out to use the whole list"
         )
     return int(digits)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from podium.errors import ParameterError
+import numpy as np
+
+from podium.data.conversion import as_number
+from podium.errors import ParameterError, shown
 
 Value = str | float | int | tuple[float | int, ...]
 
@@ -23,8 +27,8 @@ class Parameter:
 
 def _one_of(*choices: str) -> Callable[[str, object], Value]:
     def check(name: str, given: object) -> Value:
-        if given not in choices:
-            raise ParameterError(f"{name}={given!r} must be one of {', '.join(map(repr, choices))}")
+        if not isinstance(given, str) or given not in choices:
+            raise ParameterError(f"{name}={shown(given)} must be one of {', '.join(map(repr, choices))}")
         return str(given)
 
     return check
@@ -35,41 +39,31 @@ def _number(low: float, high: float, rule: str) -> Callable[[str, object], Value
 
     def check(name: str, given: object) -> Value:
         number = as_number(given)
-        if number is None or not low < number <= high:
-            raise ParameterError(f"{name}={given!r} must be {rule}")
+        if number is None or not low < number <= high or abs(number) > sys.float_info.max:
+            raise ParameterError(f"{name}={shown(given)} must be {rule}")
         return number
 
     return check
-
-
-def as_number(given: object) -> float | int | None:
-    """A finite number as int where it is whole, so that equal values print alike; None for anything else."""
-    if isinstance(given, bool | str | bytes) or not hasattr(given, "__float__"):
-        return None
-    number = float(given)
-    if not math.isfinite(number):
-        return None
-    return int(number) if number.is_integer() else number
 
 
 def _gain(name: str, given: object) -> Value:
     if isinstance(given, str):
         if given in ("exponential", "linear"):
             return given
-    elif hasattr(given, "__iter__"):
-        gains = tuple(as_number(value) for value in given)
-        kept = tuple(gain for gain in gains if gain is not None and gain >= 0)
+    elif isinstance(given, Sequence | np.ndarray) and not isinstance(given, bytes | bytearray | memoryview):
+        gains = tuple(as_number(value) for value in given) if not isinstance(given, np.ndarray) or given.ndim else ()
+        kept = tuple(gain for gain in gains if gain is not None and 0 <= gain <= sys.float_info.max)
         if gains and len(kept) == len(gains):
             return kept
     raise ParameterError(
-        f"{name}={given!r} must be 'exponential', 'linear' or one gain ≥ 0 for each label 0, 1, …, as in (0, 1, 3, 7)"
+        f"{name}={shown(given)} must be 'exponential', 'linear' or one gain ≥ 0 for each label 0, 1, …, as in (0, 1, 3, 7)"
     )
 
 
 def _persistence(name: str, given: object) -> Value:
     number = as_number(given)
     if number is None or not 0 < number < 1:
-        raise ParameterError(f"{name}={given!r} must lie between 0 and 1, both excluded")
+        raise ParameterError(f"{name}={shown(given)} must lie between 0 and 1, both excluded")
     return number
 
 

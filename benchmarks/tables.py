@@ -1,0 +1,74 @@
+"""Puts the figures of benchmarks/results/*.json into the README and the docs, between their markers.
+
+python benchmarks/tables.py           # writes; `make bench` does it after the benchmarks have run
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def load(name: str) -> dict:
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def summary() -> str:
+    reading, metrics = load("reading"), load("metrics")
+    readers, ratios = reading["readers"], metrics["ratio"]
+    rows = [
+        ("reading LETOR text, 1 GB", "scikit-learn `load_svmlight_file`", readers["scikit-learn"]["ratio"]),
+        ("", "LightGBM (which bins too)", readers["lightgbm"]["ratio"]),
+        ("", "XGBoost", readers["xgboost"]["ratio"]),
+        ("nDCG@10, 10⁶ documents, 10⁴ queries", "ranx", ratios["ranx"]),
+        ("", "pytrec_eval", ratios["pytrec_eval"]),
+        ("", "scikit-learn `ndcg_score`", ratios["scikit-learn"]),
+        ("", "scikit-learn, `ignore_ties=True`", ratios["scikit-learn, ignore_ties"]),
+    ]
+    lines = ["| job | peer | podium is faster by |", "|---|---|---|"]
+    return "\n".join(lines + [f"| {job} | {peer} | {ratio:.0f}× |" for job, peer, ratio in rows])
+
+
+def reading_table() -> str:
+    reading = load("reading")
+    lines = ["| reader | seconds | MB/s | podium is faster by |", "|---|---|---|---|"]
+    for name, row in reading["readers"].items():
+        lines.append(f"| {name} | {row['seconds']:.3f} | {row['megabytes_per_second']:,.0f} | {row['ratio']:.2f}× |")
+    peak, arrays = reading["peak_bytes"] / 2**20, reading["array_bytes"] / 2**20
+    lines += [
+        "",
+        f"Podium's peak memory was {peak:.0f} MiB for arrays of {arrays:.0f} MiB, the interpreter included. Loading the cache"
+        f" took {1e3 * reading['readers']['podium, from the cache']['seconds']:.1f} ms.",
+    ]
+    return "\n".join(lines)
+
+
+def metrics_table() -> str:
+    metrics = load("metrics")
+    lines = ["| | milliseconds | podium is faster by |", "|---|---|---|"]
+    lines += [
+        f"| {name} | {1e3 * value:.1f} | {metrics['ratio'][name]:.1f}× |" for name, value in metrics["seconds"].items()
+    ]
+    return "\n".join(lines)
+
+
+TABLES = {"summary": summary, "reading": reading_table, "metrics": metrics_table}
+PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
+
+
+def filled(text: str) -> str:
+    """The page with every table between its markers made anew."""
+    for name, table in TABLES.items():
+        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+        if begin in text:
+            head, rest = text.split(begin)
+            text = f"{head}{begin}\n{table()}\n{end}{rest.split(end)[1]}"
+    return text
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(filled(page.read_text()))
