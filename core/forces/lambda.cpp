@@ -38,6 +38,7 @@ class Lambdas {
     const QueryView view{query.scores, query.labels};
     summarise(query.labels, scratch.summary);
     scratch.ranked.rank(view, scratch.summary, Ties::input, whole_list);
+    if (counts_pairs(metric.spec().measure)) break_ties(view);
     scratch.swaps.prepare(metric, scratch.ranked);
     scratch.score.resize(n_), scratch.exponential.resize(n_), scratch.row.resize(n_);
     scratch.force.assign(n_, 0.0), scratch.curvature.assign(n_, 0.0);
@@ -97,6 +98,15 @@ class Lambdas {
   }
 
  private:
+  // Metrics that count pairs see equal scores as half right, so that nothing would change when two of them swap; the
+  // force is about places, and the places stand.
+  void break_ties(QueryView view) {
+    scratch_.extra.resize(n_);
+    for (std::size_t p = 0; p < n_; ++p) scratch_.extra[scratch_.ranked.order()[p]] = -static_cast<double>(p);
+    view.scores = scratch_.extra;
+    scratch_.ranked.rank(view, scratch_.summary, Ties::input, whole_list);
+  }
+
   void add(std::size_t p, std::size_t q, double delta) {
     if (label_[p] > label_[q]) push(p, q, delta, 1.0);
     if (label_[q] > label_[p]) push(q, p, delta, 1.0);

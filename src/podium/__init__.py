@@ -3,6 +3,7 @@
 from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
 from podium.errors import DataError, FormatError, MissingExtraError, OutputError, ParameterError, PodiumError
 from podium.evaluation import Comparison, Evaluation, compare, evaluate
+from podium.forces import Force, force
 from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
 from podium.metrics import Metric, metric
 
@@ -12,6 +13,7 @@ __all__ = [
     "Comparison",
     "DataError",
     "Evaluation",
+    "Force",
     "FormatError",
     "Metric",
     "MissingExtraError",
@@ -26,6 +28,7 @@ __all__ = [
     "describe",
     "evaluate",
     "folds",
+    "force",
     "from_frame",
     "metric",
     "normalise",

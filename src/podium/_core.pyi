@@ -231,3 +231,89 @@ def swap_deltas(
     """
     ([documents × documents] of what the metric gains when two documents swap places, problem).
     """
+
+class ForceKind(enum.Enum):
+    ranknet = 0
+
+    lambdarank = 1
+
+    spring = 2
+
+    step = 3
+
+    hinge = 4
+
+    squared_hinge = 5
+
+    exponential = 6
+
+    listnet = 7
+
+    listmle = 8
+
+    xendcg = 9
+
+    squared = 10
+
+    ordinal = 11
+
+    multiclass = 12
+
+class ForceSpec:
+    """A force as the core sees it; forces make it from their parameters."""
+
+    def __init__(
+        self,
+        kind: ForceKind,
+        *,
+        sigma: float,
+        margin: float,
+        ties: bool,
+        neighbours: bool,
+        metric: MetricSpec,
+        classes: int,
+    ) -> None: ...
+
+class ForceData:
+    """Labels, weights and pairs of queries, ready for forces."""
+
+    def __init__(
+        self,
+        labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        *,
+        document_weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        query_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        query_keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+    ) -> None: ...
+    def set_pairs(
+        self,
+        winner: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        loser: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        probability: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        pair_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None:
+        """Pairs sorted by query, documents numbered inside their query."""
+
+def apply_force(
+    spec: ForceSpec,
+    data: ForceData,
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    parameters: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    seed: int,
+    round: int,
+    num_threads: int,
+    force: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    curvature: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+    cost: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+    parameter_force: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+) -> None:
+    """
+    Writes force, curvature, cost of each query and the force on parameters into the arrays given.
+    """

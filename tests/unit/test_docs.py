@@ -11,7 +11,7 @@ import pytest
 import podium
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["docs/data.md", "docs/formats.md", "docs/index.md", "README.md"]
+PAGES = ["docs/data.md", "docs/formats.md", "docs/forces.md", "docs/index.md", "README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -41,3 +41,20 @@ def test_figures_are_those_of_the_benchmarks(page: str, monkeypatch: pytest.Monk
     text = (ROOT / page).read_text()
     assert "<!-- " in text
     assert tables.filled(text) == text
+
+
+def test_table_of_forces() -> None:
+    from podium.forces import FORCES
+
+    expected = ["| force | definition | formula | source |", "|---|---|---|---|"]
+    for definition in FORCES.values():
+        inside = [
+            *([definition.takes] if definition.takes else []),
+            *(f"{p.name}={p.default}" for p in definition.parameters),
+        ]
+        name = f"{definition.name}({', '.join(inside)})" if inside else definition.name
+        cells = (f"`{name}`", definition.summary, definition.formula.replace("|", r"\|"), definition.source)
+        expected.append(f"| {' | '.join(cells)} |")
+    text = (ROOT / "docs" / "forces.md").read_text()
+    found = text.split("<!-- forces table: begin -->")[1].split("<!-- forces table: end -->")[0]
+    assert found.strip().splitlines() == expected

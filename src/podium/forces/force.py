@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,31 +15,38 @@ from podium import _core
 from podium.data import RankingData
 from podium.data.hashing import query_hashes
 from podium.errors import DataError, ParameterError, unknown_name
-from podium.metrics import Metric
+from podium.forces.definition import Definition, Value
+from podium.metrics import Metric, metric
 from podium.metrics.compute import core_spec
-from podium.metrics.metric import Metric as MetricValue
 from podium.threads import resolve_threads
 
 Floats = npt.NDArray[np.float64]
-Value = float | int | bool
+NO_METRIC = metric("dcg")
 
 
-@dataclass(frozen=True)
-class Definition:
-    """One row of the table of forces."""
+class ForceData:
+    """Labels, weights and preference pairs as forces take them; made once for a data set, used every round."""
 
-    name: str
-    summary: str
-    formula: str
-    source: str
-    defaults: Mapping[str, Value] = field(default_factory=dict)
-    takes: str | None = None  # what stands first inside the parentheses: "metric", "force" or nothing
-    has_cost: bool = True
-    over_pairs: bool = False
-    n_outputs: str = "1"
-
-    def __hash__(self) -> int:
-        return hash(self.name)
+    def __init__(self, data: RankingData) -> None:
+        self.labels, self.n_documents, self.n_queries = data.labels, data.n_documents, data.n_queries
+        self.core = _core.ForceData(
+            np.ascontiguousarray(data.labels),
+            np.ascontiguousarray(data.query_offsets),
+            document_weights=None if data.document_weights is None else np.ascontiguousarray(data.document_weights),
+            query_weights=None if data.query_weights is None else np.ascontiguousarray(data.query_weights),
+            query_keys=query_hashes(data.query_ids, 0),
+        )
+        if data.pairs is not None:
+            queries = data.document_queries[data.pairs.winner]
+            order = np.argsort(queries, kind="stable")
+            first = data.query_offsets[queries[order]]
+            self.core.set_pairs(
+                data.pairs.winner[order] - first,
+                data.pairs.loser[order] - first,
+                data.pairs.probability[order],
+                data.pairs.weight[order],
+                np.searchsorted(queries[order], np.arange(data.n_queries + 1)),
+            )
 
 
 @dataclass(frozen=True)
@@ -52,3 +57,164 @@ class Force:
     metric: Metric | None = None
     inner: Force | None = None
     given: tuple[tuple[str, Value], ...] = ()
+
+    @classmethod
+    def of(cls, definition: Definition, first: str | Metric | Force | None = None, **parameters: object) -> Force:
+        """A force of this definition; `first` is the metric or force that it takes."""
+        known = {parameter.name: parameter for parameter in definition.parameters}
+        for name in parameters:
+            if name not in known:
+                raise (
+                    unknown_name(f"parameter of {definition.name}", name, known)
+                    if known
+                    else ParameterError(f"{definition.name} has no parameter {name!r}; write {definition.name!r} alone")
+                )
+        given = {name: known[name].check(name, value) for name, value in parameters.items()}
+        kept = tuple((name, given[name]) for name in known if name in given and given[name] != known[name].default)
+        if definition.takes is None:
+            if first is not None:
+                raise ParameterError(
+                    f"{definition.name} takes no metric or force; found {str(first)!r} in its parentheses"
+                )
+            return cls(definition, given=kept)
+        if first is None:
+            example = "ndcg@10" if definition.takes == "metric" else "ranknet"
+            raise ParameterError(f"{definition.name} needs a {definition.takes}, as in {definition.name}({example})")
+        if definition.takes == "metric":
+            if isinstance(first, Force):
+                raise ParameterError(f"{definition.name} needs a metric, not the force {str(first)!r}")
+            return cls(definition, metric=metric(first), given=kept)
+        if not isinstance(first, Force) or first.definition.over != "pairs" or first.definition.takes == "force":
+            raise ParameterError(f"{definition.name} needs a force over pairs such as ranknet; found {str(first)!r}")
+        return cls(definition, inner=first, given=kept)
+
+    @property
+    def name(self) -> str:
+        """The name in the table of forces."""
+        return self.definition.name
+
+    @property
+    def has_cost(self) -> bool:
+        """Whether there is a cost that the force is the downhill of."""
+        return self.definition.has_cost
+
+    def __str__(self) -> str:
+        first = [str(part) for part in (self.metric, self.inner) if part is not None]
+        inside = ", ".join([*first, *(f"{name}={value!r}" for name, value in self.given)])
+        return f"{self.name}({inside})" if inside else self.name
+
+    def __repr__(self) -> str:
+        return f"force({str(self)!r})"
+
+    def parameter(self, name: str, default: Value = 1) -> Value:
+        """The value of a parameter, given or not."""
+        known = {parameter.name: parameter.default for parameter in self.definition.parameters}
+        return {**known, **dict(self.given)}.get(name, default)
+
+    def core_spec(self, classes: int = 2) -> _core.ForceSpec:
+        """The force as the core sees it."""
+        acting = self.inner or self
+        return _core.ForceSpec(
+            _core.ForceKind[acting.name],
+            sigma=float(acting.parameter("sigma")),
+            margin=float(acting.parameter("margin")),
+            ties=bool(acting.parameter("ties", False)),
+            neighbours=self.inner is not None,
+            metric=core_spec(acting.metric or NO_METRIC),
+            classes=classes,
+        )
+
+    def n_classes(self, data: ForceData | RankingData) -> int:
+        """How many levels the labels have, for forces over levels."""
+        return int(data.labels.max()) + 1 if self.definition.labels == "levels" else 2
+
+    def n_outputs(self, data: ForceData | RankingData) -> int:
+        """How many scores the force wants of a document."""
+        return self.n_classes(data) if self.name == "multiclass" else 1
+
+    def n_parameters(self, data: ForceData | RankingData) -> int:
+        """How many numbers the force itself learns."""
+        return self.n_classes(data) - 1 if self.name == "ordinal" else 0
+
+    def check_labels(self, data: RankingData | ForceData) -> None:
+        """That the labels are ones the force is defined on."""
+        labels, rule = data.labels, self.definition.labels
+        if rule == "not negative" and (labels.min() < 0 or labels.max() > 1000):
+            raise DataError(
+                f"{self}: labels must lie between 0 and 1000, since 2^label is used; found {labels.min():g} to {labels.max():g}"
+            )
+        if rule == "levels" and (labels.min() < 0 or labels.max() >= 1000 or (labels != np.rint(labels)).any()):
+            raise DataError(
+                f"{self}: labels must be whole levels 0, 1, 2, … below 1000; found {labels.min():g} to {labels.max():g}"
+            )
+
+    def __call__(self, scores: npt.ArrayLike, data: RankingData, **options: Any) -> tuple[Floats, Floats]:
+        """(force, curvature) of every document, for scores in the caller's row order."""
+        held = data.from_caller_order(np.asarray(scores, np.float64))
+        outcome = self.act(held, ForceData(data), curvature=True, **options)
+        assert outcome.curvature is not None
+        return data.to_caller_order(outcome.force), data.to_caller_order(outcome.curvature)
+
+    def cost(self, scores: npt.ArrayLike, data: RankingData, **options: Any) -> Floats:
+        """C of every query; a ParameterError for a force without a cost."""
+        if not self.has_cost:
+            raise ParameterError(f"{self} has no cost: it is a force that no cost need be the downhill of")
+        outcome = self.act(
+            data.from_caller_order(np.asarray(scores, np.float64)), ForceData(data), cost=True, **options
+        )
+        assert outcome.cost is not None
+        return outcome.cost
+
+    def act(
+        self,
+        scores: Floats,
+        data: ForceData,
+        *,
+        curvature: bool = False,
+        cost: bool = False,
+        parameters: npt.ArrayLike = (),
+        seed: int = 0,
+        round: int = 0,
+        num_threads: int | None = None,
+    ) -> Outcome:
+        """The force on scores as they are held: [documents], or [documents × outputs]."""
+        self.check_labels(data)
+        outputs, held = self.n_outputs(data), np.asarray(parameters, np.float64)
+        shape = (data.n_documents,) if outputs == 1 else (data.n_documents, outputs)
+        if scores.shape != shape:
+            raise DataError(f"{self}: scores have shape {scores.shape}; {shape} is needed")
+        if not np.isfinite(scores).all():
+            row = int(np.argwhere(~np.isfinite(scores))[0][0])
+            raise DataError(f"{self}: the score of document {row} is {scores[row]}; forces need finite scores")
+        if len(held) != self.n_parameters(data) or (np.diff(held) <= 0).any():
+            raise DataError(f"{self}: {self.n_parameters(data)} rising thresholds are needed; found {held.tolist()}")
+        out = Outcome(
+            force=np.empty(shape),
+            curvature=np.empty(shape) if curvature else None,
+            cost=np.empty(data.n_queries) if cost else None,
+            parameter_force=np.empty((data.n_queries, len(held))) if len(held) else None,
+        )
+        _core.apply_force(
+            self.core_spec(self.n_classes(data)),
+            data.core,
+            np.ascontiguousarray(scores, np.float64).reshape(-1),
+            held,
+            seed,
+            round,
+            resolve_threads(num_threads),
+            out.force.reshape(-1),
+            None if out.curvature is None else out.curvature.reshape(-1),
+            out.cost,
+            None if out.parameter_force is None else out.parameter_force.reshape(-1),
+        )
+        return out
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a force gave: force and curvature by document, cost and the force on its own parameters by query."""
+
+    force: Floats
+    curvature: Floats | None
+    cost: Floats | None
+    parameter_force: Floats | None

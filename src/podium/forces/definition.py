@@ -1,0 +1,69 @@
+"""What a force is to the table of forces: its definition, its parameters, and how the core is told of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from podium.data.conversion import as_number
+from podium.errors import ParameterError, shown
+
+Value = float | int | bool
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: `check(name, given)` gives the value to keep, or raises ParameterError."""
+
+    name: str
+    default: Value
+    description: str
+    check: Callable[[str, object], Value]
+
+
+def _above_zero(name: str, given: object) -> Value:
+    number = as_number(given)
+    if number is None or not 0 < number < math.inf:
+        raise ParameterError(f"{name}={shown(given)} must be a number above 0")
+    return number
+
+
+def _not_negative(name: str, given: object) -> Value:
+    number = as_number(given)
+    if number is None or not 0 <= number < math.inf:
+        raise ParameterError(f"{name}={shown(given)} must be a number of at least 0")
+    return number
+
+
+def _truth(name: str, given: object) -> Value:
+    if not isinstance(given, bool):
+        raise ParameterError(f"{name}={shown(given)} must be True or False")
+    return given
+
+
+SIGMA = Parameter("sigma", 1, "steepness of the logistic", _above_zero)
+MARGIN = Parameter("margin", 1, "how far above a document should stand", _above_zero)
+STEP_MARGIN = Parameter("margin", 0, "the force acts while the gap is below this", _not_negative)
+TIES = Parameter("ties", False, "train on equal labels too, with target ½", _truth)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One row of the table of forces.
+
+    `takes` is what stands first inside the parentheses of the name: a metric, a force or nothing. `labels` says which
+    labels it is defined on.
+    """
+
+    name: str
+    summary: str
+    formula: str
+    source: str
+    parameters: tuple[Parameter, ...] = ()
+    takes: Literal["metric", "force"] | None = None
+    over: Literal["pairs", "lists", "points"] = "pairs"
+    has_cost: bool = True
+    labels: Literal["any", "not negative", "levels"] = "any"
+    draws: bool = False  # whether it draws random numbers, anew each round

@@ -1,0 +1,64 @@
+"""Forces over pairs of documents: the one with the higher label should stand above. o = s_winner − s_loser."""
+
+from podium.forces.definition import MARGIN, SIGMA, STEP_MARGIN, TIES, Definition
+
+RANKNET = Definition(
+    name="ranknet",
+    summary="Logistic pairs: the cross entropy between the target probability and the one the score gap gives.",
+    formula="C = −P̄σo + log(1 + e^{σo}); force σ(P̄ − 1 + ρ), ρ = 1/(1 + e^{σo})",
+    source="RankNet, ICML 2005",
+    parameters=(SIGMA, TIES),
+)
+LAMBDARANK = Definition(
+    name="lambdarank",
+    summary="RankNet's force times what the metric would gain if the two documents changed places.",
+    formula="force σρ·|ΔZ|, curvature σ²ρ(1 − ρ)·|ΔZ|",
+    source="LambdaRank, NIPS 2006",
+    parameters=(SIGMA,),
+    takes="metric",
+    has_cost=False,
+)
+SPRING = Definition(
+    name="spring",
+    summary="A constant pull while the pair stands the wrong way, a spring inside the margin, then nothing.",
+    formula="force 1 for o < 0, δ − o for 0 ≤ o ≤ δ, 0 for o > δ",
+    source="Ranking as Function Approximation, eq 26–31",
+    parameters=(MARGIN,),
+)
+STEP = Definition(
+    name="step",
+    summary="What the metric would gain by the swap, at full strength until the gap reaches the margin.",
+    formula="force |ΔZ| while o < δ, else 0",
+    source="LambdaRank, NIPS 2006, §6.2",
+    parameters=(STEP_MARGIN,),
+    takes="metric",
+    has_cost=False,
+)
+HINGE = Definition(
+    name="hinge",
+    summary="Linear loss inside the margin; O(n log n) a query.",
+    formula="C = max(0, δ − o); force 1 for o < δ",
+    source="RankSVM",
+    parameters=(MARGIN,),
+)
+SQUARED_HINGE = Definition(
+    name="squared_hinge",
+    summary="Squared loss inside the margin; O(n log n) a query.",
+    formula="C = max(0, δ − o)²; force 2(δ − o) for o < δ",
+    source="RankSVM with squared slack",
+    parameters=(MARGIN,),
+)
+EXPONENTIAL = Definition(
+    name="exponential",
+    summary="Exponential pairs; O(n log n) a query. Past o = −60 the cost goes on as its tangent.",
+    formula="C = e^{−o}; force e^{−o}",
+    source="RankBoost",
+)
+NEIGHBOURS = Definition(
+    name="neighbours",
+    summary="Another force over pairs, kept only for documents that stand next to each other.",
+    formula="Σ over pairs adjacent in the sorted list",
+    source="LambdaRank, NIPS 2006, §6.2",
+    takes="force",
+    has_cost=False,
+)

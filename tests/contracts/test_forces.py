@@ -1,0 +1,291 @@
+"""Every force of the table keeps the same contract."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_forces import over_pairs
+
+import podium
+from podium.forces import FORCES, Force
+
+METRICS = [
+    "ndcg@3",
+    "ndcg",
+    "dcg@2",
+    "map",
+    "mrr",
+    "wta",
+    "err@4",
+    "p@3",
+    "bpref",
+    "pairwise_error",
+    "auc",
+    "kendall_tau",
+]
+PAIRS = [
+    "ranknet",
+    "ranknet(sigma=0.5)",
+    "ranknet(ties=True)",
+    "spring(margin=1)",
+    "spring(margin=0.3)",
+    "hinge",
+    "hinge(margin=2)",
+    "squared_hinge",
+    "exponential",
+    *[f"lambdarank({name})" for name in METRICS],
+    "lambdarank(ndcg(gain='linear')@5, sigma=2)",
+    "step(ndcg@5)",
+    "step(map, margin=0.5)",
+    "neighbours(ranknet)",
+    "neighbours(lambdarank(ndcg@10))",
+]
+LISTS = ["listnet", "listmle", "xendcg"]
+POINTS = ["squared", "ordinal", "multiclass"]
+EVERY = [*PAIRS, *LISTS, *POINTS]
+
+
+def by_name(names):
+    return pytest.mark.parametrize("name", names)
+
+
+def make(labels, sizes=None, **parts):
+    sizes = [len(labels)] if sizes is None else sizes
+    return podium.RankingData(np.zeros((len(labels), 1)), labels, np.repeat(np.arange(len(sizes)), sizes), **parts)
+
+
+def some_scores(force: Force, data, rng, scale=1.0):
+    outputs = force.n_outputs(data)
+    return rng.normal(size=len(data) if outputs == 1 else (len(data), outputs)) * scale
+
+
+def act(force: Force, scores, data, **options):
+    thresholds = (
+        np.linspace(-1, 1, force.n_parameters(data))
+        if force.n_parameters(data) > 1
+        else np.zeros(force.n_parameters(data))
+    )
+    held = podium.forces.ForceData(data)
+    return force.act(
+        np.asarray(scores, np.float64), held, parameters=thresholds, curvature=True, cost=force.has_cost, **options
+    )
+
+
+def test_every_force_is_in_the_contract():
+    assert {podium.force(name).name for name in EVERY} == set(FORCES)
+
+
+@by_name(EVERY)
+def test_name_reads_back(name):
+    force = podium.force(name)
+    assert podium.force(str(force)) == force
+    assert hash(podium.force(f" {name} ")) == hash(force)
+
+
+@by_name(PAIRS)
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from([-2.0, -0.5, 0.0, 0.25, 0.25, 1.0, 1.5, 7.0])),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_pairs_equal_the_naive_twin(name, documents):
+    force = podium.force(name)
+    labels, scores = np.array(documents, np.float64).T
+    data = make(labels)
+    found = act(force, scores, data)
+    expected = over_pairs(force, scores, labels)
+    np.testing.assert_allclose(found.force, expected[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.curvature, expected[1], rtol=1e-9, atol=1e-12)
+
+
+@by_name(["ranknet", "hinge", "squared_hinge", "exponential", "lambdarank(ndcg@10)", "lambdarank(map)"])
+def test_fast_paths_equal_the_naive_twin_on_longer_lists(name):
+    rng = np.random.default_rng(0)
+    force = podium.force(name)
+    labels, scores = rng.integers(0, 5, 60).astype(float), np.round(rng.normal(size=60), 1)
+    found, expected = act(force, scores, make(labels)), over_pairs(force, scores, labels)
+    np.testing.assert_allclose(found.force, expected[0], rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(found.curvature, expected[1], rtol=1e-9, atol=1e-10)
+
+
+@by_name([name for name in EVERY if podium.force(name).has_cost])
+def test_force_and_curvature_are_the_slopes_of_the_cost(name):
+    rng = np.random.default_rng(1)
+    force = podium.force(name)
+    data = make(rng.integers(0, 4, 12).astype(float), [5, 7])
+    scores = some_scores(force, data, rng)
+    base = act(force, scores, data)
+    flat, step = scores.reshape(-1), 1e-5
+    for k in range(flat.size):
+        up, down = flat.copy(), flat.copy()
+        up[k] += step
+        down[k] -= step
+        above, below = act(force, up.reshape(scores.shape), data), act(force, down.reshape(scores.shape), data)
+        slope = (above.cost.sum() - below.cost.sum()) / (2 * step)
+        np.testing.assert_allclose(-slope, base.force.reshape(-1)[k], rtol=1e-5, atol=1e-7)
+        if name not in ("hinge", "hinge(margin=2)", "spring(margin=0.3)"):  # kinks have no second slope
+            bend = (below.force.reshape(-1)[k] - above.force.reshape(-1)[k]) / (2 * step)
+            np.testing.assert_allclose(bend, base.curvature.reshape(-1)[k], rtol=1e-4, atol=1e-5)
+
+
+def test_thresholds_feel_the_slope_of_the_cost_too():
+    rng = np.random.default_rng(2)
+    force, data = podium.force("ordinal"), make(np.array([0.0, 1, 2, 3, 1, 2]))
+    scores, thresholds, step = rng.normal(size=6), np.array([-1.0, 0.2, 1.3]), 1e-6
+    held = podium.forces.ForceData(data)
+    base = force.act(scores, held, parameters=thresholds)
+    for k in range(3):
+        shift = np.eye(3)[k] * step
+        above, below = (
+            force.act(scores, held, parameters=thresholds + s, cost=True).cost.sum() for s in (shift, -shift)
+        )
+        np.testing.assert_allclose(base.parameter_force.sum(axis=0)[k], -(above - below) / (2 * step), rtol=1e-5)
+
+
+@by_name([*PAIRS, *LISTS])
+def test_forces_of_a_query_add_up_to_nothing(name):
+    rng = np.random.default_rng(3)
+    force, data = podium.force(name), make(rng.integers(0, 4, 40).astype(float), [10, 30])
+    found = act(force, some_scores(force, data, rng, 3.0), data).force
+    for part in (found[:10], found[10:]):
+        assert abs(part.sum()) <= 1e-12 * max(1.0, np.abs(part).sum())
+
+
+@by_name(EVERY)
+def test_bytes_are_the_same_for_any_number_of_threads(name):
+    rng = np.random.default_rng(4)
+    force, data = podium.force(name), make(rng.integers(0, 4, 600).astype(float), [6] * 100)
+    scores = some_scores(force, data, rng)
+    first, *others = [act(force, scores, data, num_threads=threads, seed=5, round=2) for threads in (1, 2, 5)]
+    for other in others:
+        assert first.force.tobytes() == other.force.tobytes()
+        assert first.curvature.tobytes() == other.curvature.tobytes()
+
+
+@by_name([name for name in EVERY if not FORCES[podium.force(name).name].draws])
+def test_the_order_of_documents_does_not_matter(name):
+    rng = np.random.default_rng(6)
+    force, labels = podium.force(name), rng.integers(0, 4, 15).astype(float)
+    data = make(labels)
+    scores, order = some_scores(force, data, rng), rng.permutation(15)
+    here, there = act(force, scores, data), act(force, scores[order], make(labels[order]))
+    np.testing.assert_allclose(there.force, here.force[order], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(there.curvature, here.curvature[order], rtol=1e-9, atol=1e-12)
+
+
+@by_name(EVERY)
+def test_extreme_scores_give_finite_forces(name):
+    force, data = podium.force(name), make([0.0, 1, 2, 1, 0, 3])
+    outputs = force.n_outputs(data)
+    scores = np.array([1e30, -1e30, 0, 1e30, 5, -7.0])
+    scores = scores if outputs == 1 else np.tile(scores[:, None], outputs) * np.array([1, -1, 1, 0.5])[:outputs]
+    found = act(force, scores, data)
+    assert np.isfinite(found.force).all()
+    assert np.isfinite(found.curvature).all()
+    assert (found.curvature >= 0).all()
+
+
+@by_name(EVERY)
+def test_one_document_and_equal_labels(name):
+    force = podium.force(name)
+    single = act(force, some_scores(force, make([1.0]), np.random.default_rng(0)), make([1.0]))
+    assert np.isfinite(single.force).all()
+    if force.definition.over == "pairs":
+        assert (single.force == 0).all()
+        if not (force.inner or force).parameter("ties", False):
+            assert (act(force, [3.0, 1.0, 2.0], make([1.0, 1.0, 1.0])).force == 0).all()
+
+
+@by_name(EVERY)
+def test_weights_of_queries_scale(name):
+    rng = np.random.default_rng(8)
+    force, labels = podium.force(name), np.array([0.0, 1, 2, 2, 1, 0])
+    plain, weighted = make(labels, [3, 3]), make(labels, [3, 3], query_weights=[1.0, 2.5])
+    scores = some_scores(force, plain, rng)
+    one, two = act(force, scores, plain), act(force, scores, weighted)
+    np.testing.assert_array_equal(two.force[:3], one.force[:3])
+    np.testing.assert_allclose(two.force[3:], 2.5 * one.force[3:])
+
+
+@by_name(["ranknet", "hinge", "squared_hinge", "exponential", "spring(margin=1)", "lambdarank(ndcg@5)"])
+def test_weights_of_documents_multiply_in_a_pair(name):
+    force, labels = podium.force(name), np.array([0.0, 1, 2, 2, 1])
+    weights, scores = np.array([1.0, 2.0, 0.5, 3.0, 1.0]), np.array([0.3, -0.2, 0.1, 0.9, 0.4])
+    found = act(force, scores, make(labels, document_weights=weights)).force
+    expected = np.zeros(5)
+    for i in range(5):
+        for j in range(5):
+            if labels[i] > labels[j]:
+                pairs = podium.Pairs.of([i], [j])
+                expected += weights[i] * weights[j] * act(force, scores, make(labels, pairs=pairs)).force
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_pairs_given_take_the_place_of_labels():
+    force = podium.force("ranknet")
+    data = make([0.0, 0, 0], pairs=podium.Pairs.of([0, 1, 2], [1, 2, 0], [0.9, 0.9, 0.9]))
+    rho = 0.5
+    np.testing.assert_allclose(act(force, [0.0, 0, 0], data).force, [0.9 - 1 + rho - (0.9 - 1 + rho)] * 3, atol=1e-15)
+    data = make([0.0, 0], pairs=podium.Pairs.of([0], [1], [0.7], [2.0]))
+    np.testing.assert_allclose(act(force, [0.0, 0.0], data).force, [2 * 0.2, -2 * 0.2])
+
+
+def test_draws_are_new_each_round_and_follow_the_query_not_its_place():
+    rng = np.random.default_rng(9)
+    for name in ("listmle", "xendcg"):
+        force = podium.force(name)
+        labels, scores = rng.integers(0, 3, 12).astype(float), rng.normal(size=12)
+        qid = np.repeat(["a", "b"], 6)
+        data = podium.RankingData(np.zeros((12, 1)), labels, qid)
+        turned = podium.RankingData(np.zeros((12, 1)), np.roll(labels, 6), np.roll(qid, 6))
+        here = act(force, scores, data, round=1).force
+        assert (here != act(force, scores, data, round=2).force).any()
+        np.testing.assert_array_equal(np.roll(act(force, np.roll(scores, 6), turned, round=1).force, 6), here)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("lambdarnk(ndcg)", "Did you mean 'lambdarank'?"),
+        ("lambdarank", "needs a metric, as in lambdarank"),
+        ("lambdarank(ncdg@10)", "Did you mean 'ndcg'?"),
+        ("ranknet(sgma=1)", "Did you mean 'sigma'?"),
+        ("ranknet(sigma=0)", "must be a number above 0"),
+        ("ranknet(ndcg@10)", "takes no metric or force"),
+        ("listnet(sigma=1)", "has no parameter 'sigma'"),
+        ("neighbours(listnet)", "needs a force over pairs"),
+        ("neighbours(neighbours(ranknet))", "needs a force over pairs"),
+        ("ranknet(sigma=1", "cannot be read"),
+        ("ranknet(sigma=__import__('os'))", "cannot be read"),
+    ],
+)
+def test_names_that_are_refused(name, message):
+    with pytest.raises(podium.ParameterError, match=message.replace("(", r"\(").replace("?", r"\?")):
+        podium.force(name)
+
+
+def test_what_a_force_refuses():
+    data = make([0.0, 1, 2])
+    with pytest.raises(podium.DataError, match="finite scores"):
+        podium.force("ranknet")([np.nan, 0, 0], data)
+    with pytest.raises(podium.DataError, match="one a document"):
+        podium.force("ranknet")([0, 0], data)
+    with pytest.raises(podium.DataError, match="whole levels"):
+        podium.force("ordinal")([0, 0, 0], make([0.5, 1, 2]))
+    with pytest.raises(podium.DataError, match="between 0 and 1000"):
+        podium.force("xendcg")([0, 0, 0], make([-1.0, 1, 2]))
+    with pytest.raises(podium.ParameterError, match="has no cost"):
+        podium.force("lambdarank(ndcg)").cost([0, 0, 0], data)
+
+
+def test_a_large_query_is_fast_where_the_algebra_allows():
+    rng = np.random.default_rng(10)
+    data = make(rng.integers(0, 5, 100_000).astype(float))
+    for name in ("hinge", "squared_hinge", "exponential", "lambdarank(ndcg@10)"):
+        found = act(podium.force(name), rng.normal(size=100_000), data)
+        assert np.isfinite(found.force).all()
