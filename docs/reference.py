@@ -40,7 +40,7 @@ def command_page() -> str:
     lines = [
         "# Command line",
         "",
-        "Made from the program's own help by `make docs`. Bad input ends with exit code 2 and one sentence on standard",
+        "Made from the program's own help by `make docs`. Bad input ends with exit code 2 and a sentence on standard",
         "error; `--json` prints for machines. `podium --install-completion` teaches your shell the names.",
     ]
     for words, command in commands(typer.main.get_command(app)):
@@ -48,7 +48,9 @@ def command_page() -> str:
         arguments = [p for p in command.params if p.param_type_name == "argument"]
         options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
         lines += ["", f"## `{call}`", "", command.help.split("\n\n")[0].replace("\n", " "), ""]
-        shown = " ".join((p.metavar or p.name.upper()) for p in arguments)
+        shown = " ".join(
+            (p.metavar or p.name.upper()) if p.required else f"[{p.metavar or p.name.upper()}]" for p in arguments
+        )
         lines += ["```", f"{call} {shown} [options]".replace("  ", " "), "```", "", "| | |", "|---|---|"]
         lines += [f"| `{p.metavar or p.name.upper()}` | {cell(p.help)} |" for p in arguments]
         for p in options:
@@ -99,7 +101,7 @@ def picture() -> str:
         podium.write(data.labels + 2.0 * noise[0], "before.scores")
         podium.write(data.labels + 1.8 * noise[1], "after.scores")
         for words in (
-            "evaluate after.scores test.txt -m ndcg@10 -m map(rel=4) -m err(max=5)@10",
+            "evaluate after.scores test.txt -m ndcg@10 -m 'map(rel=4)' -m 'err(max=5)@10'",
             "compare test.txt after.scores before.scores -m ndcg@10 --changed 3",
         ):
             recorder.print(f"[bold green]$[/] podium {words}", highlight=False)

@@ -61,6 +61,7 @@ def main(folder: Path) -> None:
     print(
         f"\nDone in {time.perf_counter() - started:.1f} s. Everything is in {folder}/: the data, its parts, the scores."
     )
+    print("To type such commands yourself: source .venv/bin/activate, then podium --help")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import json
-from math import sqrt
 
 import numpy as np
 import pytest
+import scipy.stats
 from scipy import stats
 
 from podium.data import RankingData, Run, Strings
@@ -39,7 +39,7 @@ def test_every_pair() -> None:
     pair = result.pair("good", "random")
     differences = values["good"] - values["random"]
     assert pair.difference == pytest.approx(differences.mean())
-    reach = stats.norm.ppf(0.975) * differences.std(ddof=1) / sqrt(60)
+    reach = scipy.stats.t.ppf(0.975, len(differences) - 1) * differences.std(ddof=1) / len(differences) ** 0.5
     assert pair.interval == pytest.approx((differences.mean() - reach, differences.mean() + reach))
     assert (pair.wins, pair.losses, pair.ties) == (
         (differences > 0).sum(),

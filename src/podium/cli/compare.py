@@ -23,6 +23,8 @@ from podium.cli.console import (
     print_json,
     read_data,
     read_ranking,
+    refuse_swapped,
+    show,
 )
 from podium.errors import ParameterError
 from podium.evaluation import Comparison, PairComparison
@@ -54,6 +56,8 @@ def compare(
 ) -> None:
     """Is one ranking better than another? Paired tests over the queries, with Holm's correction for more than two."""
     files = _named(rankings)
+    for path in files.values():
+        refuse_swapped(path, data)
     judged = read_data(data, format_name, read, threads)
     systems = {name: read_ranking(path, judged, data) for name, path in files.items()}
     result = compare_systems(
@@ -67,14 +71,14 @@ def compare(
     means = make_table(f"{result.metric} over {result.n_queries} queries of {data}", "ranking", "mean")
     for name, mean in sorted(result.mean.items(), key=lambda item: -item[1]):
         means.add_row(escape(name), f"{mean:.4f}")
-    out.print(means)
+    show(means)
     out.print()
-    out.print(_differences(result))
+    show(_differences(result))
     out.print()
-    out.print(_p_values(result))
+    show(_p_values(result))
     for pair in result.pairs if changed else ():
         out.print()
-        out.print(_changed(pair))
+        show(_changed(pair))
 
 
 def _named(rankings: list[str]) -> dict[str, Path]:

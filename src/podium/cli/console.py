@@ -18,7 +18,7 @@ from rich.table import Table
 
 from podium.data import RankingData, Run
 from podium.errors import FormatError, ParameterError, unknown_name
-from podium.formats import FORMATS, find_format, read, read_scores
+from podium.formats import FORMATS, find_format, guess_format, read, read_scores
 from podium.formats.format import Progress as ProgressCall
 from podium.metrics import METRICS
 
@@ -117,6 +117,18 @@ def make_table(title: str, *columns: str) -> Table:
     for number, column in enumerate(columns):
         table.add_column(escape(column), justify="right" if number else "left")
     return table
+
+
+def show(table: Table) -> None:
+    """Prints a table as wide as it is: a narrow terminal breaks lines rather than names."""
+    width = out.measure(table, options=out.options.update(max_width=1000)).maximum
+    out.print(table, width=width, crop=False, soft_wrap=True)
+
+
+def refuse_swapped(ranking: Path, data: Path) -> None:
+    """Says so where a ranking and judged data stand in each other's place."""
+    if guess_format(ranking, reading=True).holds == "data" and guess_format(data, reading=True).holds != "data":
+        raise ParameterError(f"{ranking} holds judged data and {data} holds scores; the other way round?")
 
 
 def read_ranking(path: Path, judged: RankingData, data: Path) -> Any:

@@ -20,6 +20,8 @@ def describe(
     say(str(data))
     table = Table(show_header=False, box=None, pad_edge=False)
     for name, value in description.items():
+        if value is None:
+            continue
         table.add_row(name.replace("_", " "), escape(_show(value)))
     out.print(table)
 
@@ -29,7 +31,7 @@ def _show(value: object) -> str:
         return ", ".join(f"{key}: {_show(part)}" for key, part in value.items()) or "none"
     if isinstance(value, list):
         shown = ", ".join(_show(part) for part in value[:12])
-        return (f"{len(value)}: {shown}{', …' if len(value) > 12 else ''}") if value else "none"
+        return f"{len(value)}, counted from 0: {shown}{', …' if len(value) > 12 else ''}" if value else "none"
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, float):

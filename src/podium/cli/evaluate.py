@@ -19,11 +19,12 @@ from podium.cli.console import (
     Seed,
     Threads,
     make_table,
-    out,
     print_json,
     read_data,
     read_ranking,
+    refuse_swapped,
     say,
+    show,
 )
 from podium.data import Run
 from podium.evaluation import Evaluation
@@ -71,8 +72,11 @@ def evaluate(
 ) -> None:
     """Judge a ranking: the mean of each metric with its confidence interval, and how many queries could not be judged.
 
+    Without --metric: ndcg@1, ndcg@5, ndcg@10, map and mrr.
+
     With a TREC run, metrics follow trec_eval's conventions unless they name another.
     """
+    refuse_swapped(ranking, data)
     judged = read_data(data, format_name, read, threads)
     scores = read_ranking(ranking, judged, data)
     result = evaluate_scores(
@@ -90,7 +94,7 @@ def evaluate(
     if json:
         print_json({"ranking": str(ranking), "data": str(data), **result.to_dict()})
         return
-    out.print(_table(result, f"{ranking} on {data}"))
+    show(_table(result, f"{ranking} on {data}"))
     notes = [f"{result.n_queries} queries", "trec_eval's conventions" if isinstance(scores, Run) else ""]
     say("; ".join(note for note in notes if note))
     if per_query is not None:
@@ -98,7 +102,7 @@ def evaluate(
 
 
 def _table(result: Evaluation, title: str) -> Table:
-    table = make_table(title, "metric", "mean", f"{result.confidence:.0%} interval", "bootstrap", "nothing relevant")
+    table = make_table(title, "metric", "mean", f"{result.confidence:.0%} interval", "bootstrap", "no relevant")
     for name in result.mean:
         spans = [f"[{low:.4f}, {high:.4f}]" for low, high in (result.interval[name], result.bootstrap_interval[name])]
         table.add_row(escape(name), f"{result.mean[name]:.4f}", *map(escape, spans), str(result.n_empty[name]))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from podium.cli.console import Json, complete_metric, out, print_json
+from podium.cli.console import Json, complete_metric, out, print_json, say
 from podium.metrics import METRICS, Definition, metric
 
 
@@ -25,6 +25,9 @@ def metrics(
     if json:
         print_json({key: _as_dict(definition) for key, definition in chosen.items()})
         return
+    if name is not None:
+        _explain(metric(name).definition)
+        return
     table = Table(show_lines=True)
     for column in ("metric", "definition", "parameters (default)"):
         table.add_column(column)
@@ -40,6 +43,14 @@ def metrics(
         markup=False,
         highlight=False,
     )
+
+
+def _explain(definition: Definition) -> None:
+    title = f"{definition.name}[@k]" if definition.takes_cutoff else definition.name
+    lines = [title, definition.summary, definition.formula, f"Source: {definition.source}", "", "Parameters:"]
+    lines += [f"  {p.name} = {p.default!r}: {p.description}" for p in definition.parameters]
+    for line in lines:
+        say(line)
 
 
 def _as_dict(definition: Definition) -> dict[str, object]:

@@ -29,9 +29,11 @@ def normalise(
         str, typer.Option("--method", help="minmax or zscore inside each query, or log of counts.")
     ] = "minmax",
     feature: Annotated[
-        list[int] | None,
+        list[str] | None,
         typer.Option(
-            "--feature", help="Only this column, counted from 0. May be given more than once.", show_default=False
+            "--feature",
+            help="Only this column, by name or counted from 0. May be given more than once.",
+            show_default=False,
         ),
     ] = None,
     format_name: FormatName = None,
@@ -43,7 +45,9 @@ def normalise(
     """Bring features to one scale."""
     find_format(target, None, reading=False)
     whole = read_data(data, format_name, read, threads, drop)
-    changed = normalise_data(whole, method, features=feature or None)
+    changed = normalise_data(
+        whole, method, features=[int(word) if word.isdecimal() else word for word in feature or []] or None
+    )
     write(changed, target)
     if json:
         print_json(

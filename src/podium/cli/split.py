@@ -24,7 +24,7 @@ from podium.data import RankingData
 from podium.data import split as split_data
 from podium.data.splits import query_folds
 from podium.errors import ParameterError, unknown_name
-from podium.formats import FORMATS, write
+from podium.formats import FORMATS, find_format, write
 
 
 def split(
@@ -46,7 +46,9 @@ def split(
         typer.Option("--folds", min=3, help="Instead: k folds, each with train, vali and test.", show_default=False),
     ] = None,
     seed: Seed = 0,
-    target_format: Annotated[str, typer.Option("--to", help="Format of the parts.")] = "letor",
+    target_format: Annotated[
+        str | None, typer.Option("--to", help="Format of the parts; by default that of DATA.", show_default=False)
+    ] = None,
     format_name: FormatName = None,
     read: ReadOption = None,
     drop: Drop = None,
@@ -54,6 +56,8 @@ def split(
     json: Json = False,
 ) -> None:
     """Split by whole queries, by shares or into folds; the same seed always gives the same parts."""
+    if target_format is None:
+        target_format = find_format(data, format_name, reading=True).name
     if target_format not in FORMATS:
         raise unknown_name("format", target_format, FORMATS)
     if shares is not None and folds is not None:

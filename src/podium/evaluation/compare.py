@@ -16,7 +16,7 @@ from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError, unknown_name
 from podium.evaluation.evaluate import evaluate
 from podium.evaluation.paired_tests import TESTS, holm
-from podium.evaluation.result import Evaluation, as_json, check_confidence, check_count, json_id, normal_interval
+from podium.evaluation.result import Evaluation, as_json, check_confidence, check_count, json_id, student_interval
 from podium.metrics import Metric
 from podium.metrics import metric as as_metric
 
@@ -214,7 +214,7 @@ def _pair(
         first=names[0],
         second=names[1],
         difference=float(differences.mean()),
-        interval=normal_interval(differences, confidence),
+        interval=student_interval(differences, confidence),
         p_values=p_values,
         corrected=corrected,
         wins=int((better * differences > 0).sum()),

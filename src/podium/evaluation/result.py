@@ -73,6 +73,17 @@ def normal_interval(values: Floats, confidence: float) -> tuple[float, float]:
     return mean - reach, mean + reach
 
 
+def student_interval(values: Floats, confidence: float) -> tuple[float, float]:
+    """mean ± t·SE, t of Student with n − 1 degrees of freedom: it says of 0 what the paired t test says."""
+    if len(values) < 2:
+        return math.nan, math.nan
+    from scipy import special
+
+    mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+    reach = float(special.stdtrit(len(values) - 1, 0.5 + confidence / 2)) * error
+    return mean - reach, mean + reach
+
+
 def bootstrap_interval(values: Floats, confidence: float, samples: int, seed: int) -> tuple[float, float]:
     """The middle share of the means of `samples` draws of the queries with replacement (percentile bootstrap)."""
     counted = values[~np.isnan(values)]

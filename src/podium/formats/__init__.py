@@ -76,7 +76,8 @@ def read(
     chosen = find_format(path, format, reading=True)
     if chosen.holds != "data":
         raise FormatError(
-            path, f"this is a {chosen.name} file, which holds scores and no judgments; read it with podium.read_scores"
+            path,
+            f"this is a {chosen.name} file, which holds scores and no judgments; judged data is needed here (podium.read_scores reads scores)",
         )
     chosen.check_options(options, reading=True)
     data: RankingData = chosen.read(path, num_threads=num_threads, progress=progress, **options)

@@ -32,7 +32,7 @@ from podium.formats.columns import (
 )
 from podium.formats.decimals import ids_from_texts, nearest_float32, shortest
 from podium.formats.format import Format
-from podium.formats.opening import reading, text_lines, writing
+from podium.formats.opening import read_bytes, reading, text_lines, writing
 from podium.threads import resolve_threads
 
 PathLike = str | os.PathLike[str]
@@ -111,10 +111,14 @@ def _read_with_arrow(
     total = Path(path).stat().st_size
     matrices: list[npt.NDArray[np.float32]] = []
     columns: dict[str, list[Any]] = {name: [] for name in plan.names if name not in set(plan.features)}
+    with reading(path) as text:  # says clearly what cannot be read at all
+        plain = isinstance(text, io.BufferedReader) and isinstance(text.raw, io.FileIO)
+    # Arrow's own file: its threads read ahead, and must not need the interpreter, least of all when that ends. Its gzip
+    # takes a file that is cut short for a whole one, so that is read here.
     with (
-        reading(path) as stream,
+        pa.OSFile(os.fspath(path)) if plain else pa.BufferReader(read_bytes(path)) as stream,
         pa_csv.open_csv(
-            pa.PythonFile(stream, "r"),
+            stream,
             pa_csv.ReadOptions(
                 use_threads=use_threads, block_size=1 << 23, skip_rows_after_names=1, column_names=names
             ),
@@ -123,7 +127,7 @@ def _read_with_arrow(
         ) as reader,
     ):
         for batch in reader:
-            if progress is not None and isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO):
+            if progress is not None and plain:
                 progress(stream.tell(), total)  # of a gzip only the end is known
             matrix = np.empty((batch.num_rows, len(plan.features)), np.float32)
             for k, name in enumerate(plan.features):

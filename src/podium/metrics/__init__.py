@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from podium.errors import ParameterError, shown, unknown_name
 from podium.metrics import binary, discounted, pairs, reader
 from podium.metrics.compute import Documents, per_query
@@ -40,5 +42,9 @@ def metric(name: str | Metric) -> Metric:
     key = base.lower()
     definition = METRICS.get(ALIASES.get(key, key))
     if definition is None:
+        if trec := re.fullmatch(r"(ndcg_cut|map_cut|p|recall)_(\d+)", key):
+            raise ParameterError(
+                f"unknown metric {base!r}; trec_eval's {base} is {trec[1].removesuffix('_cut')}@{trec[2]} here"
+            )
         raise unknown_name("metric", base, METRICS)
     return definition(cutoff=cutoff, **parameters)

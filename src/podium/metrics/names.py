@@ -38,7 +38,7 @@ def _parameters(text: str, inside: str | None) -> dict[str, object]:
             raise ValueError
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         raise ParameterError(
-            f"metric {shown(text)}: parameters {shown(inside)} must be name=value pairs, each once, such as gain='linear', rel=2"
+            f"metric {shown(text)}: parameters {shown(inside)} must be name=value pairs, each once and text in quotes, such as gain='linear', rel=2"
         ) from None
     if "cutoff" in names:
         raise ParameterError(f"metric {shown(text)}: write the cutoff behind an @, as in ndcg@10")
@@ -52,6 +52,6 @@ def _cutoff(text: str, cutoff: str | None) -> int | None:
     if not re.fullmatch(r"[+-]?[0-9]{1,400}", digits):
         raise ParameterError(
             f"metric {shown(text)}: cutoff={shown(digits)} must be a whole number of at least 1; "
-            "leave it out to use the whole list"
+            "leave it out to use the whole list, and name several metrics one by one"
         )
     return int(digits)
