@@ -42,6 +42,7 @@ def test_the_reference_in_the_docs_is_the_help():
 
 def test_help_and_version_and_completion(cli):
     assert "Usage" in cli("--help").out
+    assert "Usage" in cli("data", "convert", "-h").out
     assert cli("--version").out.startswith("podium ")
 
 

@@ -12,6 +12,7 @@ app = typer.Typer(
     name="podium",
     help="Learning to rank: a ranker is a force × a function class × a schedule, judged by a metric.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
