@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from podium.data.conversion import as_number
 from podium.errors import ParameterError, shown
-
-Value = float | int | bool
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter: `check(name, given)` gives the value to keep, or raises ParameterError."""
-
-    name: str
-    default: Value
-    description: str
-    check: Callable[[str, object], Value]
+from podium.metrics.parameters import Parameter, Value
 
 
 def _above_zero(name: str, given: object) -> Value:

@@ -15,9 +15,10 @@ from podium import _core
 from podium.data import RankingData
 from podium.data.hashing import query_hashes
 from podium.errors import DataError, ParameterError, unknown_name
-from podium.forces.definition import Definition, Value
+from podium.forces.definition import Definition
 from podium.metrics import Metric, metric
 from podium.metrics.compute import core_spec
+from podium.metrics.parameters import Value
 from podium.threads import resolve_threads
 
 Floats = npt.NDArray[np.float64]
@@ -106,10 +107,12 @@ class Force:
     def __repr__(self) -> str:
         return f"force({str(self)!r})"
 
-    def parameter(self, name: str, default: Value = 1) -> Value:
-        """The value of a parameter, given or not."""
+    def parameter(self, name: str, default: float = 1) -> float:
+        """The value of a parameter, given or not; all parameters of forces are numbers or truths."""
         known = {parameter.name: parameter.default for parameter in self.definition.parameters}
-        return {**known, **dict(self.given)}.get(name, default)
+        value = {**known, **dict(self.given)}.get(name, default)
+        assert isinstance(value, int | float)
+        return value
 
     def core_spec(self, classes: int = 2) -> _core.ForceSpec:
         """The force as the core sees it."""
