@@ -32,5 +32,6 @@ auto to_numpy(std::vector<T>&& values) {
 void bind_data(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_forces(nb::module_& m);
+void bind_net(nb::module_& m);
 
 }  // namespace podium::bind

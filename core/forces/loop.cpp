@@ -13,10 +13,14 @@ std::size_t ForceTable::longest() const {
 }
 
 ForceQuery ForceTable::query(std::size_t q, std::size_t outputs) const {
+  return query(q, scores.subspan(static_cast<std::size_t>(query_offsets[q]) * outputs, documents(q) * outputs));
+}
+
+ForceQuery ForceTable::query(std::size_t q, std::span<const double> scores_of_q) const {
   const auto begin = static_cast<std::size_t>(query_offsets[q]);
   const std::size_t n = documents(q);
   ForceQuery out;
-  out.scores = scores.subspan(begin * outputs, n * outputs);
+  out.scores = scores_of_q;
   out.labels = labels.subspan(begin, n);
   if (!document_weights.empty()) out.weights = document_weights.subspan(begin, n);
   out.has_pairs = !pair_offsets.empty();

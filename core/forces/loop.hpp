@@ -25,6 +25,8 @@ struct ForceTable {
   std::size_t longest() const;
   // The query q; its scores are `outputs` numbers a document.
   ForceQuery query(std::size_t q, std::size_t outputs) const;
+  // The query q with scores that stand elsewhere.
+  ForceQuery query(std::size_t q, std::span<const double> scores_of_q) const;
   double query_weight(std::size_t q) const { return query_weights.empty() ? 1.0 : query_weights[q]; }
 };
 

@@ -317,3 +317,107 @@ def apply_force(
     """
     Writes force, curvature, cost of each query and the force on parameters into the arrays given.
     """
+
+class Activation(enum.Enum):
+    tanh = 0
+
+    sigmoid = 1
+
+    relu = 2
+
+class Optimiser(enum.Enum):
+    sgd = 0
+
+    adam = 1
+
+class Net:
+    """
+    A net of dense layers; parameters are W_1 [inputs × outputs], b_1, W_2, … in one vector.
+    """
+
+    def __init__(self, widths: Sequence[int], activation: Activation) -> None: ...
+    @property
+    def size(self) -> int: ...
+
+def net_scores(
+    net: Net,
+    parameters: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    filled: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    num_threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Scores of every row, outputs side by side."""
+
+def net_backward(
+    net: Net,
+    parameters: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    filled: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    force: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    num_threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Σ over documents of force · ∂s/∂parameter."""
+
+class Descent:
+    """A net that absorbs forces, an update a batch of queries or a pair."""
+
+    def __init__(
+        self,
+        net: Net,
+        force: ForceSpec,
+        data: ForceData,
+        features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        filled: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        num_threads: int,
+    ) -> None: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def updates(self) -> int: ...
+    def set_parameters(
+        self,
+        parameters: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def parameters(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def set_moments(
+        self,
+        first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        updates: int,
+    ) -> None: ...
+    def moments(self) -> tuple: ...
+    def run(
+        self,
+        queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        *,
+        optimiser: Optimiser,
+        rate: float,
+        l2: float,
+        batch: int,
+        per_pair: bool,
+        cost: bool,
+        seed: int,
+        round: int,
+        seen: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+    ) -> float:
+        """
+        One pass over the queries in this order; the sum of their costs where asked for.
+        """
+
+    def gradient(
+        self,
+        queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        *,
+        per_pair: bool,
+        seed: int,
+        round: int,
+        seen: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+        cost: bool,
+    ) -> tuple:
+        """The sums over queries of cost and of force · ∂s/∂parameter."""

@@ -1,0 +1,170 @@
+#include "net/net.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "bind/bind.hpp"
+#include "bind/force_data.hpp"
+#include "net/descent.hpp"
+
+namespace podium::bind {
+namespace {
+
+using Floats = Vector<double>;
+
+InputMap as_map(const Floats& centre, const Floats& scale, const Floats& filled) {
+  return {as_span(centre), as_span(scale), as_span(filled)};
+}
+
+std::vector<double> held(const Net& net, const Floats& parameters) {
+  std::vector<double> out(net.held_size());
+  net.hold(as_span(parameters).first(net.size()), out.data());
+  return out;
+}
+
+auto scores(const Net& net, Floats parameters, Matrix<float> features, Floats centre, Floats scale, Floats filled,
+            int num_threads) {
+  std::vector<double> out(features.shape(0) * net.shape().outputs());
+  {
+    nb::gil_scoped_release release;
+    net_scores(net, held(net, parameters).data(), {features.data(), features.size()}, features.shape(0),
+               as_map(centre, scale, filled), num_threads, out.data());
+  }
+  return to_numpy(std::move(out));
+}
+
+// Σ over documents of force · ∂s/∂parameter.
+auto backward(const Net& net, Floats parameters, Matrix<float> features, Floats centre, Floats scale, Floats filled,
+              Floats force, int num_threads) {
+  std::vector<double> out(net.size());
+  {
+    nb::gil_scoped_release release;
+    Team team(num_threads);
+    NetBatch batch(net, team);
+    const std::vector<double> weights = held(net, parameters);
+    std::vector<double> gradient(net.held_size(), 0.0);
+    constexpr std::size_t kRows = 4096;
+    const std::size_t outputs = net.shape().outputs();
+    for (std::size_t begin = 0; begin < features.shape(0); begin += kRows) {
+      const std::size_t rows = std::min(kRows, features.shape(0) - begin);
+      batch.reserve(rows);
+      for (std::size_t i = 0; i < rows; ++i) {
+        batch.set_inputs(i, features.data() + (begin + i) * net.shape().features(), as_map(centre, scale, filled));
+      }
+      batch.forward(weights.data());
+      std::copy_n(force.data() + begin * outputs, rows * outputs, batch.scores());
+      batch.backward(weights.data(), gradient.data());
+    }
+    net.give(gradient, out.data());
+  }
+  return to_numpy(std::move(out));
+}
+
+// A Descent and the arrays it works on.
+struct HeldDescent {
+  HeldDescent(const Net& net, const ForceSpec& spec, const ForceData& data, Matrix<float> features, Floats centre,
+              Floats scale, Floats filled, int num_threads)
+      : data(data), features(features), centre(centre), scale(scale), filled(filled) {
+    const ForceTable table = this->data.table({}, {}, 0, 0);
+    const NetTask task{
+        {this->features.data(), this->features.size()}, as_map(this->centre, this->scale, this->filled), table};
+    descent = std::make_unique<Descent>(net, Force(spec, table.longest()), task, num_threads);
+  }
+  ForceData data;
+  Matrix<float> features;
+  Floats centre, scale, filled;
+  std::unique_ptr<Descent> descent;
+};
+
+DescentOptions options(Optimiser optimiser, double rate, double l2, std::size_t batch, bool per_pair, bool cost,
+                       std::uint64_t seed, std::uint64_t round) {
+  return {optimiser, rate, l2, batch, per_pair, cost, seed, round};
+}
+
+double* data_or_null(std::optional<MutableVector<double>>& values) {
+  return values ? values->data() : nullptr;
+}
+
+}  // namespace
+
+void bind_net(nb::module_& m) {
+  nb::enum_<Activation>(m, "Activation")
+      .value("tanh", Activation::tanh)
+      .value("sigmoid", Activation::sigmoid)
+      .value("relu", Activation::relu);
+  nb::enum_<Optimiser>(m, "Optimiser").value("sgd", Optimiser::sgd).value("adam", Optimiser::adam);
+  nb::class_<Net>(m, "Net", "A net of dense layers; parameters are W_1 [inputs × outputs], b_1, W_2, … in one vector.")
+      .def(
+          "__init__",
+          [](Net* net, std::vector<std::size_t> widths, Activation activation) {
+            new (net) Net(NetShape{std::move(widths), activation});
+          },
+          nb::arg("widths"), nb::arg("activation"))
+      .def_prop_ro("size", &Net::size);
+  m.def("net_scores", &scores, nb::arg("net"), nb::arg("parameters"), nb::arg("features"), nb::arg("centre"),
+        nb::arg("scale"), nb::arg("filled"), nb::arg("num_threads"), "Scores of every row, outputs side by side.");
+  m.def("net_backward", &backward, nb::arg("net"), nb::arg("parameters"), nb::arg("features"), nb::arg("centre"),
+        nb::arg("scale"), nb::arg("filled"), nb::arg("force"), nb::arg("num_threads"),
+        "Σ over documents of force · ∂s/∂parameter.");
+  nb::class_<HeldDescent>(m, "Descent", "A net that absorbs forces, an update a batch of queries or a pair.")
+      .def(nb::init<const Net&, const ForceSpec&, const ForceData&, Matrix<float>, Floats, Floats, Floats, int>(),
+           nb::arg("net"), nb::arg("force"), nb::arg("data"), nb::arg("features"), nb::arg("centre"), nb::arg("scale"),
+           nb::arg("filled"), nb::arg("num_threads"))
+      .def_prop_ro("size", [](const HeldDescent& d) { return d.descent->size(); })
+      .def_prop_ro("updates", [](const HeldDescent& d) { return d.descent->updates(); })
+      .def(
+          "set_parameters", [](HeldDescent& d, Floats given) { d.descent->set_parameters(as_span(given)); },
+          nb::arg("parameters"))
+      .def("parameters",
+           [](const HeldDescent& d) {
+             std::vector<double> out(d.descent->size());
+             d.descent->get_parameters(out.data());
+             return to_numpy(std::move(out));
+           })
+      .def(
+          "set_moments",
+          [](HeldDescent& d, Floats first, Floats second, std::uint64_t updates) {
+            d.descent->set_moments(as_span(first), as_span(second), updates);
+          },
+          nb::arg("first"), nb::arg("second"), nb::arg("updates"))
+      .def("moments",
+           [](const HeldDescent& d) {
+             std::vector<double> first(d.descent->size()), second(d.descent->size());
+             d.descent->get_moments(first.data(), second.data());
+             return nb::make_tuple(to_numpy(std::move(first)), to_numpy(std::move(second)));
+           })
+      .def(
+          "run",
+          [](HeldDescent& d, Vector<std::int64_t> queries, Optimiser optimiser, double rate, double l2,
+             std::size_t batch, bool per_pair, bool cost, std::uint64_t seed, std::uint64_t round,
+             std::optional<MutableVector<double>> seen) {
+            nb::gil_scoped_release release;
+            return d.descent->pass(as_span(queries), options(optimiser, rate, l2, batch, per_pair, cost, seed, round),
+                                   data_or_null(seen));
+          },
+          nb::arg("queries"), nb::kw_only(), nb::arg("optimiser"), nb::arg("rate"), nb::arg("l2"), nb::arg("batch"),
+          nb::arg("per_pair"), nb::arg("cost"), nb::arg("seed"), nb::arg("round"), nb::arg("seen").none(),
+          "One pass over the queries in this order; the sum of their costs where asked for.")
+      .def(
+          "gradient",
+          [](HeldDescent& d, Vector<std::int64_t> queries, bool per_pair, std::uint64_t seed, std::uint64_t round,
+             std::optional<MutableVector<double>> seen, bool cost) {
+            std::vector<double> out(d.descent->size());
+            double total = 0;
+            {
+              nb::gil_scoped_release release;
+              total =
+                  d.descent->gradient(as_span(queries), options(Optimiser::sgd, 0, 0, 1, per_pair, cost, seed, round),
+                                      data_or_null(seen), out.data());
+            }
+            return nb::make_tuple(total, to_numpy(std::move(out)));
+          },
+          nb::arg("queries"), nb::kw_only(), nb::arg("per_pair"), nb::arg("seed"), nb::arg("round"),
+          nb::arg("seen").none(), nb::arg("cost"), "The sums over queries of cost and of force · ∂s/∂parameter.");
+}
+
+}  // namespace podium::bind

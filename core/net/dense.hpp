@@ -1,0 +1,55 @@
+// The arithmetic of dense layers in float64. Two builds of the same source, with and without AVX2 and FMA, give the
+// same bits: every sum has one written order, and every multiply-add is fused in both.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace podium {
+
+enum class Activation { tanh, sigmoid, relu };
+
+// Columns of a layer's weights that are worked on at once; the last panel of a layer may be narrower, by fours.
+inline constexpr std::size_t kPanel = 12;
+
+inline constexpr std::size_t round_up(std::size_t n, std::size_t step) {
+  return (n + step - 1) / step * step;
+}
+// The distance between rows of a matrix: whole vectors, and never a multiple of 256 bytes, which would put the rows
+// into a few sets of the cache.
+inline constexpr std::size_t row_stride(std::size_t columns) {
+  const std::size_t whole = round_up(columns, 4);
+  return whole % 32 == 0 ? whole + 4 : whole;
+}
+
+struct DenseKernels {
+  // c[r][j] += Σ_t a(r, t) · b[t][j] for r < rows, j < columns ≤ kPanel (a multiple of 4); a(r, t) = a[r·a_row +
+  // t·a_step].
+  void (*multiply)(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_row,
+                   std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row);
+  // y[i] = x_i · w + bias.
+  void (*dots)(std::size_t rows, std::size_t columns, const double* x, std::size_t x_row, const double* w, double bias,
+               double* y);
+  // g[j] += Σ_i d[i] · x[i][j].
+  void (*add_rows)(std::size_t rows, std::size_t columns, const double* d, const double* x, std::size_t x_row,
+                   double* g);
+  // out[j] = (x[j] − centre[j]) · scale[j], or filled[j] where x[j] is missing.
+  void (*standardise)(std::size_t columns, const float* x, const double* centre, const double* scale,
+                      const double* filled, double* out);
+  void (*activate)(Activation activation, std::size_t n, double* values);
+  // d[j] *= slope of the activation, from its value.
+  void (*times_slope)(Activation activation, std::size_t n, const double* values, double* d);
+  // w += rate · g.
+  void (*step)(std::size_t n, double rate, const double* g, double* w);
+  // Adam's step up the force g; `rate` carries the correction of both moments. [Kingma and Ba 2015]
+  void (*adam)(std::size_t n, double rate, double epsilon, const double* g, double* m, double* v, double* w);
+};
+
+const DenseKernels& dense_kernels();
+
+extern const DenseKernels dense_portable;
+#if defined(__x86_64__)
+extern const DenseKernels dense_avx2;
+#endif
+
+}  // namespace podium

@@ -1,0 +1,210 @@
+// The kernels of dense.hpp; included once by each of the two files that build them.
+#include <cstring>
+
+#include "net/dense.hpp"
+#if defined(__FMA__)
+#include <immintrin.h>
+#endif
+
+namespace podium {
+namespace {
+
+#if defined(__FMA__)
+struct Four {
+  __m256d v;
+};
+inline Four load(const double* p) {
+  return {_mm256_loadu_pd(p)};
+}
+inline void store(double* p, Four a) {
+  _mm256_storeu_pd(p, a.v);
+}
+inline Four all(double x) {
+  return {_mm256_set1_pd(x)};
+}
+inline Four mul_add(Four a, Four b, Four c) {
+  return {_mm256_fmadd_pd(a.v, b.v, c.v)};
+}
+#else
+struct Four {
+  double v[4];
+};
+inline Four load(const double* p) {
+  return {{p[0], p[1], p[2], p[3]}};
+}
+inline void store(double* p, Four a) {
+  for (int k = 0; k < 4; ++k) p[k] = a.v[k];
+}
+inline Four all(double x) {
+  return {{x, x, x, x}};
+}
+inline Four mul_add(Four a, Four b, Four c) {
+  Four out;
+  for (int k = 0; k < 4; ++k) out.v[k] = __builtin_fma(a.v[k], b.v[k], c.v[k]);
+  return out;
+}
+#endif
+
+template <int R, int V>
+inline void tile(std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step, const double* b,
+                 std::size_t b_row, double* c, std::size_t c_row) {
+  Four sum[R][V];
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) sum[r][v] = load(c + r * c_row + 4 * v);
+  }
+  for (std::size_t t = 0; t < depth; ++t) {
+    Four row[V];
+    for (int v = 0; v < V; ++v) row[v] = load(b + t * b_row + 4 * v);
+    for (int r = 0; r < R; ++r) {
+      const Four x = all(a[r * a_row + t * a_step]);
+      for (int v = 0; v < V; ++v) sum[r][v] = mul_add(x, row[v], sum[r][v]);
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) store(c + r * c_row + 4 * v, sum[r][v]);
+  }
+}
+
+template <int V>
+void multiply_panel(std::size_t rows, std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step,
+                    const double* b, std::size_t b_row, double* c, std::size_t c_row) {
+  std::size_t r = 0;
+  for (; r + 4 <= rows; r += 4) tile<4, V>(depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row, c_row);
+  for (; r + 2 <= rows; r += 2) tile<2, V>(depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row, c_row);
+  for (; r < rows; ++r) tile<1, V>(depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row, c_row);
+}
+
+void multiply(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_row,
+              std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row) {
+  if (columns == 12) {
+    multiply_panel<3>(rows, depth, a, a_row, a_step, b, b_row, c, c_row);
+  } else if (columns == 8) {
+    multiply_panel<2>(rows, depth, a, a_row, a_step, b, b_row, c, c_row);
+  } else {
+    multiply_panel<1>(rows, depth, a, a_row, a_step, b, b_row, c, c_row);
+  }
+}
+
+// Lane k of the running sums takes the columns k, k + 8, k + 16, …; the eight lanes are then added as a tree.
+template <int R>
+inline void dot_rows(std::size_t columns, const double* x, std::size_t x_row, const double* w, double bias, double* y) {
+  Four low[R], high[R];
+  for (int r = 0; r < R; ++r) low[r] = high[r] = all(0.0);
+  std::size_t j = 0;
+  for (; j + 8 <= columns; j += 8) {
+    const Four w0 = load(w + j), w1 = load(w + j + 4);
+    for (int r = 0; r < R; ++r) {
+      low[r] = mul_add(load(x + r * x_row + j), w0, low[r]);
+      high[r] = mul_add(load(x + r * x_row + j + 4), w1, high[r]);
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    double lane[8];
+    store(lane, low[r]);
+    store(lane + 4, high[r]);
+    for (std::size_t k = j; k < columns; ++k) lane[k - j] = __builtin_fma(x[r * x_row + k], w[k], lane[k - j]);
+    const double a = (lane[0] + lane[4]) + (lane[1] + lane[5]), b = (lane[2] + lane[6]) + (lane[3] + lane[7]);
+    y[r] = (a + b) + bias;
+  }
+}
+
+void dots(std::size_t rows, std::size_t columns, const double* x, std::size_t x_row, const double* w, double bias,
+          double* y) {
+  std::size_t i = 0;
+  for (; i + 4 <= rows; i += 4) dot_rows<4>(columns, x + i * x_row, x_row, w, bias, y + i);
+  for (; i < rows; ++i) dot_rows<1>(columns, x + i * x_row, x_row, w, bias, y + i);
+}
+
+template <int V>
+inline void add_tile(std::size_t rows, const double* d, const double* x, std::size_t x_row, double* g) {
+  Four sum[V];
+  for (int v = 0; v < V; ++v) sum[v] = load(g + 4 * v);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const Four di = all(d[i]);
+    for (int v = 0; v < V; ++v) sum[v] = mul_add(di, load(x + i * x_row + 4 * v), sum[v]);
+  }
+  for (int v = 0; v < V; ++v) store(g + 4 * v, sum[v]);
+}
+
+void add_rows(std::size_t rows, std::size_t columns, const double* d, const double* x, std::size_t x_row, double* g) {
+  std::size_t j = 0;
+  for (; j + 32 <= columns; j += 32) add_tile<8>(rows, d, x + j, x_row, g + j);
+  for (; j + 4 <= columns; j += 4) add_tile<1>(rows, d, x + j, x_row, g + j);
+  for (; j < columns; ++j) {
+    for (std::size_t i = 0; i < rows; ++i) g[j] = __builtin_fma(d[i], x[i * x_row + j], g[j]);
+  }
+}
+
+void standardise(std::size_t columns, const float* x, const double* centre, const double* scale, const double* filled,
+                 double* out) {
+  for (std::size_t j = 0; j < columns; ++j) {
+    const double value = x[j], moved = (value - centre[j]) * scale[j];
+    out[j] = value == value ? moved : filled[j];
+  }
+}
+
+inline double exponential(double x) {
+  x = x < -700 ? -700 : x;
+  x = x > 700 ? 700 : x;
+  constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number, which then stands in the low bits
+  const double shifted = __builtin_fma(x, 0x1.71547652b82fep0, kShift), whole = shifted - kShift;
+  double r = __builtin_fma(whole, -0x1.62e42fefa39efp-1, x);
+  r = __builtin_fma(whole, -0x1.abc9e3b39803fp-56, r);
+  double p = 1.0 / 6227020800.0;  // e^r as its series: |r| < 0.35, so 14 terms leave less than a unit in the last place
+  p = __builtin_fma(p, r, 1.0 / 479001600.0);
+  p = __builtin_fma(p, r, 1.0 / 39916800.0);
+  p = __builtin_fma(p, r, 1.0 / 3628800.0);
+  p = __builtin_fma(p, r, 1.0 / 362880.0);
+  p = __builtin_fma(p, r, 1.0 / 40320.0);
+  p = __builtin_fma(p, r, 1.0 / 5040.0);
+  p = __builtin_fma(p, r, 1.0 / 720.0);
+  p = __builtin_fma(p, r, 1.0 / 120.0);
+  p = __builtin_fma(p, r, 1.0 / 24.0);
+  p = __builtin_fma(p, r, 1.0 / 6.0);
+  p = __builtin_fma(p, r, 0.5);
+  p = __builtin_fma(p, r, 1.0);
+  p = __builtin_fma(p, r, 1.0);
+  std::int64_t bits;
+  std::memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits + 1023) << 52;
+  double power;
+  std::memcpy(&power, &bits, sizeof power);
+  return p * power;
+}
+
+void activate(Activation activation, std::size_t n, double* values) {
+  if (activation == Activation::relu) {
+    for (std::size_t j = 0; j < n; ++j) values[j] = values[j] > 0 ? values[j] : 0.0;
+  } else if (activation == Activation::sigmoid) {
+    for (std::size_t j = 0; j < n; ++j) values[j] = 1.0 / (1.0 + exponential(-values[j]));
+  } else {
+    for (std::size_t j = 0; j < n; ++j) values[j] = 1.0 - 2.0 / (1.0 + exponential(2.0 * values[j]));
+  }
+}
+
+void times_slope(Activation activation, std::size_t n, const double* values, double* d) {
+  if (activation == Activation::relu) {
+    for (std::size_t j = 0; j < n; ++j) d[j] = values[j] > 0 ? d[j] : 0.0;
+  } else if (activation == Activation::sigmoid) {
+    for (std::size_t j = 0; j < n; ++j) d[j] *= values[j] * (1.0 - values[j]);
+  } else {
+    for (std::size_t j = 0; j < n; ++j) d[j] *= 1.0 - values[j] * values[j];
+  }
+}
+
+void step(std::size_t n, double rate, const double* g, double* w) {
+  for (std::size_t j = 0; j < n; ++j) w[j] += rate * g[j];
+}
+
+void adam(std::size_t n, double rate, double epsilon, const double* g, double* m, double* v, double* w) {
+  for (std::size_t j = 0; j < n; ++j) {
+    m[j] += 0.1 * (g[j] - m[j]);
+    v[j] += 0.001 * (g[j] * g[j] - v[j]);
+    w[j] += rate * m[j] / (__builtin_sqrt(v[j]) + epsilon);
+  }
+}
+
+constexpr DenseKernels kKernels{multiply, dots, add_rows, standardise, activate, times_slope, step, adam};
+
+}  // namespace
+}  // namespace podium

@@ -1,0 +1,244 @@
+#include "net/descent.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace podium {
+
+Descent::Descent(const Net& net, const Force& force, const NetTask& task, int num_threads)
+    : net_(net), force_(force), task_(task), team_(num_threads), batch_(net_, team_) {
+  const std::size_t held = net_.held_size() + force_.parameters();
+  for (auto* vector : {&parameters_, &gradient_, &first_, &second_}) vector->assign(held, 0.0);
+  thresholds_.resize(force_.parameters());
+  task_.table.parameters = thresholds_;
+  read_thresholds();
+}
+
+void Descent::give(const std::vector<double>& held, double* given) const {
+  net_.give(held, given);
+  std::copy(held.begin() + static_cast<std::ptrdiff_t>(net_.held_size()), held.end(), given + net_.size());
+}
+
+void Descent::hold(std::span<const double> given, std::vector<double>& held) const {
+  net_.hold(given.first(net_.size()), held.data());
+  std::copy(given.begin() + static_cast<std::ptrdiff_t>(net_.size()), given.end(),
+            held.begin() + static_cast<std::ptrdiff_t>(net_.held_size()));
+}
+
+void Descent::set_parameters(std::span<const double> given) {
+  hold(given, parameters_);
+  read_thresholds();
+}
+
+void Descent::set_moments(std::span<const double> first, std::span<const double> second, std::uint64_t updates) {
+  hold(first, first_), hold(second, second_);
+  updates_ = updates;
+}
+
+// Thresholds rise because each is the one before plus an exponential.
+void Descent::read_thresholds() {
+  const double* const raw = parameters_.data() + net_.held_size();
+  for (std::size_t k = 0; k < thresholds_.size(); ++k) {
+    thresholds_[k] = k == 0 ? raw[0] : thresholds_[k - 1] + std::exp(std::clamp(raw[k], -30.0, 30.0));
+  }
+}
+
+double Descent::absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
+  constexpr std::size_t kBytes = 1 << 20;  // inputs of a chunk stay in the cache
+  const std::size_t most = std::max<std::size_t>(kBytes / (8 * net_.shape().features()), 1);
+  double cost = 0;
+  for (std::size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
+    std::size_t rows = 0;
+    do {
+      rows += task_.table.documents(static_cast<std::size_t>(queries[end++]));
+    } while (end < queries.size() && rows + task_.table.documents(static_cast<std::size_t>(queries[end])) <= most);
+    cost += absorb_chunk(queries.subspan(begin, end - begin), options, seen);
+  }
+  return cost;
+}
+
+double Descent::absorb_chunk(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
+  const std::size_t width = net_.shape().features(), outputs = net_.shape().outputs(), own = thresholds_.size();
+  begin_.resize(queries.size() + 1);
+  for (std::size_t k = 0; k < queries.size(); ++k) {
+    begin_[k + 1] = begin_[k] + task_.table.documents(static_cast<std::size_t>(queries[k]));
+  }
+  const std::size_t rows = begin_.back();
+  batch_.reserve(rows);
+  pushes_.resize(std::max(pushes_.size(), rows * outputs));
+  cost_.assign(queries.size(), 0.0);
+  threshold_force_.assign(queries.size() * own, 0.0);
+  const auto first_row = [&](std::size_t k) {
+    return static_cast<std::size_t>(task_.table.query_offsets[static_cast<std::size_t>(queries[k])]);
+  };
+  // A query is standardised, scored and pushed by one thread while it is in that thread's cache; a long one by all.
+  const bool one = queries.size() == 1;
+  const auto set_rows = [&](std::size_t k, std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      batch_.set_inputs(begin_[k] + i, task_.features.data() + (first_row(k) + i) * width, task_.map);
+    }
+    batch_.forward_rows(parameters_.data(), begin_[k] + from, begin_[k] + to);
+  };
+  if (one) {
+    team_.loop(rows, 32, batch_.worth(), [&](std::size_t from, std::size_t to) { set_rows(0, from, to); });
+  }
+  team_.loop(queries.size(), 1, !one && (batch_.worth() || rows > 500), [&](std::size_t k, std::size_t) {
+    thread_local ForceScratch scratch;
+    const auto q = static_cast<std::size_t>(queries[k]);
+    const std::size_t documents = begin_[k + 1] - begin_[k];
+    if (!one) set_rows(k, 0, documents);
+    double* const scores = batch_.scores() + begin_[k] * outputs;
+    if (seen) std::copy_n(scores, documents * outputs, seen + first_row(k) * outputs);
+    ForceQuery query = task_.table.query(q, std::span<const double>(scores, documents * outputs));
+    query.seed = options.seed, query.round = options.round;
+    double* const force = pushes_.data() + begin_[k] * outputs;
+    std::fill_n(force, documents * outputs, 0.0);
+    ForceSums sums{force};
+    if (options.cost) sums.cost = &cost_[k];
+    if (own) sums.parameter_force = threshold_force_.data() + k * own;
+    force_.act(query, scratch, sums);
+    const double weight = task_.table.query_weight(q);
+    for (std::size_t i = 0; i < documents * outputs; ++i) scores[i] = weight * force[i];
+    cost_[k] *= weight;
+    for (std::size_t t = 0; t < own; ++t) threshold_force_[k * own + t] *= weight;
+  });
+  batch_.backward(parameters_.data(), gradient_.data());
+  double cost = 0;
+  for (std::size_t k = 0; k < queries.size(); ++k) {
+    cost += cost_[k];
+    add_threshold_force(threshold_force_.data() + k * own);
+  }
+  return cost;
+}
+
+// A threshold moves every threshold above it: ∂b_t/∂raw_k = 1 for k = 0, e^{raw_k} for 0 < k ≤ t.
+void Descent::add_threshold_force(const double* force) {
+  double* const gradient = gradient_.data() + net_.held_size();
+  const double* const raw = parameters_.data() + net_.held_size();
+  double above = 0;
+  for (std::size_t k = thresholds_.size(); k-- > 0;) {
+    above += force[k];
+    gradient[k] += k == 0 ? above : std::fabs(raw[k]) < 30 ? above * std::exp(raw[k]) : 0.0;
+  }
+}
+
+// One pair as a query of its two documents. [RankNet's first form: two forward and two backward passes an update]
+double Descent::absorb_pair(std::size_t query, const GivenPair& pair, bool given, const DescentOptions& options) {
+  const std::size_t width = net_.shape().features();
+  const auto first = static_cast<std::size_t>(task_.table.query_offsets[query]);
+  const std::size_t rows[2] = {first + pair.winner, first + pair.loser};
+  batch_.reserve(2);
+  double labels[2], weights[2], force[2] = {0, 0}, cost = 0;
+  for (std::size_t k = 0; k < 2; ++k) {
+    batch_.set_inputs(k, task_.features.data() + rows[k] * width, task_.map);
+    labels[k] = task_.table.labels[rows[k]];
+    weights[k] = task_.table.document_weights.empty() ? 1.0 : task_.table.document_weights[rows[k]];
+  }
+  batch_.forward_rows(parameters_.data(), 0, 2);
+  const GivenPair alone{0, 1, pair.probability, pair.weight};
+  ForceQuery two;
+  two.scores = {batch_.scores(), 2}, two.labels = labels, two.weights = weights;
+  two.has_pairs = given;
+  if (given) two.pairs = {&alone, 1};
+  thread_local ForceScratch scratch;
+  ForceSums sums{force};
+  if (options.cost) sums.cost = &cost;
+  force_.act(two, scratch, sums);
+  const double weight = task_.table.query_weight(query);
+  for (std::size_t k = 0; k < 2; ++k) batch_.scores()[k] = weight * force[k];
+  batch_.backward(parameters_.data(), gradient_.data());
+  return weight * cost;
+}
+
+template <class Visit>
+void Descent::each_pair(std::size_t q, Visit&& visit) const {
+  const ForceQuery query = task_.table.query(q, std::span<const double>());
+  if (query.has_pairs) {
+    for (const GivenPair& pair : query.pairs) visit(pair, true);
+    return;
+  }
+  const auto n = static_cast<std::uint32_t>(query.labels.size());
+  for (std::uint32_t i = 0; i < n; ++i) {
+    for (std::uint32_t j = i + 1; j < n; ++j) {
+      if (query.labels[i] != query.labels[j] || force_.spec().ties) visit(GivenPair{i, j, 1.0, 1.0}, false);
+    }
+  }
+}
+
+void Descent::update(double share, const DescentOptions& options) {
+  const DenseKernels& kernels = dense_kernels();
+  const std::size_t n = parameters_.size();
+  const bool large = n > 4096;
+  if (options.l2 > 0) {  // share · gradient − l2 · weights, on weights alone
+    for (const Layer& layer : net_.layers()) {
+      for (std::size_t j = layer.weights; j < layer.bias; ++j) gradient_[j] -= options.l2 / share * parameters_[j];
+    }
+  }
+  ++updates_;
+  const auto t = static_cast<double>(updates_);
+  const double correction = std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.9, t));
+  team_.loop(n, 2048, large, [&](std::size_t first, std::size_t last) {
+    double* const g = gradient_.data() + first;
+    double* const w = parameters_.data() + first;
+    const std::size_t count = last - first;
+    if (options.optimiser == Optimiser::sgd) {
+      kernels.step(count, options.rate * share, g, w);
+    } else {
+      for (std::size_t j = 0; j < count; ++j) g[j] *= share;
+      kernels.adam(count, options.rate * correction, 1e-8, g, first_.data() + first, second_.data() + first, w);
+    }
+    std::fill_n(g, count, 0.0);
+  });
+  read_thresholds();
+}
+
+double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
+  std::fill(gradient_.begin(), gradient_.end(), 0.0);
+  double cost = 0;
+  if (options.per_pair) {
+    for (const std::int64_t q : queries) {
+      const auto query = static_cast<std::size_t>(q);
+      each_pair(query, [&](const GivenPair& pair, bool given) {
+        cost += absorb_pair(query, pair, given, options);
+        update(1.0, options);
+      });
+      if (seen) score_query(query, seen);
+    }
+    return cost;
+  }
+  const std::size_t batch = std::max<std::size_t>(options.batch, 1);
+  for (std::size_t begin = 0; begin < queries.size(); begin += batch) {
+    const auto part = queries.subspan(begin, std::min(batch, queries.size() - begin));
+    cost += absorb(part, options, seen);
+    update(1.0 / static_cast<double>(part.size()), options);
+  }
+  return cost;
+}
+
+double Descent::gradient(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen,
+                         double* out) {
+  std::fill(gradient_.begin(), gradient_.end(), 0.0);
+  double cost = 0;
+  if (options.per_pair) {
+    for (const std::int64_t q : queries) {
+      const auto query = static_cast<std::size_t>(q);
+      each_pair(query, [&](const GivenPair& pair, bool given) { cost += absorb_pair(query, pair, given, options); });
+      if (seen) score_query(query, seen);
+    }
+  } else {
+    cost = absorb(queries, options, seen);
+  }
+  give(gradient_, out);
+  return cost;
+}
+
+void Descent::score_query(std::size_t query, double* seen) {
+  const std::size_t width = net_.shape().features(), n = task_.table.documents(query);
+  const auto first = static_cast<std::size_t>(task_.table.query_offsets[query]);
+  batch_.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) batch_.set_inputs(i, task_.features.data() + (first + i) * width, task_.map);
+  batch_.forward_rows(parameters_.data(), 0, n);
+  std::copy_n(batch_.scores(), n, seen + first);
+}
+
+}  // namespace podium

@@ -1,0 +1,75 @@
+// Descent: a net absorbs the forces on its scores, a batch of whole queries (or a single pair) an update.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "forces/force.hpp"
+#include "forces/loop.hpp"
+#include "net/net.hpp"
+
+namespace podium {
+
+enum class Optimiser { sgd, adam };
+
+// What is learned from: features of all documents, and the queries, labels and pairs that forces see.
+struct NetTask {
+  std::span<const float> features;
+  InputMap map;
+  ForceTable table;  // its scores are not used
+};
+
+struct DescentOptions {
+  Optimiser optimiser = Optimiser::sgd;
+  double rate = 0.001;
+  double l2 = 0;          // ½·l2·‖weights‖² is added to the mean cost of a query
+  std::size_t batch = 1;  // queries an update
+  bool per_pair = false;  // one update a pair instead
+  bool cost = false;      // whether to add up the cost on the way
+  std::uint64_t seed = 0, round = 0;
+};
+
+class Descent {
+ public:
+  Descent(const Net& net, const Force& force, const NetTask& task, int num_threads);
+
+  // The numbers that are learned: the net's, then the force's own (thresholds as the first and the logs of the steps).
+  std::size_t size() const { return net_.size() + force_.parameters(); }
+  void set_parameters(std::span<const double> given);
+  void get_parameters(double* given) const { give(parameters_, given); }
+  void set_moments(std::span<const double> first, std::span<const double> second, std::uint64_t updates);
+  void get_moments(double* first, double* second) const { give(first_, first), give(second_, second); }
+  std::uint64_t updates() const { return updates_; }
+
+  // Passes over queries in the order given; `seen` takes each document's scores as they were when its turn came, or is
+  // null. Returns the sum of the queries' costs, if asked for.
+  double pass(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
+  // The sum over queries of cost, and of force · ∂s/∂parameter: minus the gradient.
+  double gradient(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen, double* out);
+
+ private:
+  void give(const std::vector<double>& held, double* given) const;
+  void hold(std::span<const double> given, std::vector<double>& held) const;
+  void read_thresholds();
+  double absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
+  double absorb_chunk(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
+  double absorb_pair(std::size_t query, const GivenPair& pair, bool given, const DescentOptions& options);
+  template <class Visit>
+  void each_pair(std::size_t query, Visit&& visit) const;
+  void add_threshold_force(const double* force);
+  void score_query(std::size_t query, double* seen);
+  void update(double share, const DescentOptions& options);
+
+  Net net_;
+  Force force_;
+  NetTask task_;
+  Team team_;
+  NetBatch batch_;
+  std::vector<double> parameters_, gradient_, first_, second_, thresholds_;
+  std::vector<double> threshold_force_, pushes_, cost_;
+  std::vector<std::size_t> begin_;
+  std::uint64_t updates_ = 0;
+};
+
+}  // namespace podium

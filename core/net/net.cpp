@@ -1,0 +1,238 @@
+#include "net/net.hpp"
+
+#include <algorithm>
+
+namespace podium {
+
+Net::Net(NetShape shape) : shape_(std::move(shape)) {
+  std::size_t end = 0;
+  for (std::size_t l = 0; l < shape_.layers(); ++l) {
+    Layer layer{};
+    layer.inputs = shape_.widths[l], layer.outputs = shape_.widths[l + 1];
+    layer.stride = row_stride(layer.outputs);
+    layer.weights = end;
+    layer.bias = end + (layer.single() ? round_up(layer.inputs, 4) : layer.inputs * layer.padded());
+    layer.end = end = layer.bias + (layer.single() ? 4 : layer.padded());
+    size_ += layer.inputs * layer.outputs + layer.outputs;
+    layers_.push_back(layer);
+  }
+}
+
+// visit(given, held) for every number, in the order of the given ones.
+template <class Visit>
+void Net::each(Visit&& visit) const {
+  std::size_t given = 0;
+  for (const Layer& layer : layers_) {
+    for (std::size_t i = 0; i < layer.inputs; ++i) {
+      for (std::size_t o = 0; o < layer.outputs; ++o) {
+        const std::size_t p = o / kPanel;
+        visit(given++, layer.single()
+                           ? layer.weights + i
+                           : layer.weights + p * kPanel * layer.inputs + i * layer.panel_columns(p) + (o - p * kPanel));
+      }
+    }
+    for (std::size_t o = 0; o < layer.outputs; ++o) visit(given++, layer.bias + o);
+  }
+}
+
+void Net::hold(std::span<const double> given, double* held) const {
+  std::fill_n(held, held_size(), 0.0);
+  each([&](std::size_t g, std::size_t h) { held[h] = given[g]; });
+}
+
+void Net::give(std::span<const double> held, double* given) const {
+  each([&](std::size_t g, std::size_t h) { given[g] = held[h]; });
+}
+
+std::size_t NetBatch::input_stride(std::size_t layer) const {
+  return layer == 0 ? row_stride(net_.shape().features()) : net_.layers()[layer - 1].stride;
+}
+
+void NetBatch::reserve(std::size_t rows) {
+  rows_ = rows;
+  const auto grow = [](std::vector<double>& buffer, std::size_t size) {
+    if (buffer.size() < size) buffer.resize(size);
+  };
+  grow(inputs_, rows * input_stride(0));
+  grow(scores_, rows * net_.shape().outputs());
+  outputs_.resize(net_.layers().size());
+  forces_.resize(net_.layers().size());
+  transposed_.resize(net_.layers().size());
+  work_ = 0;
+  for (std::size_t l = 0; l < net_.layers().size(); ++l) {
+    const Layer& layer = net_.layers()[l];
+    work_ += layer.inputs * layer.outputs;
+    if (l + 1 == net_.layers().size() && layer.single()) continue;
+    grow(outputs_[l], rows * layer.stride);
+    grow(forces_[l], rows * layer.stride);
+  }
+}
+
+void NetBatch::set_inputs(std::size_t row, const float* features, const InputMap& map) {
+  dense_kernels().standardise(net_.shape().features(), features, map.centre.data(), map.scale.data(), map.filled.data(),
+                              inputs_.data() + row * input_stride(0));
+}
+
+void NetBatch::forward_rows(const double* parameters, std::size_t first, std::size_t last) {
+  const DenseKernels& kernels = dense_kernels();
+  const auto layers = net_.layers();
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const Layer& layer = layers[l];
+    const std::size_t stride = input_stride(l), rows = last - first;
+    const double* const x = inputs(l) + first * stride;
+    const double* const bias = parameters + layer.bias;
+    const bool final = l + 1 == layers.size();
+    if (final && layer.single()) {
+      kernels.dots(rows, layer.inputs, x, stride, parameters + layer.weights, *bias, scores_.data() + first);
+      return;
+    }
+    double* const y = outputs_[l].data() + first * layer.stride;
+    for (std::size_t i = 0; i < rows; ++i) {
+      // A hidden layer of one unit has its weights as a row and is computed as dots.
+      if (!layer.single()) std::copy_n(bias, layer.padded(), y + i * layer.stride);
+    }
+    if (layer.single()) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        kernels.dots(1, layer.inputs, x + i * stride, stride, parameters + layer.weights, *bias, y + i * layer.stride);
+      }
+    } else {
+      for (std::size_t p = 0; p < layer.panels(); ++p) {
+        const std::size_t columns = layer.panel_columns(p);
+        kernels.multiply(rows, columns, layer.inputs, x, stride, 1,
+                         parameters + layer.weights + p * kPanel * layer.inputs, columns, y + p * kPanel, layer.stride);
+      }
+    }
+    if (!final) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        kernels.activate(net_.shape().activation, layer.outputs, y + i * layer.stride);
+      }
+    } else {
+      for (std::size_t i = 0; i < rows; ++i) {
+        std::copy_n(y + i * layer.stride, layer.outputs, scores_.data() + (first + i) * layer.outputs);
+      }
+    }
+  }
+}
+
+void NetBatch::forward(const double* parameters) {
+  team_.loop(rows_, 32, worth(), [&](std::size_t first, std::size_t last) { forward_rows(parameters, first, last); });
+}
+
+// Weights of layers past the first as [outputs × inputs], in panels of inputs: what forces on outputs are multiplied
+// with to become forces on inputs.
+void NetBatch::transpose_weights(const double* parameters) {
+  for (std::size_t l = 1; l < net_.layers().size(); ++l) {
+    const Layer& layer = net_.layers()[l];
+    if (layer.single()) continue;
+    const std::size_t padded = round_up(layer.inputs, 4);
+    transposed_[l].assign(layer.outputs * padded, 0.0);
+    for (std::size_t p = 0; p < layer.panels(); ++p) {
+      const std::size_t columns = layer.panel_columns(p), last = std::min(columns, layer.outputs - p * kPanel);
+      const double* const w = parameters + layer.weights + p * kPanel * layer.inputs;
+      for (std::size_t i = 0; i < layer.inputs; ++i) {
+        const std::size_t panel = i / kPanel, width = std::min(kPanel, padded - panel * kPanel);
+        double* const to = transposed_[l].data() + panel * kPanel * layer.outputs + (i - panel * kPanel);
+        for (std::size_t c = 0; c < last; ++c) to[(p * kPanel + c) * width] = w[i * columns + c];
+      }
+    }
+  }
+}
+
+void NetBatch::backward_rows(const double* parameters, std::size_t first, std::size_t last) {
+  const DenseKernels& kernels = dense_kernels();
+  const auto layers = net_.layers();
+  const std::size_t rows = last - first;
+  const Layer& top = layers.back();
+  if (!top.single()) {
+    for (std::size_t i = first; i < last; ++i) {
+      double* const d = forces_.back().data() + i * top.stride;
+      std::fill_n(std::copy_n(scores_.data() + i * top.outputs, top.outputs, d), top.padded() - top.outputs, 0.0);
+    }
+  }
+  for (std::size_t l = layers.size() - 1; l > 0; --l) {
+    const Layer &layer = layers[l], &below = layers[l - 1];
+    double* const d = forces_[l - 1].data() + first * below.stride;
+    const bool scores = l + 1 == layers.size() && layer.single();
+    const std::size_t stride = scores ? 1 : layer.stride;
+    const double* const above = (scores ? scores_.data() : forces_[l].data()) + first * stride;
+    const std::size_t padded = round_up(layer.inputs, 4);
+    if (layer.single()) {
+      const double* const w = parameters + layer.weights;
+      for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t j = 0; j < padded; ++j) d[i * below.stride + j] = above[i * stride] * w[j];
+      }
+    } else {
+      for (std::size_t i = 0; i < rows; ++i) std::fill_n(d + i * below.stride, padded, 0.0);
+      for (std::size_t p = 0; p * kPanel < padded; ++p) {
+        const std::size_t columns = std::min(kPanel, padded - p * kPanel);
+        kernels.multiply(rows, columns, layer.outputs, above, stride, 1,
+                         transposed_[l].data() + p * kPanel * layer.outputs, columns, d + p * kPanel, below.stride);
+      }
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      kernels.times_slope(net_.shape().activation, below.outputs, outputs_[l - 1].data() + (first + i) * below.stride,
+                          d + i * below.stride);
+    }
+  }
+}
+
+// Rows [first, last) of one panel of a layer's weights: whoever owns them adds every document in order, so that no sum
+// depends on how many threads there are.
+void NetBatch::weight_gradient(std::size_t l, std::size_t panel, std::size_t first, std::size_t last,
+                               double* gradient) {
+  const Layer& layer = net_.layers()[l];
+  const std::size_t columns = layer.panel_columns(panel);
+  double* const g = gradient + layer.weights + panel * kPanel * layer.inputs + first * columns;
+  dense_kernels().multiply(last - first, columns, rows_, inputs(l) + first, 1, input_stride(l),
+                           forces_[l].data() + panel * kPanel, layer.stride, g, columns);
+}
+
+void NetBatch::backward(const double* parameters, double* gradient) {
+  transpose_weights(parameters);
+  team_.loop(rows_, 32, worth(), [&](std::size_t first, std::size_t last) { backward_rows(parameters, first, last); });
+  for (std::size_t l = 0; l < net_.layers().size(); ++l) {
+    const Layer& layer = net_.layers()[l];
+    const bool share = rows_ * layer.inputs * layer.outputs > 100'000;
+    if (layer.single()) {
+      const bool scores = l + 1 == net_.layers().size();
+      std::vector<double> column;
+      const double* d = scores_.data();
+      if (!scores) {
+        column.resize(rows_);
+        for (std::size_t i = 0; i < rows_; ++i) column[i] = forces_[l][i * layer.stride];
+        d = column.data();
+      }
+      team_.loop(layer.inputs, 32, share, [&](std::size_t first, std::size_t last) {
+        dense_kernels().add_rows(rows_, last - first, d, inputs(l) + first, input_stride(l),
+                                 gradient + layer.weights + first);
+      });
+      for (std::size_t i = 0; i < rows_; ++i) gradient[layer.bias] += d[i];
+      continue;
+    }
+    constexpr std::size_t kRows = 16;
+    const std::size_t blocks = (layer.inputs + kRows - 1) / kRows;
+    team_.loop(layer.panels() * blocks, 1, share, [&](std::size_t item, std::size_t) {
+      const std::size_t first = item % blocks * kRows;
+      weight_gradient(l, item / blocks, first, std::min(layer.inputs, first + kRows), gradient);
+    });
+    for (std::size_t i = 0; i < rows_; ++i) {
+      for (std::size_t o = 0; o < layer.outputs; ++o) gradient[layer.bias + o] += forces_[l][i * layer.stride + o];
+    }
+  }
+}
+
+void net_scores(const Net& net, const double* parameters, std::span<const float> features, std::size_t rows,
+                const InputMap& map, int num_threads, double* scores) {
+  const std::size_t width = net.shape().features(), outputs = net.shape().outputs();
+  constexpr std::size_t kRows = 256;
+  Team none(1), team(rows * width > 100'000 ? num_threads : 1);
+  team.loop(rows, kRows, true, [&](std::size_t first, std::size_t last) {
+    NetBatch batch(net, none);
+    batch.reserve(last - first);
+    for (std::size_t i = first; i < last; ++i) batch.set_inputs(i - first, features.data() + i * width, map);
+    batch.forward_rows(parameters, 0, last - first);
+    std::copy_n(batch.scores(), (last - first) * outputs, scores + first * outputs);
+  });
+}
+
+}  // namespace podium

@@ -1,0 +1,99 @@
+// A net of dense layers: s = W_L a(… a(W_1 x̂ + b_1) …) + b_L. No hidden layer makes it a linear model.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "net/dense.hpp"
+#include "team.hpp"
+
+namespace podium {
+
+struct NetShape {
+  std::vector<std::size_t> widths;  // features, hidden layers, outputs
+  Activation activation = Activation::tanh;
+
+  std::size_t features() const { return widths.front(); }
+  std::size_t outputs() const { return widths.back(); }
+  std::size_t layers() const { return widths.size() - 1; }
+};
+
+// What turns a feature into an input: x̂ = (x − centre) · scale, and `filled` where x is missing.
+struct InputMap {
+  std::span<const double> centre, scale, filled;
+};
+
+// Where a layer's numbers stand in the vector of parameters as the core holds it. Weights lie in panels of kPanel
+// columns, each panel a [inputs × panel] matrix; a layer with one output is a row. Padding is zero and stays zero.
+struct Layer {
+  std::size_t inputs, outputs, stride;  // stride: distance of rows of its outputs
+  std::size_t weights, bias, end;
+  bool single() const { return outputs == 1; }
+  std::size_t padded() const { return round_up(outputs, 4); }
+  std::size_t panels() const { return (padded() + kPanel - 1) / kPanel; }
+  std::size_t panel_columns(std::size_t p) const { return std::min(kPanel, padded() - p * kPanel); }
+};
+
+class Net {
+ public:
+  explicit Net(NetShape shape);
+
+  const NetShape& shape() const { return shape_; }
+  std::span<const Layer> layers() const { return layers_; }
+  // Numbers as the core holds them, and as everyone else does: W_1 [inputs × outputs], b_1, W_2, ….
+  std::size_t held_size() const { return layers_.back().end; }
+  std::size_t size() const { return size_; }
+  void hold(std::span<const double> given, double* held) const;
+  void give(std::span<const double> held, double* given) const;
+
+ private:
+  template <class Visit>
+  void each(Visit&& visit) const;
+
+  NetShape shape_;
+  std::vector<Layer> layers_;
+  std::size_t size_ = 0;
+};
+
+// The room one batch of documents is worked on in: inputs, what each layer gave, and the forces on it.
+class NetBatch {
+ public:
+  NetBatch(const Net& net, Team& team) : net_(net), team_(team) {}
+
+  // Makes room for `rows` documents; their inputs are then set, scores computed, forces on the scores passed back.
+  void reserve(std::size_t rows);
+  std::size_t rows() const { return rows_; }
+  void set_inputs(std::size_t row, const float* features, const InputMap& map);
+  void forward(const double* parameters);
+  // [rows × outputs], to read after forward and to overwrite with forces before backward.
+  double* scores() { return scores_.data(); }
+  // gradient += Σ over documents of force · ∂s/∂parameter.
+  void backward(const double* parameters, double* gradient);
+  // Forward of some rows on the caller's thread.
+  void forward_rows(const double* parameters, std::size_t first, std::size_t last);
+  Team& team() { return team_; }
+  // Whether a step over this batch is long enough to be shared: some twenty microseconds of multiply-adds.
+  bool worth() const { return rows_ * work_ > 100'000; }
+
+ private:
+  void transpose_weights(const double* parameters);
+  void backward_rows(const double* parameters, std::size_t first, std::size_t last);
+  void weight_gradient(std::size_t layer, std::size_t panel, std::size_t first, std::size_t last, double* gradient);
+  double* inputs(std::size_t layer) { return layer == 0 ? inputs_.data() : outputs_[layer - 1].data(); }
+  std::size_t input_stride(std::size_t layer) const;
+
+  const Net& net_;
+  Team& team_;
+  std::size_t rows_ = 0, work_ = 0;
+  std::vector<double> inputs_, scores_;
+  std::vector<std::vector<double>> outputs_, forces_;  // of hidden layers, and of a last layer with several outputs
+  std::vector<std::vector<double>> transposed_;        // weights of layers past the first, in panels of their inputs
+};
+
+// Scores of every row of a matrix, [rows × outputs].
+void net_scores(const Net& net, const double* parameters, std::span<const float> features, std::size_t rows,
+                const InputMap& map, int num_threads, double* scores);
+
+}  // namespace podium
