@@ -1,6 +1,7 @@
 #include "net/net.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -104,7 +105,19 @@ void bind_net(nb::module_& m) {
             new (net) Net(NetShape{std::move(widths), activation});
           },
           nb::arg("widths"), nb::arg("activation"))
-      .def_prop_ro("size", &Net::size);
+      .def_prop_ro("size", &Net::size)
+      .def(
+          "weight_mask",
+          [](const Net& net) {
+            std::vector<double> held(net.held_size(), 0.0), out(net.size());
+            for (const Layer& layer : net.layers()) {
+              std::fill(held.begin() + static_cast<std::ptrdiff_t>(layer.weights),
+                        held.begin() + static_cast<std::ptrdiff_t>(layer.bias), 1.0);
+            }
+            net.give(held, out.data());
+            return to_numpy(std::move(out));
+          },
+          "1 for weights, 0 for the bias of a layer.");
   m.def("net_scores", &scores, nb::arg("net"), nb::arg("parameters"), nb::arg("features"), nb::arg("centre"),
         nb::arg("scale"), nb::arg("filled"), nb::arg("num_threads"), "Scores of every row, outputs side by side.");
   m.def("net_backward", &backward, nb::arg("net"), nb::arg("parameters"), nb::arg("features"), nb::arg("centre"),
@@ -135,7 +148,7 @@ void bind_net(nb::module_& m) {
            [](const HeldDescent& d) {
              std::vector<double> first(d.descent->size()), second(d.descent->size());
              d.descent->get_moments(first.data(), second.data());
-             return nb::make_tuple(to_numpy(std::move(first)), to_numpy(std::move(second)));
+             return std::pair(to_numpy(std::move(first)), to_numpy(std::move(second)));
            })
       .def(
           "run",
@@ -161,7 +174,7 @@ void bind_net(nb::module_& m) {
                   d.descent->gradient(as_span(queries), options(Optimiser::sgd, 0, 0, 1, per_pair, cost, seed, round),
                                       data_or_null(seen), out.data());
             }
-            return nb::make_tuple(total, to_numpy(std::move(out)));
+            return std::pair(total, to_numpy(std::move(out)));
           },
           nb::arg("queries"), nb::kw_only(), nb::arg("per_pair"), nb::arg("seed"), nb::arg("round"),
           nb::arg("seen").none(), nb::arg("cost"), "The sums over queries of cost and of force · ∂s/∂parameter.");

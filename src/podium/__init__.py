@@ -1,26 +1,48 @@
 """Podium: learning to rank, where a ranker is a force × a function class × a schedule, judged by a metric."""
 
+__version__ = "0.1.0"  # above the imports, because saved models say which Podium wrote them
+
 from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
 from podium.errors import DataError, FormatError, MissingExtraError, OutputError, ParameterError, PodiumError
 from podium.evaluation import Comparison, Evaluation, compare, evaluate
 from podium.forces import Force, force
 from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
 from podium.metrics import Metric, metric
-
-__version__ = "0.1.0"
+from podium.rankers import (
+    KernelRankNet,
+    LambdaRank,
+    ListMLE,
+    ListNet,
+    OrdinalRegression,
+    Ranker,
+    RankNet,
+    RankSVM,
+    load,
+)
+from podium.training import Checkpoint, Epoch
 
 __all__ = [
+    "Checkpoint",
     "Comparison",
     "DataError",
+    "Epoch",
     "Evaluation",
     "Force",
     "FormatError",
+    "KernelRankNet",
+    "LambdaRank",
+    "ListMLE",
+    "ListNet",
     "Metric",
     "MissingExtraError",
+    "OrdinalRegression",
     "OutputError",
     "Pairs",
     "ParameterError",
     "PodiumError",
+    "RankNet",
+    "RankSVM",
+    "Ranker",
     "RankingData",
     "Run",
     "compare",
@@ -30,6 +52,7 @@ __all__ = [
     "folds",
     "force",
     "from_frame",
+    "load",
     "metric",
     "normalise",
     "read",

@@ -338,6 +338,8 @@ class Net:
     def __init__(self, widths: Sequence[int], activation: Activation) -> None: ...
     @property
     def size(self) -> int: ...
+    def weight_mask(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """1 for weights, 0 for the bias of a layer."""
 
 def net_scores(
     net: Net,
@@ -391,7 +393,11 @@ class Descent:
         second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         updates: int,
     ) -> None: ...
-    def moments(self) -> tuple: ...
+    def moments(
+        self,
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]
+    ]: ...
     def run(
         self,
         queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -419,5 +425,5 @@ class Descent:
         round: int,
         seen: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
         cost: bool,
-    ) -> tuple:
+    ) -> tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
         """The sums over queries of cost and of force · ∂s/∂parameter."""

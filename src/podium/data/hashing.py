@@ -35,6 +35,12 @@ def unit_interval(hashes: U64) -> npt.NDArray[np.float64]:
     return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
+def counter_uniform(seed: int, stream: int, count: int) -> npt.NDArray[np.float64]:
+    """`count` numbers in [0, 1) that are a function of the seed, of what they are for, and of their place."""
+    start = mix(mix(np.array([check_seed(seed)], np.uint64)) ^ np.uint64(stream))
+    return unit_interval(mix(mix(start ^ np.arange(count, dtype=np.uint64))))
+
+
 def check_seed(seed: int) -> int:
     """The seed, if it is a whole number from 0 to 2**64 - 1."""
     if not is_whole(seed) or not 0 <= seed < 2**64:

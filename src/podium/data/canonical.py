@@ -1,0 +1,64 @@
+"""What makes two data sets the same to training: one order of queries whatever the file's, and one fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data.hashing import mix, query_hashes
+from podium.data.ranking_data import RankingData
+
+Order = npt.NDArray[np.int64]
+
+
+def canonical_order(data: RankingData) -> Order:
+    """Query numbers in an order that depends on the query ids alone, so that sums over queries do too."""
+    return np.argsort(query_hashes(data.query_ids, 0), kind="stable")
+
+
+def shuffled_order(keys: npt.NDArray[np.uint64], seed: int, round: int) -> Order:
+    """Query numbers in an order drawn anew for every round, a function of the seed, the round and the ids' hashes."""
+    start = mix(mix(np.array([seed], np.uint64)) ^ np.uint64(round))
+    return np.lexsort((keys, mix(mix(keys ^ start)))).astype(np.int64)
+
+
+def canonical_blocks(data: RankingData, rows: int = 16384) -> Iterator[npt.NDArray[np.float64]]:
+    """The features in canonical order, in float64 blocks of about `rows` documents."""
+    order = canonical_order(data)
+    sizes = data.query_sizes[order]
+    ends = np.cumsum(sizes)
+    begin = 0
+    while begin < len(order):
+        done = ends[begin - 1] if begin else 0
+        end = max(int(np.searchsorted(ends, done + rows, side="right")), begin + 1)
+        chosen = order[begin:end]
+        starts = np.repeat(data.query_offsets[:-1][chosen] - (ends[begin:end] - sizes[begin:end]), sizes[begin:end])
+        yield data.features[np.arange(done, ends[end - 1]) + starts].astype(np.float64)
+        begin = end
+
+
+def fingerprint(data: RankingData) -> str:
+    """SHA-256 of the queries' own digests, sorted: equal for the same queries in any order."""
+    queries = np.empty(0, np.int64) if data.pairs is None else data.document_queries[data.pairs.winner]
+    by_query = np.argsort(queries, kind="stable")
+    bounds = np.searchsorted(queries[by_query], np.arange(data.n_queries + 1))
+    digests = []
+    for q, name in enumerate(data.query_ids.tolist()):
+        rows = slice(int(data.query_offsets[q]), int(data.query_offsets[q + 1]))
+        digest = hashlib.sha256(f"{name}\n{rows.stop - rows.start}×{data.n_features}\n".encode())
+        digest.update(np.ascontiguousarray(data.features[rows]).data)
+        digest.update(np.ascontiguousarray(data.labels[rows]).data)
+        if data.document_weights is not None:
+            digest.update(b"document_weights" + data.document_weights[rows].tobytes())
+        if data.query_weights is not None:
+            digest.update(b"query_weight" + data.query_weights[q].tobytes())
+        if data.pairs is not None:
+            chosen = by_query[bounds[q] : bounds[q + 1]]
+            digest.update(b"pairs" + (data.pairs.winner[chosen] - rows.start).tobytes())
+            digest.update((data.pairs.loser[chosen] - rows.start).tobytes())
+            digest.update(data.pairs.probability[chosen].tobytes() + data.pairs.weight[chosen].tobytes())
+        digests.append(digest.digest())
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()

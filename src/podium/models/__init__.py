@@ -1,0 +1,89 @@
+"""Function classes: what turns features into scores. One table; any of them absorbs any force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from podium.errors import ParameterError, shown, unknown_name
+from podium.models.kernel import KernelModel, KernelSpec
+from podium.models.model import CoreModel, Model, Spec
+from podium.models.names import split_name
+from podium.models.net import LinearSpec, Net, NetSpec
+
+__all__ = ["MODELS", "CoreModel", "Definition", "Model", "Spec", "model", "restore_model"]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One row of the table: what a name makes, and what reads its saved form."""
+
+    name: str
+    summary: str
+    formula: str
+    parameters: tuple[str, ...]
+    make: Callable[..., Spec]
+    restore: Callable[[dict[str, Any], dict[str, Any]], Model]
+
+
+def _make_net(*hidden: int, **settings: Any) -> Spec:
+    return NetSpec(hidden, **settings) if hidden else NetSpec(**settings)
+
+
+MODELS: dict[str, Definition] = {
+    definition.name: definition
+    for definition in (
+        Definition(
+            "linear",
+            "A weight a feature.",
+            "s = w · x̂ + b",
+            ("standardise",),
+            lambda **settings: LinearSpec(**settings),
+            Net.restore,
+        ),
+        Definition(
+            "net",
+            "Dense layers of any depth and width: net(10), net(128, 64, activation='relu').",
+            "s = W_L a(… a(W_1 x̂ + b_1) …) + b_L",
+            ("activation", "standardise", "init"),
+            _make_net,
+            Net.restore,
+        ),
+        Definition(
+            "kernel",
+            "A kernel expansion over the training documents, or over landmarks where there are many: kernel(rbf).",
+            "s = Σ_i α_i k(x̂, x̂_i) + b",
+            ("width", "degree", "offset", "landmarks", "standardise"),
+            lambda *kernel, **settings: KernelSpec(*kernel, **settings),
+            KernelModel.restore,
+        ),
+    )
+}
+
+
+def model(name: str | Spec) -> Spec:
+    """The function class of a name such as `net(10)`; one already made comes back as it is."""
+    if isinstance(name, Spec):
+        return name
+    if not isinstance(name, str):
+        raise ParameterError(f"model={shown(name)} must be a name such as 'linear', 'net(10)' or 'kernel(rbf)'")
+    base, first, parameters = split_name(name)
+    definition = MODELS.get(base.lower())
+    if definition is None:
+        raise unknown_name("model", base, MODELS)
+    for parameter in parameters:
+        if parameter not in definition.parameters:
+            raise unknown_name(f"parameter of {base}", parameter, definition.parameters)
+    try:
+        return definition.make(*first, **parameters)
+    except TypeError:
+        raise ParameterError(f"model {name!r}: {base} takes no {shown(first)} in front of its parameters") from None
+
+
+def restore_model(name: str, settings: dict[str, Any], arrays: dict[str, Any]) -> Model:
+    """The model that was saved under this name."""
+    definition = MODELS.get(name)
+    if definition is None:
+        raise unknown_name("model", name, MODELS)
+    return definition.restore(settings, arrays)

@@ -1,0 +1,63 @@
+"""From features to inputs: x̂ = (x − centre) · scale, and a fixed value where a feature is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData
+from podium.data.canonical import canonical_blocks
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class InputMap:
+    """One centre, scale and filling a feature; learned from the training documents and saved with the model."""
+
+    centre: Floats
+    scale: Floats
+    filled: Floats
+
+    @classmethod
+    def identity(cls, n_features: int) -> InputMap:
+        """Features as they are, 0 where one is missing."""
+        return cls(np.zeros(n_features), np.ones(n_features), np.zeros(n_features))
+
+    @classmethod
+    def of(cls, data: RankingData, *, standardise: bool) -> InputMap:
+        """Mean 0 and variance 1 over the training documents, or features as they are; missing ones count as the mean.
+
+        A feature that is constant, or missing everywhere, is 0 when standardised.
+        """
+        total, count = np.zeros(data.n_features), np.zeros(data.n_features)
+        for block in canonical_blocks(data):
+            there = ~np.isnan(block)
+            total += np.add.reduce(np.where(there, block, 0.0), axis=0)
+            count += there.sum(axis=0)
+        mean = total / np.maximum(count, 1)
+        if not standardise:
+            return cls(np.zeros(data.n_features), np.ones(data.n_features), mean)
+        squares = np.zeros(data.n_features)
+        for block in canonical_blocks(data):
+            squares += np.add.reduce(np.where(np.isnan(block), 0.0, block - mean) ** 2, axis=0)
+        deviation = np.sqrt(squares / np.maximum(count, 1))
+        varies = deviation > 1e-7 * np.abs(mean)
+        return cls(mean, np.where(varies, 1 / np.where(varies, deviation, 1.0), 0.0), np.zeros(data.n_features))
+
+    def __call__(self, features: npt.NDArray[np.float32]) -> Floats:
+        """Inputs of every row, in float64."""
+        moved = (features.astype(np.float64) - self.centre) * self.scale
+        return np.where(np.isnan(moved), self.filled, moved)
+
+    @property
+    def arrays(self) -> dict[str, Floats]:
+        """The three arrays by name, as they are saved."""
+        return {"inputs.centre": self.centre, "inputs.scale": self.scale, "inputs.filled": self.filled}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Floats]) -> InputMap:
+        """The map of saved arrays."""
+        return cls(arrays["inputs.centre"], arrays["inputs.scale"], arrays["inputs.filled"])

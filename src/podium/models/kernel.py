@@ -1,0 +1,215 @@
+"""Kernel expansions: f = Σ_i α_i k(x̂, x̂_i) + b, learned with ½·l2·‖f‖² of the kernel's own space. [RankNet §7, eq 17–18]
+
+With K the kernel matrix of the landmarks and K = U S Uᵀ, the features φ(x) = S^{−½} Uᵀ k(x) make the expansion a linear
+model whose ‖w‖² is ‖f‖²; what is kept in the end is α = U S^{−½} w. With every training document a landmark this is the
+whole expansion; past that it is Nyström's approximation of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from podium import _core
+from podium.data import RankingData
+from podium.data.canonical import canonical_order
+from podium.data.hashing import mix, query_hashes
+from podium.errors import ParameterError, is_whole, shown, unknown_name
+from podium.models.inputs import InputMap
+from podium.models.model import CoreInputs, CoreModel, Features, Floats, Model, Spec
+
+KERNELS = ("rbf", "poly", "linear")
+KEPT = 1e-10  # directions of the landmarks' kernel matrix below this share of the largest are noise
+ROWS = 2048  # kernel values are computed for this many documents at a time
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """k(a, b): rbf e^{−‖a − b‖² / (2·width²)}, poly (a·b / width² + offset)^degree, linear a·b."""
+
+    kind: str
+    width: float
+    degree: int
+    offset: float
+
+    def __call__(self, features: Features, map: InputMap, landmarks: Floats, num_threads: int) -> Floats:
+        """k of every row with every landmark (rows of inputs), [rows × landmarks]."""
+        count, n_features = landmarks.shape
+        net = _core.Net([n_features, count], _core.Activation.tanh)  # a product of matrices with one order of sums
+        weights = np.concatenate([landmarks.T.reshape(-1), np.zeros(count)])
+        dots = _core.net_scores(net, weights, features, map.centre, map.scale, map.filled, num_threads)
+        dots = dots.reshape(len(features), count)
+        if self.kind == "linear":
+            return dots
+        if self.kind == "poly":
+            return np.asarray((dots / self.width**2 + self.offset) ** self.degree)
+        own, theirs = (map(features) ** 2).sum(axis=1), (landmarks**2).sum(axis=1)
+        squared = np.maximum(own[:, None] + theirs - 2 * dots, 0.0)
+        return np.asarray(np.exp(squared / (-2 * self.width**2)))
+
+
+class KernelModel(Model):
+    """A finished expansion: landmarks and their α."""
+
+    def __init__(self, kernel: Kernel, map: InputMap, landmarks: Floats, alpha: Floats, bias: Floats) -> None:
+        self.kernel, self.map, self.landmarks, self.alpha, self.bias = kernel, map, landmarks, alpha, bias
+        self.n_features, self.n_outputs = landmarks.shape[1], alpha.shape[1]
+
+    @property
+    def vector(self) -> Floats:
+        """α by landmark, then b."""
+        return np.concatenate([self.alpha.reshape(-1), self.bias])
+
+    @vector.setter
+    def vector(self, values: Floats) -> None:
+        self.alpha = values[: self.alpha.size].reshape(self.alpha.shape)
+        self.bias = values[self.alpha.size :]
+
+    def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
+        """Σ_i α_i k(x̂, x̂_i) + b."""
+        self.check_features(features)
+        out = np.empty((len(features), self.n_outputs))
+        for begin in range(0, len(features), ROWS):
+            values = self.kernel(features[begin : begin + ROWS], self.map, self.landmarks, num_threads)
+            out[begin : begin + ROWS] = np.einsum("ij,jk->ik", values, self.alpha) + self.bias
+        return out[:, 0] if self.n_outputs == 1 else out
+
+    def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
+        """Σ_i λ_i k(x̂_i, landmark), then Σ_i λ_i."""
+        values = self.kernel(features, self.map, self.landmarks, num_threads)
+        force = force.reshape(len(features), -1)
+        return np.concatenate([np.einsum("ij,ik->jk", values, force).reshape(-1), force.sum(axis=0)])
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Landmarks, α, b and the map of inputs."""
+        return {**self.map.arrays, "landmarks": self.landmarks, "alpha": self.alpha, "bias": self.bias}
+
+    def settings(self) -> dict[str, Any]:
+        """The kernel."""
+        kernel = self.kernel
+        return {"kernel": kernel.kind, "width": kernel.width, "degree": kernel.degree, "offset": kernel.offset}
+
+    @classmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> KernelModel:
+        """The expansion of saved settings and arrays."""
+        kernel = Kernel(
+            str(settings["kernel"]), float(settings["width"]), int(settings["degree"]), float(settings["offset"])
+        )
+        return cls(kernel, InputMap.from_arrays(arrays), arrays["landmarks"], arrays["alpha"], arrays["bias"])
+
+
+class KernelInTraining(CoreModel):
+    """The expansion as the linear model over φ that it is while it learns."""
+
+    def __init__(self, kernel: Kernel, map: InputMap, landmarks: Floats, basis: Floats, n_outputs: int) -> None:
+        self.kernel, self.map, self.landmarks, self.basis = kernel, map, landmarks, basis
+        self.n_features, self.n_outputs = landmarks.shape[1], n_outputs
+        self.net = _core.Net([basis.shape[1], n_outputs], _core.Activation.tanh)
+        self._vector = np.zeros(self.net.size)
+
+    @property
+    def vector(self) -> Floats:
+        """w by feature of φ, then b."""
+        return self._vector
+
+    @vector.setter
+    def vector(self, values: Floats) -> None:
+        self._vector = np.ascontiguousarray(values, np.float64)
+
+    @property
+    def is_linear(self) -> bool:
+        """It is, in α."""
+        return True
+
+    def prepare(self, features: Features, *, num_threads: int = 1) -> CoreInputs:
+        """φ of every row."""
+        out = np.empty((len(features), self.basis.shape[1]), np.float32)
+        with threadpool_limits(1):  # one thread, one order of sums
+            for begin in range(0, len(features), ROWS):
+                rows = np.ascontiguousarray(features[begin : begin + ROWS])
+                out[begin : begin + ROWS] = self.kernel(rows, self.map, self.landmarks, num_threads) @ self.basis
+        return CoreInputs(out, InputMap.identity(self.basis.shape[1]))
+
+    def finished(self) -> KernelModel:
+        """The expansion with α = U S^{−½} w."""
+        size = self.basis.shape[1] * self.n_outputs
+        weights = self.vector[:size].reshape(-1, self.n_outputs)
+        alpha = np.einsum("ij,jk->ik", self.basis, weights)
+        return KernelModel(self.kernel, self.map, self.landmarks, alpha, self.vector[size:])
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """As the finished expansion."""
+        return self.finished().arrays()
+
+    def settings(self) -> dict[str, Any]:
+        """As the finished expansion."""
+        return self.finished().settings()
+
+    @classmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Model:
+        """The finished expansion."""
+        return KernelModel.restore(settings, arrays)
+
+
+@dataclass(frozen=True)
+class KernelSpec(Spec):
+    """A kernel, its shape, and how many landmarks stand for the training documents."""
+
+    kernel: str = "rbf"
+    width: float | None = None
+    degree: int = 2
+    offset: float = 1.0
+    landmarks: int = 2000
+    standardise: bool = True
+
+    name = "kernel"
+
+    def __post_init__(self) -> None:
+        if self.kernel not in KERNELS:
+            raise unknown_name("kernel", self.kernel, KERNELS)
+        if self.width is not None and not 0 < self.width < math.inf:
+            raise ParameterError(f"width={shown(self.width)} must be above 0; leave it out for √features")
+        if not is_whole(self.degree) or not 1 <= self.degree <= 10:
+            raise ParameterError(f"degree={shown(self.degree)} must be a whole number from 1 to 10")
+        if not 0 <= self.offset < math.inf:
+            raise ParameterError(f"offset={shown(self.offset)} must be at least 0")
+        if not is_whole(self.landmarks) or not 1 <= self.landmarks <= 20_000:
+            raise ParameterError(f"landmarks={shown(self.landmarks)} must be a whole number from 1 to 20000")
+
+    def __str__(self) -> str:
+        defaults = {"width": None, "degree": 2, "offset": 1.0, "landmarks": 2000, "standardise": True}
+        given = [f"{key}={getattr(self, key)!r}" for key, value in defaults.items() if getattr(self, key) != value]
+        return f"kernel({', '.join([self.kernel, *given])})"
+
+    def start(
+        self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
+    ) -> KernelInTraining:
+        """Landmarks drawn from the documents (all of them where they are few), f = 0."""
+        map = InputMap.of(data, standardise=self.standardise)
+        width = math.sqrt(data.n_features) if self.width is None else float(self.width)
+        kernel = Kernel(self.kernel, width, self.degree, float(self.offset))
+        rows = np.ascontiguousarray(data.features[_landmark_rows(data, self.landmarks, seed, restart)])
+        landmarks = map(rows)
+        with threadpool_limits(1):
+            values, vectors = np.linalg.eigh(kernel(rows, map, landmarks, num_threads))
+        kept = values > KEPT * max(values[-1], np.finfo(float).tiny)
+        basis = vectors[:, kept] / np.sqrt(values[kept])
+        return KernelInTraining(kernel, map, landmarks, np.ascontiguousarray(basis), n_outputs)
+
+
+def _landmark_rows(data: RankingData, count: int, seed: int, restart: int) -> npt.NDArray[np.int64]:
+    """Rows drawn by a hash of seed, query and place in the query, in canonical order: no order of queries changes them."""
+    order = canonical_order(data)
+    sizes = data.query_sizes[order]
+    place = np.arange(data.n_documents) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    rows = np.repeat(data.query_offsets[:-1][order], sizes) + place
+    if data.n_documents <= count:
+        return rows
+    keys = np.repeat(query_hashes(data.query_ids, seed)[order], sizes)
+    drawn = mix(mix(keys ^ np.uint64(restart)) ^ place.astype(np.uint64))
+    return rows[np.sort(np.argsort(drawn, kind="stable")[:count])]

@@ -1,0 +1,148 @@
+"""The contract of function classes: what turns features into scores, and passes forces on scores back to parameters."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.data import RankingData
+from podium.errors import DataError
+from podium.models.inputs import InputMap
+
+Floats = npt.NDArray[np.float64]
+Features = npt.NDArray[np.float32]
+
+
+class Spec(ABC):
+    """A function class with its settings, before it has seen data: hashable, with a name that prints and reads back."""
+
+    name: str
+
+    @abstractmethod
+    def start(self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1) -> Model:
+        """A model for this data, with starting values that are a function of the seed and of how often it restarted."""
+
+
+class Model(ABC):
+    """A function class at work.
+
+    Attributes:
+        n_features: how many features a document must have.
+        n_outputs: how many scores a document gets; forces over pairs and lists want one.
+    """
+
+    n_features: int
+    n_outputs: int
+
+    @property
+    @abstractmethod
+    def vector(self) -> Floats:
+        """Everything that is learned, in one vector."""
+
+    @vector.setter
+    @abstractmethod
+    def vector(self, values: Floats) -> None: ...
+
+    @abstractmethod
+    def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
+        """Scores of every row: [documents], or [documents × outputs] where there are several."""
+
+    @abstractmethod
+    def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
+        """Σ_i λ_i · ∂s_i/∂parameter, in the order of `vector`: where the forces on the scores push the parameters."""
+
+    @property
+    def penalised(self) -> Floats:
+        """1 for the parameters that a regulariser holds small, 0 for those it leaves alone, in the order of `vector`."""
+        return np.ones(len(self.vector))
+
+    def finished(self) -> Model:
+        """The model as it is kept once it is trained."""
+        return self
+
+    @abstractmethod
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything the model is, as named arrays."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """What else must be known to read the arrays again; JSON."""
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Model:
+        """The model of saved settings and arrays."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).restore, (self.settings(), self.arrays())
+
+    def check_features(self, features: Features) -> None:
+        """That the rows have as many features as the model knows."""
+        if features.shape[1] != self.n_features:
+            raise DataError(
+                f"the documents have {features.shape[1]} features, the model was trained on {self.n_features}; "
+                "give the same features in the same order"
+            )
+
+
+@dataclass(frozen=True)
+class CoreInputs:
+    """Rows as the core's nets take them."""
+
+    features: Features
+    map: InputMap
+
+
+class CoreModel(Model):
+    """A model that the core can train: a net of dense layers over inputs made from the features.
+
+    `net` and `vector` are the core's; `prepare` makes the inputs, once for a data set.
+    """
+
+    net: _core.Net
+
+    @property
+    @abstractmethod
+    def is_linear(self) -> bool:
+        """Whether scores are linear in the parameters."""
+
+    @abstractmethod
+    def prepare(self, features: Features, *, num_threads: int = 1) -> CoreInputs:
+        """The rows as the net takes them."""
+
+    @property
+    def penalised(self) -> Floats:
+        """Weights, not the bias of a layer."""
+        return self.net.weight_mask()
+
+    def scores_of(self, inputs: CoreInputs, *, num_threads: int = 1) -> Floats:
+        """Scores of rows already prepared."""
+        out = _core.net_scores(
+            self.net, self.vector, inputs.features, inputs.map.centre, inputs.map.scale, inputs.map.filled, num_threads
+        )
+        return out if self.n_outputs == 1 else out.reshape(-1, self.n_outputs)
+
+    def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
+        """Scores of every row."""
+        self.check_features(features)
+        return self.scores_of(self.prepare(features, num_threads=num_threads), num_threads=num_threads)
+
+    def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
+        """Σ_i λ_i · ∂s_i/∂parameter."""
+        self.check_features(features)
+        inputs = self.prepare(features, num_threads=num_threads)
+        return _core.net_backward(
+            self.net,
+            self.vector,
+            inputs.features,
+            inputs.map.centre,
+            inputs.map.scale,
+            inputs.map.filled,
+            np.ascontiguousarray(force, np.float64).reshape(-1),
+            num_threads,
+        )

@@ -1,0 +1,232 @@
+"""What every ranker is: a scikit-learn estimator that fits judged queries, scores documents, and saves itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from podium import __version__
+from podium.artefact import Artefact, save_artefact
+from podium.data import RankingData
+from podium.data.canonical import fingerprint
+from podium.errors import DataError, FormatError, ParameterError
+from podium.evaluation import evaluate
+from podium.metrics import metric as as_metric
+from podium.scoring import Scorer
+from podium.training.checkpoint import Checkpoint
+from podium.training.progress import Callback, Epoch
+
+Floats = npt.NDArray[np.float64]
+Valid = RankingData | tuple[Any, Any, Any]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BaseRanker(BaseEstimator):  # type: ignore[misc]
+    """A ranker.
+
+    Args:
+        metric: what it is judged by: the best epoch on validation data, and `score`.
+        seed: the same seed gives the same model.
+        num_threads: how many threads to use; all cores by default. The model does not depend on it.
+
+    Attributes:
+        model_: the trained function class.
+        log_: a row an epoch.
+        best_epoch_: the epoch that was kept.
+        best_value_: its metric on the validation data, or None without any.
+        interrupted_: whether Ctrl-C ended training early.
+    """
+
+    metric: str = "ndcg@10"
+    seed: int = 0
+    num_threads: int | None = None
+
+    # scikit-learn hands query ids on as `groups`, the name its splitters have for them.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"qid": "groups"}
+    __metadata_request__score: ClassVar[dict[str, str]] = {"qid": "groups"}
+
+    def fit(
+        self,
+        X: Any,
+        y: npt.ArrayLike | None = None,
+        *,
+        qid: npt.ArrayLike | None = None,
+        valid: Valid | None = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    ) -> BaseRanker:
+        """Learns from judged queries.
+
+        Args:
+            X: a RankingData, or features [rows × features] with `y` and `qid`.
+            y: one label a row, higher is better.
+            qid: one query id a row.
+            valid: judged queries, a RankingData or (X, y, qid), on which the best epoch is chosen.
+            callbacks: each is called with every epoch's row of the log; one that returns True ends training.
+            checkpoint: a file to write progress to and to go on from, if it is there.
+
+        Ctrl-C ends training and keeps the best so far.
+        """
+        data = self._as_data(X, y, qid, reset=True)
+        judged = self._as_valid(valid)
+        if isinstance(checkpoint, str | os.PathLike):
+            checkpoint = Checkpoint(checkpoint)
+        self._learn(data, judged, tuple(callbacks), checkpoint)
+        self.feature_names_ = data.feature_names
+        self.fingerprint_ = fingerprint(data)
+        if self.interrupted_:
+            warnings.warn(f"training was interrupted; the best so far (epoch {self.best_epoch_}) is kept", stacklevel=2)
+        return self
+
+    @abstractmethod
+    def _learn(
+        self,
+        data: RankingData,
+        valid: RankingData | None,
+        callbacks: tuple[Callback, ...],
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        """Trains, and sets the attributes that end in an underscore."""
+
+    def predict(self, X: Any) -> Floats:
+        """One score a row, in the caller's order; higher is better. Scores compare inside a query only."""
+        check_is_fitted(self, "scorer_")
+        if not isinstance(X, RankingData):
+            X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
+        return self.scorer_.scores(X, num_threads=self.num_threads)
+
+    def rank(self, X: Any, *, qid: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
+        """The place of each row in its query, from 1, in the caller's order; equal scores keep the rows' order."""
+        data = X if isinstance(X, RankingData) else self._as_data(X, np.zeros(len(X)), qid, reset=False)
+        scores = data.from_caller_order(self.predict(data))
+        order = np.lexsort((np.arange(len(scores)), -scores, data.document_queries))
+        places = np.empty(len(scores), np.int64)
+        places[order] = np.arange(len(scores)) - np.repeat(data.query_offsets[:-1], data.query_sizes) + 1
+        return data.to_caller_order(places)
+
+    def score(self, X: Any, y: npt.ArrayLike | None = None, *, qid: npt.ArrayLike | None = None) -> float:
+        """The mean of `metric` over the queries; for a metric where less is better, minus it, as scikit-learn wants."""
+        check_is_fitted(self, "scorer_")
+        return self._mean_metric(self.scorer_, self._as_data(X, y, qid, reset=False))
+
+    def _mean_metric(self, scorer: Scorer, data: RankingData) -> float:
+        meant = as_metric(self.metric)
+        scores = scorer.scores(data, num_threads=self.num_threads)
+        value = evaluate(scores, data, meant, bootstrap=1, num_threads=self.num_threads).mean[str(meant)]
+        return value if meant.higher_is_better else -value
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to one file, which `podium.load` gives back."""
+        check_is_fitted(self, "scorer_")
+        save_artefact(path, self._artefact())
+
+    def _artefact(self) -> Artefact:
+        model = self.scorer_.model
+        header = {
+            "library": __version__,
+            "ranker": type(self).__name__,
+            "parameters": self._saved_parameters(),
+            "force": self.force_,
+            "model": {"name": self.model_name_, "spec": self.model_spec_, "settings": model.settings()},
+            "metric": str(as_metric(self.metric)),
+            "features": {
+                "count": model.n_features,
+                "names": None if self.feature_names_ is None else list(self.feature_names_),
+            },
+            "data": self.fingerprint_,
+            "training": {"epochs": self.n_epochs_, "best_epoch": self.best_epoch_, "best_value": self.best_value_},
+            "more": self._more(),
+        }
+        arrays = {f"model.{name}": value for name, value in model.arrays().items()}
+        return Artefact(header, {**arrays, **{f"more.{name}": value for name, value in self._more_arrays().items()}})
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        """The parameters as JSON; threads are left out, because the model does not depend on them."""
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "num_threads"}
+        return {name: json.loads(json.dumps(value, default=str)) for name, value in parameters.items()}
+
+    def _more(self) -> dict[str, Any]:
+        """What a ranker keeps beside its model; JSON."""
+        return {}
+
+    def _more_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Arrays a ranker keeps beside its model's."""
+        return {}
+
+    @classmethod
+    def restore(cls, artefact: Artefact, path: str | os.PathLike[str]) -> BaseRanker:
+        """The ranker of a saved model."""
+        header = artefact.header
+        scorer = Scorer.of(header, artefact.arrays, path)
+        try:
+            known: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in header["parameters"].items()
+                if name in cls._get_param_names()
+            }
+            ranker = cls(**known)
+            ranker._set_fitted(scorer, header)
+            ranker._restore_more(
+                header["more"],
+                {name.removeprefix("more."): v for name, v in artefact.arrays.items() if name.startswith("more.")},
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(path, f"is a Podium model with a part missing or wrong: {error!r}") from None
+        return ranker
+
+    def _set_fitted(self, scorer: Scorer, header: dict[str, Any]) -> None:
+        self.scorer_, self.model_ = scorer, scorer.model
+        self.n_features_in_ = scorer.model.n_features
+        self.feature_names_ = scorer.feature_names
+        self.fingerprint_, self.force_ = header["data"], header["force"]
+        self.model_name_, self.model_spec_ = header["model"]["name"], header["model"]["spec"]
+        training = header["training"]
+        self.n_epochs_, self.best_epoch_ = training["epochs"], training["best_epoch"]
+        self.best_value_, self.interrupted_ = training["best_value"], False
+        self.log_: tuple[Epoch, ...] = ()
+
+    def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Takes back what `_more` and `_more_arrays` gave."""
+
+    def _as_data(self, X: Any, y: Any, qid: Any, *, reset: bool) -> RankingData:
+        if isinstance(X, RankingData):
+            if y is not None or qid is not None:
+                raise ParameterError("a RankingData has its own labels and query ids; leave out y and qid")
+            if reset:
+                self.n_features_in_ = X.n_features
+                self.__dict__.pop("feature_names_in_", None)
+            return X
+        X, y = validate_data(
+            self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True, multi_output=False
+        )
+        if qid is None:
+            warnings.warn(
+                "no qid: all rows are taken as one query; give qid=, one query id a row", UserWarning, stacklevel=3
+            )
+            qid = np.zeros(len(X), np.int64)
+        names = getattr(self, "feature_names_in_", None)
+        return RankingData(X, y, qid, feature_names=None if names is None else [str(name) for name in names])
+
+    def _as_valid(self, valid: Valid | None) -> RankingData | None:
+        if valid is None or isinstance(valid, RankingData):
+            return valid
+        if not isinstance(valid, tuple) or len(valid) != 3:
+            raise DataError("valid must be a RankingData or (X, y, qid)")
+        return self._as_data(*valid, reset=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        tags.target_tags.single_output = True
+        return tags

@@ -1,0 +1,30 @@
+"""Ordinal regression: one score and rising thresholds between the levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.forces import FORCES, Force
+from podium.rankers.pairs import NetRanker
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OrdinalRegression(NetRanker):
+    """P(label > k) = 1/(1 + e^{b_k − s}): the cumulative logistic link × linear or net. [McCullagh 1980]
+
+    Attributes:
+        thresholds_: b_0 < b_1 < …, one fewer than the levels.
+    """
+
+    def _force(self) -> Force:
+        return Force.of(FORCES["ordinal"])
+
+    def predict_level(self, X: Any) -> npt.NDArray[np.int64]:
+        """The most probable level of each row, in the caller's order."""
+        above = 1 / (1 + np.exp(np.clip(self.thresholds_ - self.predict(X)[:, None], -700, 700)))
+        edges = np.pad(above, ((0, 0), (1, 1)), constant_values=((0, 0), (1, 0)))
+        return np.asarray(np.argmax(edges[:, :-1] - edges[:, 1:], axis=1), np.int64)

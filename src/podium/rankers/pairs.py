@@ -1,0 +1,98 @@
+"""RankNet, LambdaRank and Kernel RankNet: forces over pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from podium.forces import FORCES, Force
+from podium.models import Spec
+from podium.models.kernel import KernelSpec
+from podium.models.net import LinearSpec, NetSpec
+from podium.rankers.ranker import GradientRanker
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetRanker(GradientRanker):
+    """A gradient ranker over a net.
+
+    Args:
+        hidden: widths of the hidden layers; () makes it linear.
+        activation: tanh, sigmoid or relu.
+        standardise: whether features are brought to mean 0 and variance 1 first.
+        init: uniform in ±1/√inputs; or zero_first, the first layer 0 and the second uniform in ±0.1.
+    """
+
+    hidden: tuple[int, ...] = ()
+    activation: str = "tanh"
+    standardise: bool = True
+    init: str = "uniform"
+
+    def _model(self) -> Spec:
+        if len(tuple(self.hidden)) == 0:
+            return LinearSpec(standardise=self.standardise)
+        return NetSpec(tuple(self.hidden), self.activation, self.standardise, self.init)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RankNet(NetRanker):
+    """Logistic pairs × linear or net × gradient descent. [RankNet, ICML 2005]
+
+    Args:
+        sigma: steepness of the logistic.
+        ties: whether to train on equal labels too, with target ½.
+    """
+
+    hidden: tuple[int, ...] = (10,)
+    sigma: float = 1.0
+    ties: bool = False
+
+    def _force(self) -> Force:
+        return Force.of(FORCES["ranknet"], sigma=self.sigma, ties=self.ties)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LambdaRank(NetRanker):
+    """LambdaRank[metric] × linear or net × gradient descent. [LambdaRank, NIPS 2006]
+
+    Args:
+        sigma: steepness of the logistic.
+        target: the metric whose change the forces carry; by default the metric it is judged by.
+    """
+
+    hidden: tuple[int, ...] = (10,)
+    sigma: float = 1.0
+    target: str | None = None
+
+    def _force(self) -> Force:
+        return Force.of(FORCES["lambdarank"], self.target or self.metric, sigma=self.sigma)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelRankNet(GradientRanker):
+    """Logistic pairs × kernel expansion, with ½·l2·‖f‖² of the kernel's space. [RankNet §7]
+
+    Args:
+        kernel: rbf, poly or linear.
+        width: of rbf and poly, in standardised features; √features by default.
+        degree: of poly.
+        offset: of poly.
+        landmarks: documents that stand for all of them where there are more. [Nyström]
+        sigma: steepness of the logistic.
+        standardise: whether features are brought to mean 0 and variance 1 first.
+    """
+
+    optimiser: str = "lbfgs"
+    l2: float = 1.0
+    kernel: str = "rbf"
+    width: float | None = None
+    degree: int = 2
+    offset: float = 1.0
+    landmarks: int = 2000
+    sigma: float = 1.0
+    standardise: bool = True
+
+    def _force(self) -> Force:
+        return Force.of(FORCES["ranknet"], sigma=self.sigma)
+
+    def _model(self) -> Spec:
+        return KernelSpec(self.kernel, self.width, self.degree, self.offset, self.landmarks, self.standardise)

@@ -1,0 +1,140 @@
+"""Any force × any function class, and the schedule that all gradient rankers share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData
+from podium.data.hashing import check_seed
+from podium.forces import Force
+from podium.forces import force as as_force
+from podium.metrics import metric as as_metric
+from podium.models import Spec
+from podium.models import model as as_model
+from podium.rankers.base import BaseRanker
+from podium.scoring import Scorer
+from podium.threads import resolve_threads
+from podium.training.checkpoint import Checkpoint
+from podium.training.loop import Plan, Trained, train
+from podium.training.progress import Callback
+from podium.training.schedule import Schedule
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PlannedRanker(BaseRanker):
+    """A ranker that trains by one plan."""
+
+    @abstractmethod
+    def _force(self) -> Force:
+        """What moves the documents."""
+
+    @abstractmethod
+    def _model(self) -> Spec:
+        """What turns features into scores."""
+
+    @abstractmethod
+    def _schedule(self, data: RankingData, has_valid: bool) -> Schedule:
+        """How the forces are absorbed."""
+
+    def _plan(self, data: RankingData, has_valid: bool) -> Plan:
+        return Plan(
+            force=self._force(),
+            model=self._model(),
+            schedule=self._schedule(data, has_valid),
+            metric=as_metric(self.metric),
+            seed=check_seed(self.seed),
+            num_threads=resolve_threads(self.num_threads),
+        )
+
+    def _learn(
+        self,
+        data: RankingData,
+        valid: RankingData | None,
+        callbacks: tuple[Callback, ...],
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        plan = self._plan(data, valid is not None)
+        self._keep(plan, data, train(plan, data, valid=valid, callbacks=callbacks, checkpoint=checkpoint))
+
+    def _keep(self, plan: Plan, data: RankingData, trained: Trained) -> None:
+        self.model_, self.scorer_ = trained.model, Scorer(trained.model, data.feature_names)
+        self.force_, self.model_name_, self.model_spec_ = str(plan.force), plan.model.name, str(plan.model)
+        self.log_, self.n_epochs_ = trained.log, len(trained.log)
+        self.best_epoch_, self.best_value_ = trained.best_epoch, trained.best_value
+        self.interrupted_, self.certificate_ = trained.interrupted, trained.certificate
+        self.thresholds_ = trained.thresholds
+
+    def _more_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {"thresholds": self.thresholds_} if len(self.thresholds_) else {}
+
+    def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        self.thresholds_ = arrays.get("thresholds", np.empty(0))
+        self.certificate_ = more.get("certificate")
+
+    def _more(self) -> dict[str, Any]:
+        return {"certificate": self.certificate_}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GradientRanker(PlannedRanker):
+    """A ranker that follows gradients.
+
+    Args:
+        optimiser: adam, sgd, or lbfgs (all queries at once, for a force with a cost).
+        learning_rate: of adam and sgd.
+        batch: queries an update, or "pair": an update a pair of documents.
+        epochs: at most this many passes over the data.
+        l2: ½·l2·‖weights‖² is added to the mean cost of a query.
+        rate_rule: constant; halve when the epoch's mean cost rises; shrink, ×0.8 when the training metric falls.
+        restart_rounds: draw new weights after this many epochs without progress; the best is kept.
+        early_stopping_rounds: with validation data, stop after this many epochs without progress; None never does.
+        tolerance: of lbfgs, the share of the first gradient at which it stops.
+    """
+
+    optimiser: str = "adam"
+    learning_rate: float = 0.001
+    batch: int | str = 1
+    epochs: int = 100
+    l2: float = 0.0
+    rate_rule: str = "constant"
+    restart_rounds: int | None = None
+    early_stopping_rounds: int | None = 20
+    tolerance: float = 1e-6
+
+    def _schedule(self, data: RankingData, has_valid: bool) -> Schedule:
+        """How the forces are absorbed."""
+        return Schedule(
+            optimiser=self.optimiser,
+            learning_rate=self.learning_rate,
+            batch=self.batch,
+            epochs=self.epochs,
+            l2=self.l2,
+            rate_rule=self.rate_rule,
+            restart_rounds=self.restart_rounds,
+            early_stopping_rounds=self.early_stopping_rounds if has_valid else None,
+            tolerance=self.tolerance,
+        )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Ranker(GradientRanker):
+    """Any force × any function class.
+
+    Args:
+        force: a name such as "lambdarank(map)", a Force, or your own function of one query.
+        model: a name such as "linear", "net(10)" or "kernel(rbf)".
+    """
+
+    force: Any = "lambdarank(ndcg@10)"
+    model: Any = "linear"
+
+    def _force(self) -> Force:
+        return as_force(self.force)
+
+    def _model(self) -> Spec:
+        return as_model(self.model)

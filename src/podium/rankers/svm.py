@@ -1,0 +1,147 @@
+"""RankSVM: hinge pairs × a linear model or a kernel, solved to a tolerance with a certificate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData
+from podium.errors import ParameterError, shown, unknown_name
+from podium.forces import FORCES, Force
+from podium.models import Spec
+from podium.models.kernel import KernelSpec
+from podium.models.net import LinearSpec
+from podium.rankers.ranker import PlannedRanker
+from podium.scoring import Scorer
+from podium.training.checkpoint import Checkpoint
+from podium.training.loop import Trained, train
+from podium.training.progress import Callback
+from podium.training.schedule import Schedule
+
+SOLVERS = {"hinge": "bundle", "squared_hinge": "lbfgs"}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RankSVM(PlannedRanker):
+    """min ½‖w‖² + C·Σ_pairs max(0, 1 − o), or its square, o = s_winner − s_loser; O(m log m) a gradient. [RankSVM]
+
+    Args:
+        C: how much the pairs weigh against ‖w‖²; several values are tried, and the best on validation data is kept.
+        loss: hinge or squared_hinge.
+        query_norm: each query's pairs together weigh 1 (svm_rank -l 2), or each pair weighs 1 (svm_rank -l 1).
+        kernel: linear, rbf or poly.
+        width: of rbf and poly, in standardised features; √features by default.
+        degree: of poly.
+        landmarks: of rbf and poly, documents that stand for all of them where there are more. [Nyström]
+        standardise: whether features are brought to mean 0 and variance 1 first.
+        tolerance: the solution's objective is proven to be within this share of the least one.
+        epochs: at most this many iterations.
+
+    Attributes:
+        C_: the C kept.
+        certificate_: objective and gap, in the units of the objective above, and whether the tolerance was met.
+    """
+
+    C: float | tuple[float, ...] = 1.0
+    loss: str = "hinge"
+    query_norm: bool = True
+    kernel: str = "linear"
+    width: float | None = None
+    degree: int = 2
+    landmarks: int = 2000
+    standardise: bool = True
+    tolerance: float = 1e-4
+    epochs: int = 2000
+
+    def _force(self) -> Force:
+        if self.loss not in SOLVERS:
+            raise unknown_name("loss", self.loss, SOLVERS)
+        return Force.of(FORCES[self.loss])
+
+    def _model(self) -> Spec:
+        if self.kernel == "linear":
+            return LinearSpec(standardise=self.standardise)
+        return KernelSpec(self.kernel, self.width, self.degree, landmarks=self.landmarks, standardise=self.standardise)
+
+    def _schedule(self, data: RankingData, has_valid: bool) -> Schedule:
+        return Schedule(
+            optimiser=SOLVERS[self.loss],
+            epochs=self.epochs,
+            l2=1 / (self._candidates()[0] * data.n_queries),
+            tolerance=self.tolerance,
+        )
+
+    def _candidates(self) -> list[float]:
+        given = list(self.C) if isinstance(self.C, Sequence | np.ndarray) else [self.C]
+        for value in given:
+            if isinstance(value, bool | str) or not 0 < float(value) < math.inf:
+                raise ParameterError(f"C={shown(self.C)} must be a number above 0, or several of them")
+        if not given:
+            raise ParameterError("C is empty; give a number above 0, or several of them")
+        return [float(value) for value in given]
+
+    def _learn(
+        self,
+        data: RankingData,
+        valid: RankingData | None,
+        callbacks: tuple[Callback, ...],
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        candidates = self._candidates()
+        if len(candidates) > 1 and (valid is None or checkpoint is not None):
+            what = "validation data to choose by; give valid=" if valid is None else "one C a checkpoint"
+            raise ParameterError(f"C={shown(self.C)}: several values need {what}, or a single C")
+        plan = self._plan(data, has_valid=False)
+        weighted = _weigh_queries(data) if self.query_norm else data
+        best: tuple[float, Trained] | None = None
+        for c in candidates:
+            schedule = replace(plan.schedule, l2=1 / (c * data.n_queries))
+            chosen = replace(plan, schedule=schedule)
+            # The solution counts, not the best iteration on the way there: validation data only judges it.
+            trained = train(chosen, weighted, callbacks=callbacks, checkpoint=checkpoint)
+            if best is None or (valid is not None and self._judge(trained, valid) > self._judge(best[1], valid)):
+                best = c, trained
+            if trained.interrupted:
+                break
+        assert best is not None
+        self.C_ = best[0]
+        self._keep(plan, data, best[1])
+        self._state_certificate(data)
+        if valid is not None:
+            self.best_value_ = self._judge(best[1], valid) * (1.0 if plan.metric.higher_is_better else -1.0)
+
+    def _state_certificate(self, data: RankingData) -> None:
+        """The solver's objective is the mean over queries + ½·l2·‖w‖²; the one above is C · queries times that."""
+        assert self.certificate_ is not None
+        unit = self.C_ * data.n_queries
+        self.certificate_ = {
+            name: value * unit if isinstance(value, float) else value for name, value in self.certificate_.items()
+        }
+
+    def _judge(self, trained: Trained, valid: RankingData) -> float:
+        return self._mean_metric(Scorer(trained.model), valid)
+
+
+def _weigh_queries(data: RankingData) -> RankingData:
+    """The data with each query's weight divided by the weight of its pairs."""
+    if data.pairs is not None:
+        pairs = np.bincount(data.document_queries[data.pairs.winner], data.pairs.weight, data.n_queries)
+    else:
+        pairs = np.array([_count_pairs(data.labels[a:b]) for a, b in zip(*_bounds(data), strict=True)])
+    own = np.ones(data.n_queries) if data.query_weights is None else data.query_weights
+    return data.replace(query_weights=own / np.where(pairs > 0, pairs, 1.0))
+
+
+def _bounds(data: RankingData) -> tuple[list[int], list[int]]:
+    return data.query_offsets[:-1].tolist(), data.query_offsets[1:].tolist()
+
+
+def _count_pairs(labels: npt.NDArray[np.float64]) -> float:
+    """Pairs of different labels: all pairs less those inside a level."""
+    counts = np.unique(labels, return_counts=True)[1]
+    n = len(labels)
+    return float(n * (n - 1) // 2 - (counts * (counts - 1) // 2).sum())

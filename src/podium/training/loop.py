@@ -1,0 +1,273 @@
+"""The training loop: epochs, the best one kept, rates and restarts by their rules, checkpoints, and an ear for Ctrl-C."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData
+from podium.data.canonical import fingerprint
+from podium.errors import DataError, ParameterError
+from podium.forces import Force
+from podium.metrics import Documents, Metric, per_query
+from podium.models import CoreModel, Model, Spec
+from podium.models.heads import to_scores
+from podium.training.checkpoint import Checkpoint
+from podium.training.progress import Callback, Epoch, Progress
+from podium.training.schedule import Schedule
+from podium.training.steps import FullSteps, Steps, Task, make_steps
+from podium.training.thresholds import rising_thresholds, starting_parameters
+
+Floats = npt.NDArray[np.float64]
+SHRINK = 0.8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to train: force × function class × schedule, judged by a metric."""
+
+    force: Force
+    model: Spec
+    schedule: Schedule
+    metric: Metric
+    seed: int = 0
+    num_threads: int = 1
+
+    def identity(self, data: RankingData, valid: RankingData | None) -> dict[str, str]:
+        """What must be the same for one training to go on from another's checkpoint."""
+        named = {"force": str(self.force), "model": str(self.model), "metric": str(self.metric), "seed": str(self.seed)}
+        schedule = {name: str(value) for name, value in self.schedule.__dict__.items() if name != "epochs"}
+        return {
+            **named,
+            **schedule,
+            "data": fingerprint(data),
+            "validation data": "none" if valid is None else fingerprint(valid),
+        }
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model and how it came about.
+
+    Attributes:
+        model: of the best epoch on validation, or of the last where there was no validation data.
+        thresholds: of a force that learns its own (ordinal), else empty.
+        best_epoch: the epoch kept.
+        best_value: its metric on validation, or None.
+        log: a row an epoch.
+        interrupted: whether Ctrl-C ended it early.
+        certificate: of lbfgs and bundle, the objective and how far it can lie above the least one.
+    """
+
+    model: Model
+    thresholds: Floats
+    best_epoch: int
+    best_value: float | None
+    log: tuple[Epoch, ...]
+    interrupted: bool = False
+    certificate: dict[str, Any] | None = None
+
+
+def train(
+    plan: Plan,
+    data: RankingData,
+    *,
+    valid: RankingData | None = None,
+    callbacks: Sequence[Callback] = (),
+    checkpoint: Checkpoint | None = None,
+) -> Trained:
+    """Trains until the epochs are used up, validation stops improving, a callback says True, or Ctrl-C."""
+    return Training(plan, data, valid, checkpoint).run(callbacks)
+
+
+class Training:
+    """One run of the loop."""
+
+    def __init__(
+        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None = None
+    ) -> None:
+        if valid is not None and valid.n_features != data.n_features:
+            raise DataError(
+                f"the validation data has {valid.n_features} features, the training data {data.n_features}; "
+                "read both with the same options (n_features for sparse files)"
+            )
+        if valid is None and plan.schedule.early_stopping_rounds is not None:
+            raise ParameterError("early_stopping_rounds needs validation data; give valid=, or leave it out")
+        self.plan, self.data, self.valid, self.checkpoint = plan, data, valid, checkpoint
+        self.model = self._start(restart=0)
+        self.task = Task(plan.force, self.model, data, plan.schedule, plan.seed, plan.num_threads)
+        self.steps: Steps = make_steps(self.task)
+        self.valid_inputs = (
+            self.model.prepare(valid.features, num_threads=plan.num_threads)
+            if valid is not None and isinstance(self.model, CoreModel)
+            else None
+        )
+        self.identity = {} if checkpoint is None else plan.identity(data, valid)
+        self.progress = Progress(rate=float(plan.schedule.learning_rate))
+        self.steps.begin(self._starting_vector(self.model))
+        self._resume()
+
+    def _start(self, restart: int) -> Model:
+        plan = self.plan
+        return plan.model.start(
+            self.data,
+            n_outputs=plan.force.n_outputs(self.data),
+            seed=plan.seed,
+            restart=restart,
+            num_threads=plan.num_threads,
+        )
+
+    def _starting_vector(self, model: Model) -> Floats:
+        return np.concatenate([model.vector, starting_parameters(self.plan.force, self.data)])
+
+    def _resume(self) -> None:
+        if self.checkpoint is None:
+            return
+        found = self.checkpoint.read(self.identity)
+        if found is not None:
+            numbers, arrays = found
+            self.progress = Progress.of(numbers, arrays.pop("best_vector"))
+            self.steps.resume(arrays)
+
+    def run(self, callbacks: Sequence[Callback]) -> Trained:
+        """Epochs until the end, whatever ends it."""
+        began, interrupted = time.perf_counter(), False
+        try:
+            while not self._done():
+                self._epoch(began)
+                self._save()
+                stops = [callback(self.progress.log[-1]) for callback in callbacks]  # all of them see every epoch
+                if any(stops):
+                    break
+            self._save(force=True)
+        except KeyboardInterrupt:
+            if self.progress.epoch == 0:
+                raise
+            interrupted = True
+        return self._trained(interrupted)
+
+    def _done(self) -> bool:
+        schedule, progress = self.plan.schedule, self.progress
+        patience = schedule.early_stopping_rounds
+        stale = patience is not None and progress.since_best >= patience
+        return progress.epoch >= schedule.epochs or stale or self.steps.converged
+
+    def _epoch(self, began: float) -> None:
+        """One pass; the model after it is judged, and kept if it is the best so far."""
+        before = self.progress
+        number = before.epoch + 1
+        passed = self.steps.epoch(number, before.rate)
+        vector = self.steps.vector
+        if not np.isfinite(vector).all():
+            raise DataError(
+                f"training diverged in epoch {number}: parameters are no longer finite; try a smaller learning_rate "
+                f"than {before.rate:g}"
+            )
+        train = self._value(self.data, passed.scores.reshape(self.data.n_documents, -1))
+        valid = None if self.valid is None else self._valid_value(vector)
+        judged = valid if self.valid is not None else float(number)  # without validation the last epoch is kept
+        best = judged is not None and (before.best_value is None or judged > before.best_value)
+        sign = 1.0 if self.plan.metric.higher_is_better else -1.0
+        row = Epoch(
+            epoch=number,
+            train=train,
+            valid=None if valid is None else sign * valid,
+            cost=passed.cost,
+            learning_rate=before.rate,
+            restart=before.restart,
+            best=best,
+            seconds=round(time.perf_counter() - began, 3),
+        )
+        progressed = best if self.valid is not None else self._rises(train, before.last_train)
+        self.progress = before.moved(
+            epoch=number,
+            log=(*before.log, row),
+            since_best=0 if best else before.since_best + 1,
+            since_restart=0 if progressed else before.since_restart + 1,
+            last_cost=passed.cost,
+            last_train=train,
+            rate=self._next_rate(before, passed.cost, train),
+            **({"best_value": judged, "best_epoch": number, "best_vector": vector.copy()} if best else {}),
+        )
+        self._restart_if_stuck()
+
+    def _rises(self, value: float | None, before: float | None) -> bool:
+        if value is None or before is None:
+            return True
+        return value > before if self.plan.metric.higher_is_better else value < before
+
+    def _next_rate(self, before: Progress, cost: float | None, train: float | None) -> float:
+        rule = self.plan.schedule.rate_rule
+        if rule == "halve" and cost is not None and before.last_cost is not None and cost > before.last_cost:
+            return before.rate / 2
+        falls = train is not None and before.last_train is not None and train != before.last_train
+        if rule == "shrink" and falls and not self._rises(train, before.last_train):
+            return before.rate * SHRINK
+        return before.rate
+
+    def _restart_if_stuck(self) -> None:
+        rounds = self.plan.schedule.restart_rounds
+        if rounds is None or self.progress.since_restart < rounds:
+            return
+        self.progress = self.progress.moved(
+            restart=self.progress.restart + 1,
+            since_restart=0,
+            rate=float(self.plan.schedule.learning_rate),
+            last_cost=None,
+            last_train=None,
+        )
+        fresh = self._start(self.progress.restart)
+        if len(fresh.vector) != len(self.model.vector):
+            raise ParameterError(f"{self.plan.model} cannot restart: its landmarks span another space each time")
+        self.steps.begin(self._starting_vector(fresh))
+
+    def _value(self, data: RankingData, outputs: Floats) -> float | None:
+        """The mean of the metric over queries that have a value; the same for any order of queries."""
+        scores = to_scores(outputs[:, 0] if outputs.shape[1] == 1 else outputs)
+        documents = Documents(scores, data.labels, data.query_offsets)
+        values = per_query([self.plan.metric], documents, num_threads=self.plan.num_threads)[0][0]
+        known = values[~np.isnan(values)]
+        return math.fsum(known.tolist()) / len(known) if len(known) else None
+
+    def _valid_value(self, vector: Floats) -> float | None:
+        assert self.valid is not None
+        self.model.vector = vector[: len(vector) - self.plan.force.n_parameters(self.data)]
+        threads = self.plan.num_threads
+        if self.valid_inputs is not None and isinstance(self.model, CoreModel):
+            outputs = self.model.scores_of(self.valid_inputs, num_threads=threads)
+        else:
+            outputs = self.model.scores(self.valid.features, num_threads=threads)
+        value = self._value(self.valid, outputs.reshape(self.valid.n_documents, -1))
+        return value if value is None or self.plan.metric.higher_is_better else -value
+
+    def _save(self, *, force: bool = False) -> None:
+        if self.checkpoint is not None and self.progress.epoch:
+            arrays = {**self.steps.state(), "best_vector": self.progress.best_vector}
+            self.checkpoint.write(self.identity, self.progress.numbers(), arrays, force=force)
+
+    def _trained(self, interrupted: bool) -> Trained:
+        progress = self.progress
+        if not len(progress.best_vector):
+            raise DataError(
+                f"{self.plan.metric} has no value on any query of the validation data, so no epoch is best; "
+                "use other validation data or another metric"
+            )
+        own = self.plan.force.n_parameters(self.data)
+        size = len(progress.best_vector) - own
+        self.model.vector = progress.best_vector[:size].copy()
+        sign = 1.0 if self.plan.metric.higher_is_better else -1.0
+        return Trained(
+            model=self.model.finished(),
+            thresholds=rising_thresholds(progress.best_vector[size:]),
+            best_epoch=progress.best_epoch,
+            best_value=None if self.valid is None or progress.best_value is None else sign * progress.best_value,
+            log=progress.log,
+            interrupted=interrupted,
+            certificate=self.steps.certificate() if isinstance(self.steps, FullSteps) else None,
+        )

@@ -1,0 +1,124 @@
+"""The core's descent in plain Python, for models it does not know; on those it knows, its slow twin."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.data import RankingData
+from podium.forces import Force, ForceData
+from podium.models import Model
+
+Floats = npt.NDArray[np.float64]
+
+
+class ModelDescent:
+    """A model that absorbs forces through `scores` and `backward`; the same methods as the core's Descent."""
+
+    def __init__(self, model: Model, force: Force, data: RankingData, num_threads: int) -> None:
+        self.model, self.force, self.data, self.num_threads = model, force, data, num_threads
+        self.n_own = force.n_parameters(data)
+        self.own = np.zeros(self.n_own)
+        self.first = np.zeros(self.size)
+        self.second = np.zeros(self.size)
+        self.updates = 0
+
+    @property
+    def size(self) -> int:
+        """The model's parameters and the force's own."""
+        return len(self.model.vector) + self.n_own
+
+    def set_parameters(self, parameters: Floats) -> None:
+        """The model's, then the force's own."""
+        self.model.vector = np.array(parameters[: self.size - self.n_own])
+        self.own = np.array(parameters[self.size - self.n_own :])
+
+    def parameters(self) -> Floats:
+        """The model's, then the force's own."""
+        return np.concatenate([self.model.vector, self.own])
+
+    def set_moments(self, first: Floats, second: Floats, updates: int) -> None:
+        """Adam's."""
+        self.first, self.second, self.updates = np.array(first), np.array(second), updates
+
+    def moments(self) -> tuple[Floats, Floats]:
+        """Adam's."""
+        return self.first.copy(), self.second.copy()
+
+    def run(
+        self,
+        queries: npt.NDArray[np.int64],
+        *,
+        optimiser: _core.Optimiser,
+        rate: float,
+        l2: float,
+        batch: int,
+        per_pair: bool,
+        cost: bool,
+        seed: int,
+        round: int,
+        seen: Floats | None,
+    ) -> float:
+        """One pass over the queries in this order; the sum of their costs where asked for."""
+        total = 0.0
+        for begin in range(0, len(queries), batch):
+            part = queries[begin : begin + batch]
+            value, push = self.gradient(part, per_pair=per_pair, seed=seed, round=round, seen=seen, cost=cost)
+            total += value
+            push /= len(part)
+            if l2 > 0:
+                push[: len(push) - self.n_own] -= l2 * self.model.penalised * self.model.vector
+            self._update(push, optimiser, rate)
+        return total
+
+    def _update(self, push: Floats, optimiser: _core.Optimiser, rate: float) -> None:
+        self.updates += 1
+        if optimiser == _core.Optimiser.sgd:
+            self.set_parameters(self.parameters() + rate * push)
+            return
+        self.first += 0.1 * (push - self.first)
+        self.second += 0.001 * (push * push - self.second)
+        correction = np.sqrt(1 - 0.999**self.updates) / (1 - 0.9**self.updates)
+        self.set_parameters(self.parameters() + rate * correction * self.first / (np.sqrt(self.second) + 1e-8))
+
+    def gradient(
+        self,
+        queries: npt.NDArray[np.int64],
+        *,
+        per_pair: bool,
+        seed: int,
+        round: int,
+        seen: Floats | None,
+        cost: bool,
+    ) -> tuple[float, Floats]:
+        """The sums over queries of cost and of force · ∂s/∂parameter."""
+        assert not per_pair, "a pair at a time is the core's alone"
+        part = self.data.select(queries)
+        scores = self.model.scores(part.features, num_threads=self.num_threads)
+        if seen is not None:
+            self._show(queries, scores, seen)
+        steps = np.exp(np.clip(self.own[1:], -30, 30))
+        outcome = self.force.act(
+            scores,
+            ForceData(part),
+            cost=cost,
+            parameters=np.cumsum(np.concatenate([self.own[:1], steps])),
+            seed=seed,
+            round=round,
+            num_threads=self.num_threads,
+        )
+        push = self.model.backward(part.features, outcome.force, num_threads=self.num_threads)
+        if outcome.parameter_force is not None:
+            above = np.cumsum(outcome.parameter_force.sum(axis=0)[::-1])[::-1]
+            push = np.concatenate([push, above * np.concatenate([[1.0], steps])])
+        return 0.0 if outcome.cost is None else float(outcome.cost.sum()), push
+
+    def _show(self, queries: npt.NDArray[np.int64], scores: Floats, seen: Floats) -> None:
+        """Puts the scores of the queries where their documents stand among all."""
+        table = seen.reshape(self.data.n_documents, -1)
+        at = 0
+        for query in queries:
+            begin, end = self.data.query_offsets[query : query + 2]
+            table[begin:end] = scores[at : at + end - begin].reshape(end - begin, -1)
+            at += end - begin
