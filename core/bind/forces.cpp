@@ -1,6 +1,8 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -20,6 +22,56 @@ void set_pairs(ForceData& data, Vector<std::int64_t> winner, Vector<std::int64_t
     data.pairs[k] = {static_cast<std::uint32_t>(winner.data()[k]), static_cast<std::uint32_t>(loser.data()[k]),
                      probability.data()[k], weight.data()[k]};
   }
+}
+
+// A user's force: Python functions whose answers are checked there and, where Numba compiled them, their addresses.
+// Compiled code gives 0, or anything else where it would not answer: then the Python function has the query, and with
+// it the error that the user meant to see.
+using CompiledForce = std::int64_t (*)(std::int64_t, const double*, const double*, double*, double*);
+using CompiledCost = std::int64_t (*)(std::int64_t, const double*, const double*, double*);
+
+struct UserForce {
+  nb::object force, cost, compiled;
+  CompiledForce compiled_force = nullptr;
+  CompiledCost compiled_cost = nullptr;
+};
+
+// The function gets arrays of its own: it may keep them, or write into them.
+nb::object call_user(const nb::object& function, std::int64_t n, const double* scores, const double* labels) {
+  return function(to_numpy(std::vector<double>(scores, scores + n)).cast(),
+                  to_numpy(std::vector<double>(labels, labels + n)).cast());
+}
+
+void user_act(void* context, std::int64_t n, const double* scores, const double* labels, double* force,
+              double* curvature) {
+  const auto& user = *static_cast<const UserForce*>(context);
+  if (user.compiled_force && user.compiled_force(n, scores, labels, force, curvature) == 0) return;
+  nb::gil_scoped_acquire gil;
+  const auto [pushed, bent] =
+      nb::cast<std::pair<Vector<double>, Vector<double>>>(call_user(user.force, n, scores, labels));
+  std::copy_n(pushed.data(), n, force);
+  std::copy_n(bent.data(), n, curvature);
+}
+
+double user_cost(void* context, std::int64_t n, const double* scores, const double* labels) {
+  const auto& user = *static_cast<const UserForce*>(context);
+  double cost = 0;
+  if (user.compiled_cost && user.compiled_cost(n, scores, labels, &cost) == 0) return cost;
+  nb::gil_scoped_acquire gil;
+  return nb::cast<double>(call_user(user.cost, n, scores, labels));
+}
+
+OwnForce make_own(nb::object force, nb::object cost, std::uintptr_t compiled_force, std::uintptr_t compiled_cost,
+                  nb::object compiled) {
+  OwnForce own{user_act, cost.is_none() ? nullptr : user_cost, nullptr};
+  auto* const user =
+      new UserForce{std::move(force), std::move(cost), std::move(compiled),
+                    reinterpret_cast<CompiledForce>(compiled_force), reinterpret_cast<CompiledCost>(compiled_cost)};
+  own.context = std::shared_ptr<void>(user, [](void* held) {
+    nb::gil_scoped_acquire gil;  // the last to let go may be a worker thread
+    delete static_cast<UserForce*>(held);
+  });
+  return own;
 }
 
 void apply(const ForceSpec& spec, const ForceData& data, Vector<double> scores, Vector<double> parameters,
@@ -50,15 +102,27 @@ void bind_forces(nb::module_& m) {
       .value("xendcg", ForceKind::xendcg)
       .value("squared", ForceKind::squared)
       .value("ordinal", ForceKind::ordinal)
-      .value("multiclass", ForceKind::multiclass);
+      .value("multiclass", ForceKind::multiclass)
+      .value("own", ForceKind::own);
+  nb::class_<OwnForce>(m, "OwnForce", "A user's force as the core sees it: functions, and addresses of compiled ones.")
+      .def(
+          "__init__",
+          [](OwnForce* own, nb::object force, nb::object cost, std::uintptr_t compiled_force,
+             std::uintptr_t compiled_cost, nb::object compiled) {
+            new (own) OwnForce(make_own(std::move(force), std::move(cost), compiled_force, compiled_cost, compiled));
+          },
+          nb::arg("force"), nb::arg("cost").none(), nb::kw_only(), nb::arg("compiled_force"), nb::arg("compiled_cost"),
+          nb::arg("compiled").none());
   nb::class_<ForceSpec>(m, "ForceSpec", "A force as the core sees it; forces make it from their parameters.")
       .def(
           "__init__",
           [](ForceSpec* spec, ForceKind kind, double sigma, double margin, bool ties, bool neighbours,
-             const MetricSpec& metric,
-             std::size_t classes) { new (spec) ForceSpec{kind, sigma, margin, ties, neighbours, metric, classes}; },
+             const MetricSpec& metric, std::size_t classes, const OwnForce* own) {
+            new (spec)
+                ForceSpec{kind, sigma, margin, ties, neighbours, metric, classes, own == nullptr ? OwnForce{} : *own};
+          },
           nb::arg("kind"), nb::kw_only(), nb::arg("sigma"), nb::arg("margin"), nb::arg("ties"), nb::arg("neighbours"),
-          nb::arg("metric"), nb::arg("classes"));
+          nb::arg("metric"), nb::arg("classes"), nb::arg("own").none() = nb::none());
   nb::class_<ForceData>(m, "ForceData", "Labels, weights and pairs of queries, ready for forces.")
       .def(
           "__init__",

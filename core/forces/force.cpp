@@ -23,6 +23,8 @@ void Force::act(const ForceQuery& query, ForceScratch& scratch, const ForceSums&
       return ordinal_force(query, sums);
     case ForceKind::multiclass:
       return multiclass_force(spec_.classes, query, sums);
+    case ForceKind::own:
+      return own_force(spec_.own, query, scratch, sums);
     default:
       return pair_force(spec_, query, scratch, sums);
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,16 @@ enum class ForceKind {
   squared,
   ordinal,
   multiclass,
+  own,
+};
+
+// A force from outside the core: functions of one query of n documents. `act` writes n forces and n curvatures, `cost`
+// gives C and is null where none is declared; both may be called from several threads at once, and may throw.
+struct OwnForce {
+  void (*act)(void* context, std::int64_t n, const double* scores, const double* labels, double* force,
+              double* curvature) = nullptr;
+  double (*cost)(void* context, std::int64_t n, const double* scores, const double* labels) = nullptr;
+  std::shared_ptr<void> context;  // kept for as long as the force may act
 };
 
 struct ForceSpec {
@@ -37,6 +48,7 @@ struct ForceSpec {
   bool neighbours = false;  // only pairs adjacent in the sorted list
   MetricSpec metric = {};   // lambdarank, step
   std::size_t classes = 2;  // ordinal, multiclass: labels 0 to classes − 1
+  OwnForce own = {};        // own
 };
 
 // A preference given in so many words: documents of the query, by number.
@@ -83,7 +95,10 @@ class Force {
   const ForceSpec& spec() const { return spec_; }
   std::size_t outputs() const { return spec_.kind == ForceKind::multiclass ? spec_.classes : 1; }
   std::size_t parameters() const { return spec_.kind == ForceKind::ordinal ? spec_.classes - 1 : 0; }
-  bool has_cost() const { return spec_.kind != ForceKind::lambdarank && spec_.kind != ForceKind::step; }
+  bool has_cost() const {
+    if (spec_.kind == ForceKind::own) return spec_.own.cost != nullptr;
+    return spec_.kind != ForceKind::lambdarank && spec_.kind != ForceKind::step;
+  }
   // Adds the force of one query to `sums`.
   void act(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const;
 
@@ -104,5 +119,7 @@ void listmle_force(const ForceQuery& query, ForceScratch& scratch, const ForceSu
 void squared_force(const ForceQuery& query, const ForceSums& sums);
 void ordinal_force(const ForceQuery& query, const ForceSums& sums);
 void multiclass_force(std::size_t classes, const ForceQuery& query, const ForceSums& sums);
+// A force from outside; it knows scores and labels only, so the query has no document weights and no pairs.
+void own_force(const OwnForce& own, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
 
 }  // namespace podium

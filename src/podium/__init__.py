@@ -5,7 +5,7 @@ __version__ = "0.1.0"  # above the imports, because saved models say which Podiu
 from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
 from podium.errors import DataError, FormatError, MissingExtraError, OutputError, ParameterError, PodiumError
 from podium.evaluation import Comparison, Evaluation, compare, evaluate
-from podium.forces import Force, force
+from podium.forces import Force, force, own_force
 from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
 from podium.metrics import Metric, metric
 from podium.rankers import (
@@ -55,6 +55,7 @@ __all__ = [
     "load",
     "metric",
     "normalise",
+    "own_force",
     "read",
     "read_all_folds",
     "read_folds",

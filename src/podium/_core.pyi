@@ -259,6 +259,17 @@ class ForceKind(enum.Enum):
 
     multiclass = 12
 
+    own = 13
+
+class OwnForce:
+    """
+    A user's force as the core sees it: functions, and addresses of compiled ones.
+    """
+
+    def __init__(
+        self, force: object, cost: object | None, *, compiled_force: int, compiled_cost: int, compiled: object | None
+    ) -> None: ...
+
 class ForceSpec:
     """A force as the core sees it; forces make it from their parameters."""
 
@@ -272,6 +283,7 @@ class ForceSpec:
         neighbours: bool,
         metric: MetricSpec,
         classes: int,
+        own: OwnForce | None = None,
     ) -> None: ...
 
 class ForceData:

@@ -44,7 +44,9 @@ PAIRS = [
 ]
 LISTS = ["listnet", "listmle", "xendcg"]
 POINTS = ["squared", "ordinal", "multiclass"]
-EVERY = [*PAIRS, *LISTS, *POINTS]
+OWN = ["own_forces:ranknet(compile=False)", "own_forces:ranknet"]  # the second compiled, where Numba is installed
+BUILT_IN = [*PAIRS, *LISTS, *POINTS]
+EVERY = [*BUILT_IN, *OWN]
 
 
 def by_name(names):
@@ -74,7 +76,7 @@ def act(force: Force, scores, data, **options):
 
 
 def test_every_force_is_in_the_contract():
-    assert {podium.force(name).name for name in EVERY} == set(FORCES)
+    assert {podium.force(name).name for name in BUILT_IN} == set(FORCES)
 
 
 @by_name(EVERY)
@@ -147,7 +149,7 @@ def test_thresholds_feel_the_slope_of_the_cost_too():
         np.testing.assert_allclose(base.parameter_force.sum(axis=0)[k], -(above - below) / (2 * step), rtol=1e-5)
 
 
-@by_name([*PAIRS, *LISTS])
+@by_name([*PAIRS, *LISTS, *OWN])
 def test_forces_of_a_query_add_up_to_nothing(name):
     rng = np.random.default_rng(3)
     force, data = podium.force(name), make(rng.integers(0, 4, 40).astype(float), [10, 30])
@@ -167,7 +169,7 @@ def test_bytes_are_the_same_for_any_number_of_threads(name):
         assert first.curvature.tobytes() == other.curvature.tobytes()
 
 
-@by_name([name for name in EVERY if not FORCES[podium.force(name).name].draws])
+@by_name([name for name in EVERY if not podium.force(name).definition.draws])
 def test_the_order_of_documents_does_not_matter(name):
     rng = np.random.default_rng(6)
     force, labels = podium.force(name), rng.integers(0, 4, 15).astype(float)

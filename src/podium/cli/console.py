@@ -18,6 +18,7 @@ from rich.table import Table
 
 from podium.data import RankingData, Run
 from podium.errors import FormatError, ParameterError, unknown_name
+from podium.forces import Force, force
 from podium.formats import FORMATS, find_format, guess_format, read, read_scores
 from podium.formats.format import Progress as ProgressCall
 from podium.metrics import METRICS
@@ -86,6 +87,14 @@ MetricNames = Annotated[
         show_default=False,
     ),
 ]
+
+
+def named_force(name: str) -> Force:
+    """The force of a command's argument; `module:function` is looked for in the current folder first."""
+    here = str(Path.cwd())
+    if ":" in name and here not in sys.path:
+        sys.path.insert(0, here)
+    return force(name)
 
 
 def say(text: str) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from podium.errors import ParameterError, unknown_name
+from podium.errors import ParameterError, shown, unknown_name
 from podium.forces import lists, pairs, points
 from podium.forces.definition import Definition
 from podium.forces.force import Force, ForceData
 from podium.forces.names import split_name
+from podium.forces.own import named_own_force, own_force
+from podium.forces.own_function import Function
 
-__all__ = ["FORCES", "Definition", "Force", "ForceData", "force"]
+__all__ = ["FORCES", "Definition", "Force", "ForceData", "force", "own_force"]
 
 FORCES: dict[str, Definition] = {
     definition.name: definition
@@ -31,12 +33,23 @@ FORCES: dict[str, Definition] = {
 }
 
 
-def force(name: str | Force) -> Force:
-    """The force of a name such as `ranknet(sigma=1)` or `lambdarank(ndcg@10)`; a force comes back as it is."""
+def force(name: str | Force | Function) -> Force:
+    """The force of a name such as `ranknet(sigma=1)`, `lambdarank(ndcg@10)` or `module:function`, or of a function.
+
+    A function is one of one query, `(scores, labels) -> (force, curvature)`; `own_force` takes it with options. A force
+    comes back as it is.
+    """
     if isinstance(name, Force):
         return name
     if not isinstance(name, str):
-        raise ParameterError(f"force={name!r} must be a name such as 'lambdarank(ndcg@10)', or a Force")
+        if callable(name):
+            return own_force(name)
+        raise ParameterError(
+            f"force={shown(name)} must be a name such as 'lambdarank(ndcg@10)' or 'module:function', a function, or a Force"
+        )
+    own = named_own_force(name)
+    if own is not None:
+        return own
     base, inner, parameters = split_name(name)
     definition = FORCES.get(base.lower())
     if definition is None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from podium.data import RankingData
 from podium.data.hashing import query_hashes
 from podium.errors import DataError, ParameterError, unknown_name
 from podium.forces.definition import Definition
+from podium.forces.own_function import OwnFunction
 from podium.metrics import Metric, metric
 from podium.metrics.compute import core_spec
 from podium.metrics.parameters import Value
@@ -30,6 +32,7 @@ class ForceData:
 
     def __init__(self, data: RankingData) -> None:
         self.labels, self.n_documents, self.n_queries = data.labels, data.n_documents, data.n_queries
+        self.document_weights, self.pairs = data.document_weights, data.pairs
         self.core = _core.ForceData(
             np.ascontiguousarray(data.labels),
             np.ascontiguousarray(data.query_offsets),
@@ -52,12 +55,13 @@ class ForceData:
 
 @dataclass(frozen=True)
 class Force:
-    """A definition with its metric or inner force and the parameters that differ from its defaults."""
+    """A definition with its metric or inner force and the parameters that differ from its defaults, or a function."""
 
     definition: Definition
     metric: Metric | None = None
     inner: Force | None = None
     given: tuple[tuple[str, Value], ...] = ()
+    own: OwnFunction | None = None
 
     @classmethod
     def of(cls, definition: Definition, first: str | Metric | Force | None = None, **parameters: object) -> Force:
@@ -97,9 +101,21 @@ class Force:
     @property
     def has_cost(self) -> bool:
         """Whether there is a cost that the force is the downhill of."""
-        return self.definition.has_cost
+        return self.definition.has_cost if self.own is None else self.own.cost is not None
+
+    @property
+    def reads_back(self) -> bool:
+        """Whether the name finds the force again; not so for a lambda, or a function defined inside another."""
+        return self.own is None or self.own.reads_back
+
+    @property
+    def runs_in_python(self) -> bool:
+        """Whether it holds up the other threads: a function of yours that is not compiled."""
+        return self.own is not None and self.own.compiled()[0] is None
 
     def __str__(self) -> str:
+        if self.own is not None:
+            return self.own.name
         first = [str(part) for part in (self.metric, self.inner) if part is not None]
         inside = ", ".join([*first, *(f"{name}={value!r}" for name, value in self.given)])
         return f"{self.name}({inside})" if inside else self.name
@@ -125,6 +141,7 @@ class Force:
             neighbours=self.inner is not None,
             metric=core_spec(acting.metric or NO_METRIC),
             classes=classes,
+            own=None if acting.own is None else acting.own.core(),
         )
 
     def n_classes(self, data: ForceData | RankingData) -> int:
@@ -140,8 +157,14 @@ class Force:
         return self.n_classes(data) - 1 if self.name == "ordinal" else 0
 
     def check_labels(self, data: RankingData | ForceData) -> None:
-        """That the labels are ones the force is defined on."""
+        """That the labels, and weights and pairs, are ones the force is defined on."""
         labels, rule = data.labels, self.definition.labels
+        for part in ("document_weights", "pairs") if self.own is not None else ():
+            if getattr(data, part) is not None:
+                raise DataError(
+                    f"{self}: a force of your own acts on scores and labels alone, and this data has {part.replace('_', ' ')}; "
+                    f"leave them out: data.replace({part}=None)"
+                )
         if rule == "not negative" and (labels.min() < 0 or labels.max() > 1000):
             raise DataError(
                 f"{self}: labels must lie between 0 and 1000, since 2^label is used; found {labels.min():g} to {labels.max():g}"
@@ -204,13 +227,20 @@ class Force:
             held,
             seed,
             round,
-            resolve_threads(num_threads),
+            resolve_threads(1 if num_threads is None and self.runs_in_python else num_threads),
             out.force.reshape(-1),
             None if out.curvature is None else out.curvature.reshape(-1),
             out.cost,
             None if out.parameter_force is None else out.parameter_force.reshape(-1),
         )
         return out
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from podium.forces import force, own_force
+
+        if self.own is None or self.own.reads_back:
+            return force, (str(self),)
+        return functools.partial(own_force, cost=self.own.cost, compile=self.own.compile), (self.own.function,)
 
 
 @dataclass(frozen=True)

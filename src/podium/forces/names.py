@@ -21,6 +21,10 @@ def split_name(text: str) -> tuple[str, str | None, dict[str, object]]:
         parameters = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in body.keywords}
         inner = ast.get_source_segment(text.strip(), body.args[0]) if body.args else None
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        if ":" in text and "(" in text.split(":")[0]:
+            raise ParameterError(
+                f"force {text!r} cannot be read: a function of your own is a force by itself and cannot stand inside another"
+            ) from None
         raise ParameterError(
             f"force {text!r} cannot be read; write it as ranknet, ranknet(sigma=2), lambdarank(ndcg@10) or "
             "neighbours(lambdarank(ndcg@10))"

@@ -1,0 +1,24 @@
+#include <stdexcept>
+
+#include "forces/force.hpp"
+
+namespace podium {
+
+void own_force(const OwnForce& own, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  if (!query.weights.empty() || query.has_pairs) {
+    throw std::invalid_argument("an own force acts on scores and labels alone: no document weights, no pairs");
+  }
+  const std::size_t n = query.scores.size();
+  if (n == 0) return;
+  const auto count = static_cast<std::int64_t>(n);
+  void* const context = own.context.get();
+  scratch.force.assign(n, 0.0), scratch.curvature.assign(n, 0.0);
+  own.act(context, count, query.scores.data(), query.labels.data(), scratch.force.data(), scratch.curvature.data());
+  for (std::size_t i = 0; i < n; ++i) {
+    sums.force[i] += scratch.force[i];
+    if (sums.curvature) sums.curvature[i] += scratch.curvature[i];
+  }
+  if (sums.cost && own.cost) *sums.cost += own.cost(context, count, query.scores.data(), query.labels.data());
+}
+
+}  // namespace podium
