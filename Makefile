@@ -5,13 +5,16 @@ BIN := $(VENV)/bin
 CORE := $(shell find core src/podium -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test lint docs sanitize fuzz bench stubs format clean
+.PHONY: demo test test-torch lint docs sanitize fuzz bench stubs format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
 test: lint
 	$(BIN)/python -m pytest -n auto
+
+test-torch: $(VENV)/.torch
+	$(BIN)/python -m pytest -n auto tests/torch
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -66,7 +69,11 @@ $(VENV)/.dev: $(VENV)/.installed
 	$(PIP) --no-build-isolation -e '.[dev]'
 	touch $@
 
-$(VENV)/.bench: $(VENV)/.dev
+$(VENV)/.torch: $(VENV)/.dev
+	$(PIP) --no-build-isolation -e '.[torch]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.torch
 	$(PIP) --no-build-isolation -e '.[bench]'
 	touch $@
 
