@@ -2,24 +2,29 @@
 
 __version__ = "0.1.0"  # above the imports, because saved models say which Podium wrote them
 
+from typing import TYPE_CHECKING, Any
+
+from podium import rankers
 from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
 from podium.errors import DataError, FormatError, MissingExtraError, OutputError, ParameterError, PodiumError
 from podium.evaluation import Comparison, Evaluation, compare, evaluate
 from podium.forces import Force, force, own_force
 from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
 from podium.metrics import Metric, metric
-from podium.rankers import (
-    KernelRankNet,
-    LambdaRank,
-    ListMLE,
-    ListNet,
-    OrdinalRegression,
-    Ranker,
-    RankNet,
-    RankSVM,
-    load,
-)
+from podium.rankers import load
 from podium.training import Checkpoint, Epoch
+
+if TYPE_CHECKING:
+    from podium.rankers import (
+        KernelRankNet,
+        LambdaRank,
+        ListMLE,
+        ListNet,
+        OrdinalRegression,
+        Ranker,
+        RankNet,
+        RankSVM,
+    )
 
 __all__ = [
     "Checkpoint",
@@ -66,3 +71,9 @@ __all__ = [
     "to_frame",
     "write",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:  # a ranker: they bring scikit-learn along, which not every use needs
+        return getattr(rankers, name)
+    raise AttributeError(f"module 'podium' has no attribute {name!r}")

@@ -1,22 +1,30 @@
-"""The named systems, each a few lines: a force × a function class × a schedule. One table."""
+"""The named systems, each a few lines: a force × a function class × a schedule. One table.
+
+Classes are imported when they are asked for: they are scikit-learn's estimators, and loading scikit-learn takes longer
+than most commands do.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from podium.artefact import load_artefact
 from podium.errors import FormatError
-from podium.rankers.base import BaseRanker
-from podium.rankers.lists import ListMLE, ListNet
-from podium.rankers.ordinal import OrdinalRegression
-from podium.rankers.pairs import KernelRankNet, LambdaRank, RankNet
-from podium.rankers.ranker import GradientRanker, Ranker
-from podium.rankers.svm import RankSVM
+
+if TYPE_CHECKING:
+    from podium.rankers.base import BaseRanker
+    from podium.rankers.lists import ListMLE, ListNet
+    from podium.rankers.ordinal import OrdinalRegression
+    from podium.rankers.pairs import KernelRankNet, LambdaRank, RankNet
+    from podium.rankers.ranker import Ranker
+    from podium.rankers.svm import RankSVM
 
 __all__ = [
     "RANKERS",
     "BaseRanker",
-    "GradientRanker",
     "KernelRankNet",
     "LambdaRank",
     "ListMLE",
@@ -28,22 +36,56 @@ __all__ = [
     "load",
 ]
 
-RANKERS: dict[str, type[BaseRanker]] = {
-    "ranknet": RankNet,
-    "lambdarank": LambdaRank,
-    "listnet": ListNet,
-    "listmle": ListMLE,
-    "kernel-ranknet": KernelRankNet,
-    "ranksvm": RankSVM,
-    "ordinal": OrdinalRegression,
+NAMES = {
+    "ranknet": "RankNet",
+    "lambdarank": "LambdaRank",
+    "listnet": "ListNet",
+    "listmle": "ListMLE",
+    "kernel-ranknet": "KernelRankNet",
+    "ranksvm": "RankSVM",
+    "ordinal": "OrdinalRegression",
 }
+HOMES = {
+    "BaseRanker": "base",
+    "Ranker": "ranker",
+    "RankNet": "pairs",
+    "LambdaRank": "pairs",
+    "KernelRankNet": "pairs",
+    "ListNet": "lists",
+    "ListMLE": "lists",
+    "RankSVM": "svm",
+    "OrdinalRegression": "ordinal",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in HOMES:
+        return getattr(import_module(f"podium.rankers.{HOMES[name]}"), name)
+    raise AttributeError(f"module 'podium.rankers' has no attribute {name!r}")
+
+
+class _Rankers(Mapping[str, "type[BaseRanker]"]):
+    """Name on the command line → class, imported when it is looked up."""
+
+    def __getitem__(self, name: str) -> type[BaseRanker]:
+        kind: type[BaseRanker] = __getattr__(NAMES[name])
+        return kind
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return len(NAMES)
+
+
+RANKERS: Mapping[str, type[BaseRanker]] = _Rankers()
 
 
 def load(path: str | os.PathLike[str]) -> BaseRanker:
     """The ranker that `ranker.save` or `podium train` wrote; it scores as it did."""
     artefact = load_artefact(path)
-    kinds: dict[str, type[BaseRanker]] = {kind.__name__: kind for kind in (*RANKERS.values(), Ranker)}
-    kind = kinds.get(str(artefact.header.get("ranker")))
-    if kind is None:
-        raise FormatError(path, f"holds a {artefact.header.get('ranker')!r}, which this Podium does not know")
+    name = artefact.header.get("ranker")
+    if name not in HOMES:
+        raise FormatError(path, f"holds a {name!r}, which this Podium does not know")
+    kind: type[BaseRanker] = __getattr__(str(name))
     return kind.restore(artefact, path)
