@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.errors import DataError, ParameterError, shown
+from podium.errors import DataError, ParameterError, is_whole, shown
 from podium.training.convex import Oracle, State, Vector, Verdict, combine, dot, evaluate, starting_point
 from podium.training.simplex_qp import solve_on_simplex
 
@@ -49,6 +49,10 @@ class BundleSettings:
     def __post_init__(self) -> None:
         if not 0 < self.strength < math.inf:
             raise ParameterError(f"strength={shown(self.strength)} must be a number above 0; the bound divides by it")
+        if not 0 <= self.tolerance < math.inf:
+            raise ParameterError(f"tolerance={shown(self.tolerance)} must be a number of at least 0")
+        if not is_whole(self.patience) or self.patience < 1:
+            raise ParameterError(f"patience={shown(self.patience)} must be a whole number of at least 1")
 
 
 class Bundle:
@@ -95,9 +99,8 @@ class Bundle:
         solver = cls(state["w"], settings)
         for name in ("planes", "offsets", "shares", "idle", "gram"):
             setattr(solver, name, np.array(state[name], np.float64))
-        value, lower, pull, least, steps, evaluations = (float(number) for number in state["numbers"])
-        solver.value, solver.lower, solver.pull, solver.least_pull = value, lower, pull, least
-        solver.steps, solver.evaluations = int(steps), int(evaluations)
+        solver.value, solver.lower, solver.pull, solver.least_pull = map(float, state["numbers"][:4])
+        solver.steps, solver.evaluations = map(int, state["numbers"][4:])
         return solver
 
     def step(self, risk: Oracle) -> Verdict:

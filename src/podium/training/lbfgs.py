@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium.errors import DataError
+from podium.errors import DataError, ParameterError, is_whole, shown
 from podium.training.convex import Oracle, State, Vector, Verdict, dot, evaluate, starting_point
 
 SUFFICIENT_FALL, SLOPE_LEFT = 1e-4, 0.9  # c₁ and c₂
-VALUE_NOISE = 1e-13  # values that differ relatively by less than this are the same number
+VALUE_NOISE = 1e-10  # values that differ relatively by less than this may differ by rounding alone
 LARGEST_TRIALS = 40  # oracle calls a line search may take
+VISIBLE_FALL, IDLE_STEPS = 1e-14, 20  # so many steps without so large a relative fall, or a shorter gradient, end it
 CURVATURE_FLOOR = 1e-12  # a pair whose move and change are more orthogonal than this says nothing about the Hessian
 
 
@@ -41,6 +42,17 @@ class LBFGSSettings:
     convexity: float = 0.0
     history: int = 40
 
+    def __post_init__(self) -> None:
+        if not is_whole(self.history) or self.history < 1:
+            raise ParameterError(f"history={shown(self.history)} must be a whole number of at least 1")
+        for name in ("tolerance", "gap_tolerance", "convexity"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ParameterError(f"{name}={shown(getattr(self, name))} must be a number of at least 0")
+        if self.gap_tolerance > 0 and not self.convexity > 0:
+            raise ParameterError(
+                f"gap_tolerance={shown(self.gap_tolerance)} needs a convexity above 0: without it the gap is not known"
+            )
+
 
 class LBFGS:
     """Minimises a smooth function from its values and gradients, one step at a time.
@@ -57,6 +69,8 @@ class LBFGS:
         self.w = starting_point(start)
         self.value, self.gradient = math.nan, np.zeros_like(self.w)
         self.first_norm = math.nan  # ‖∇J(start)‖
+        self.least_value = self.least_norm = math.nan  # at the last step of visible progress
+        self.idle = 0  # steps since then
         self.moves = np.empty((0, len(self.w)))  # w_{t+1} − w_t, oldest first
         self.changes = np.empty((0, len(self.w)))  # ∇J(w_{t+1}) − ∇J(w_t)
         self.steps = self.evaluations = 0
@@ -73,13 +87,14 @@ class LBFGS:
 
     def state(self) -> State:
         """All that changes from step to step, as arrays of their own."""
-        numbers = [self.value, self.first_norm, self.steps, self.evaluations]
+        numbers = [self.value, self.first_norm, self.least_value, self.least_norm]
+        counts = [self.idle, self.steps, self.evaluations]
         return {
             "w": self.w.copy(),
             "gradient": self.gradient.copy(),
             "moves": self.moves.copy(),
             "changes": self.changes.copy(),
-            "numbers": np.array(numbers, np.float64),
+            "numbers": np.array(numbers + counts, np.float64),
         }
 
     @classmethod
@@ -88,9 +103,8 @@ class LBFGS:
         solver = cls(state["w"], settings)
         solver.gradient = np.array(state["gradient"], np.float64)
         solver.moves, solver.changes = (np.array(state[name], np.float64) for name in ("moves", "changes"))
-        value, first_norm, steps, evaluations = (float(number) for number in state["numbers"])
-        solver.value, solver.first_norm = value, first_norm
-        solver.steps, solver.evaluations = int(steps), int(evaluations)
+        solver.value, solver.first_norm, solver.least_value, solver.least_norm = map(float, state["numbers"][:4])
+        solver.idle, solver.steps, solver.evaluations = map(int, state["numbers"][4:])
         return solver
 
     def step(self, oracle: Oracle) -> Verdict:
@@ -105,10 +119,10 @@ class LBFGS:
             found = self._search(oracle)
         if found is None:
             return Verdict.STALLED
-        self._remember(found.w - self.w, found.gradient - self.gradient)
-        self.w, self.value, self.gradient = found.w, found.value, found.gradient
-        self.steps += 1
-        return Verdict.CONVERGED if self._converged() else Verdict.GOING
+        self._take(found)
+        if self._converged():
+            return Verdict.CONVERGED
+        return Verdict.STALLED if self.idle >= IDLE_STEPS else Verdict.GOING
 
     def _look(self, oracle: Oracle) -> None:
         self.value, self.gradient = evaluate(oracle, self.w)
@@ -117,7 +131,17 @@ class LBFGS:
             raise DataError(
                 "the objective or its gradient is not finite at the starting point; check the features and the start"
             )
-        self.first_norm = self.gradient_norm
+        self.first_norm = self.least_norm = self.gradient_norm
+        self.least_value = self.value
+
+    def _take(self, found: Trial) -> None:
+        self._remember(found.w - self.w, found.gradient - self.gradient)
+        self.w, self.value, self.gradient = found.w, found.value, found.gradient
+        self.steps, self.idle = self.steps + 1, self.idle + 1
+        if self.value < self.least_value - VISIBLE_FALL * abs(self.least_value):
+            self.least_value, self.idle = self.value, 0
+        if self.gradient_norm < self.least_norm:
+            self.least_norm, self.idle = self.gradient_norm, 0
 
     def _converged(self) -> bool:
         within_gap = self.settings.gap_tolerance > 0 and self.gap <= self.settings.gap_tolerance * abs(self.value)
@@ -171,14 +195,16 @@ class Trial(NamedTuple):
 
 
 def wolfe_search(oracle: Oracle, start: Trial, direction: Vector, first: float) -> tuple[Trial | None, int]:
-    """A point by the strong Wolfe rules, and the oracle calls it took; None where no point below the start was found.
+    """A point by the strong Wolfe rules, and the oracle calls it took; None where none was found or the line has no end.
 
-    `low` is always a point that fell enough and still slopes down, `high` one that is too high or slopes up (infinite
-    while none is known), so that a point by the rules lies between them.
+    `low` is always a point that fell enough and still slopes down, `high` one that is too high or slopes up (None while
+    there is none yet), so that a point by the rules lies between them.
     """
     low, high, t, widths = start, None, first, [math.inf, math.inf]
     for trials in range(1, LARGEST_TRIALS + 1):
         w = start.w + t * direction
+        if (w == low.w).all():
+            break
         value, gradient = evaluate(oracle, w)
         here = Trial(t, value, dot(gradient, direction), w, gradient)
         if _too_high(here, start):
@@ -195,9 +221,8 @@ def wolfe_search(oracle: Oracle, start: Trial, direction: Vector, first: float) 
         width = abs(high.t - low.t)
         t = _between(low, high) if width <= 0.66 * widths[0] else 0.5 * (low.t + high.t)
         widths = [widths[1], width]
-        if t in (low.t, high.t):
-            break
-    return (low if low.t > 0 and low.value < start.value else None), trials
+    # A line that fell all the way, over lengths of 10¹² and more, has no lowest point.
+    return (low if high is not None and low.value < start.value else None), trials
 
 
 def _too_high(here: Trial, start: Trial) -> bool:

@@ -20,7 +20,7 @@ LARGEST_ROUNDS = 1000
 
 
 def solve_on_simplex(H: Vector, c: Vector, start: Vector) -> Vector:
-    """The minimum, from a feasible `start`; feasible and no worse than the start wherever it stops."""
+    """The minimum, from a feasible `start`; feasible wherever it stops."""
     alpha = start.copy()
     working = alpha > 0
     for _ in range(LARGEST_ROUNDS):
@@ -75,9 +75,11 @@ def solve_positive(M: Vector, r: Vector) -> Vector:
     LAPACK would be faster and would give other bits for other numbers of threads.
     """
     n = len(r)
+    ridge = RIDGE * float(M.diagonal().max()) or 1.0
     table = np.concatenate([M, r[:, None]], axis=1)
-    table[np.arange(n), np.arange(n)] += RIDGE * float(M.diagonal().max()) or 1.0
-    for i in range(n - 1):
+    table[np.arange(n), np.arange(n)] += ridge
+    for i in range(n):
+        table[i, i] = max(table[i, i], ridge)  # rounding can turn the pivot of a dependent row negative
         table[i + 1 :, i + 1 :] -= (table[i + 1 :, i] / table[i, i])[:, None] * table[i, i + 1 :]
     x = table[:, n].copy()
     for i in reversed(range(n)):
