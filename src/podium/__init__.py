@@ -1,5 +1,6 @@
 """Podium: learning to rank, where a ranker is a force × a function class × a schedule, judged by a metric."""
 
+import podium.posteriors as posteriors
 from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
 from podium.errors import DataError, FormatError, MissingExtraError, OutputError, ParameterError, PodiumError
 from podium.evaluation import Comparison, Evaluation, compare, evaluate
@@ -32,6 +33,7 @@ __all__ = [
     "from_frame",
     "metric",
     "normalise",
+    "posteriors",
     "read",
     "read_all_folds",
     "read_folds",
