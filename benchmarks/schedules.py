@@ -75,7 +75,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
-    result: dict = {"machine": platform.machine(), "cores": os.cpu_count(), "paper": PAPER, "speedup": {}, "seconds": {}}
+    result: dict = {
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "paper": PAPER,
+        "speedup": {},
+        "seconds": {},
+    }
     web = make_data(1000, 26, 367)
     for label, name in (("one layer", "linear"), ("two layers", "net(10)")):
         taken = medians({kind: make_epoch(web, name, kind == "V1") for kind in ("V1", "V2")}, rounds)
