@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from podium.forces import FORCES, Force
 from podium.models import Spec
@@ -28,9 +31,9 @@ class NetRanker(GradientRanker):
     init: str = "uniform"
 
     def _model(self) -> Spec:
-        if len(tuple(self.hidden)) == 0:
-            return LinearSpec(standardise=self.standardise)
-        return NetSpec(tuple(self.hidden), self.activation, self.standardise, self.init)
+        linear = isinstance(self.hidden, Sequence | np.ndarray) and len(self.hidden) == 0
+        net = NetSpec((1,) if linear else self.hidden, self.activation, self.standardise, self.init)
+        return LinearSpec(standardise=self.standardise) if linear else net
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
