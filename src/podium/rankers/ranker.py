@@ -137,5 +137,9 @@ class Ranker(GradientRanker):
     def _force(self) -> Force:
         return as_force(self.force)
 
+    def _saved_parameters(self) -> dict[str, Any]:
+        named = self.force if isinstance(self.force, str) else str(self._force())  # not a function's place in memory
+        return {**super()._saved_parameters(), "force": named}
+
     def _model(self) -> Spec:
         return as_model(self.model)
