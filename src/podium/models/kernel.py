@@ -172,12 +172,14 @@ class KernelSpec(Spec):
     def __post_init__(self) -> None:
         if self.kernel not in KERNELS:
             raise unknown_name("kernel", self.kernel, KERNELS)
-        if self.width is not None and not 0 < self.width < math.inf:
+        if self.width is not None and not (_is_number(self.width) and 0 < self.width < math.inf):
             raise ParameterError(f"width={shown(self.width)} must be above 0; leave it out for √features")
         if not is_whole(self.degree) or not 1 <= self.degree <= 10:
             raise ParameterError(f"degree={shown(self.degree)} must be a whole number from 1 to 10")
-        if not 0 <= self.offset < math.inf:
+        if not (_is_number(self.offset) and 0 <= self.offset < math.inf):
             raise ParameterError(f"offset={shown(self.offset)} must be at least 0")
+        if not isinstance(self.standardise, bool):
+            raise ParameterError(f"standardise={shown(self.standardise)} must be True or False")
         if not is_whole(self.landmarks) or not 1 <= self.landmarks <= 20_000:
             raise ParameterError(f"landmarks={shown(self.landmarks)} must be a whole number from 1 to 20000")
 
@@ -200,6 +202,10 @@ class KernelSpec(Spec):
         kept = values > KEPT * max(values[-1], np.finfo(float).tiny)
         basis = vectors[:, kept] / np.sqrt(values[kept])
         return KernelInTraining(kernel, map, landmarks, np.ascontiguousarray(basis), n_outputs)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _landmark_rows(data: RankingData, count: int, seed: int, restart: int) -> npt.NDArray[np.int64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -58,14 +59,17 @@ class RankSVM(PlannedRanker):
     epochs: int = 2000
 
     def _force(self) -> Force:
-        if self.loss not in SOLVERS:
+        if not isinstance(self.query_norm, bool):
+            raise ParameterError(f"query_norm={shown(self.query_norm)} must be True or False")
+        if not isinstance(self.loss, str) or self.loss not in SOLVERS:
             raise unknown_name("loss", self.loss, SOLVERS)
         return Force.of(FORCES[self.loss])
 
     def _model(self) -> Spec:
-        if self.kernel == "linear":
-            return LinearSpec(standardise=self.standardise)
-        return KernelSpec(self.kernel, self.width, self.degree, landmarks=self.landmarks, standardise=self.standardise)
+        curved = KernelSpec(
+            self.kernel, self.width, self.degree, landmarks=self.landmarks, standardise=self.standardise
+        )
+        return LinearSpec(standardise=self.standardise) if self.kernel == "linear" else curved
 
     def _schedule(self, data: RankingData, has_valid: bool) -> Schedule:
         return Schedule(
@@ -78,7 +82,7 @@ class RankSVM(PlannedRanker):
     def _candidates(self) -> list[float]:
         given = list(self.C) if isinstance(self.C, Sequence | np.ndarray) else [self.C]
         for value in given:
-            if isinstance(value, bool | str) or not 0 < float(value) < math.inf:
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
                 raise ParameterError(f"C={shown(self.C)} must be a number above 0, or several of them")
         if not given:
             raise ParameterError("C is empty; give a number above 0, or several of them")
