@@ -22,7 +22,7 @@ from podium.data.canonical import fingerprint
 from podium.errors import DataError, FormatError, ParameterError
 from podium.evaluation import evaluate
 from podium.metrics import metric as as_metric
-from podium.scoring import Scorer
+from podium.scoring import Scorer, check_names
 from podium.training.checkpoint import Checkpoint
 from podium.training.progress import Callback, Epoch
 
@@ -79,6 +79,8 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
         """
         data = self._as_data(X, y, qid, reset=True)
         judged = self._as_valid(valid)
+        if judged is not None:
+            check_names(judged.feature_names, data.feature_names)
         if isinstance(checkpoint, str | os.PathLike):
             checkpoint = Checkpoint(checkpoint)
         self._learn(data, judged, tuple(callbacks), checkpoint)

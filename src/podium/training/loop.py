@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -133,6 +134,11 @@ class Training:
         if found is not None:
             numbers, arrays = found
             self.progress = Progress.of(numbers, arrays.pop("best_vector"))
+            if self.progress.epoch > self.plan.schedule.epochs:
+                raise ParameterError(
+                    f"{os.fspath(self.checkpoint.path)} was written after epoch {self.progress.epoch}, and training shall "
+                    f"end after epochs={self.plan.schedule.epochs}; remove the file to begin anew, or allow more epochs"
+                )
             self.steps.resume(arrays)
 
     def run(self, callbacks: Sequence[Callback]) -> Trained:
