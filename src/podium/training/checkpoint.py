@@ -19,6 +19,7 @@ from podium.files import replacing
 
 Arrays = dict[str, npt.NDArray[np.float64]]
 KIND = "podium checkpoint 1"
+REMEDY = "remove the file to begin anew"
 
 
 @dataclass
@@ -33,8 +34,11 @@ class Checkpoint:
     seconds: float = 5.0
     _written: float = field(default=float("-inf"), repr=False)
 
-    def read(self, identity: dict[str, str]) -> tuple[dict[str, Any], Arrays] | None:
-        """(numbers, arrays) of a file written for the same training, or None where there is no file."""
+    def read(self, identity: dict[str, str], *, epochs: int | None = None) -> tuple[dict[str, Any], Arrays] | None:
+        """(numbers, arrays) of a file written for the same training, or None where there is no file.
+
+        `epochs` is where training shall end: a file written after more of them cannot be gone on from.
+        """
         path = Path(self.path)
         if not path.exists():
             return None
@@ -47,20 +51,27 @@ class Checkpoint:
                 raise ValueError
             found, numbers = header["identity"], header["numbers"]
         except (SafetensorError, ValueError, KeyError, TypeError):
-            raise FormatError(path, "is not a checkpoint, or is damaged; remove it to begin anew") from None
+            raise FormatError(path, f"is not a checkpoint, or is damaged; {REMEDY}") from None
         for name, value in identity.items():
             if found.get(name) != value:
                 raise ParameterError(
-                    f"{path} was written with another {name}: {found.get(name)} there, {value} now; remove the file to "
-                    "begin anew, or train with the settings it was written for"
+                    f"{path} was written with another {name}: {found.get(name)} there, {value} now; {REMEDY}, or train "
+                    "with the settings it was written for"
                 )
+        if epochs is not None and numbers["epoch"] > epochs:
+            raise ParameterError(
+                f"{path} was written after epoch {numbers['epoch']}, and training shall end after epochs={epochs}; "
+                f"{REMEDY}, or allow more epochs"
+            )
         return numbers, arrays
 
-    def write(self, identity: dict[str, str], numbers: dict[str, Any], arrays: Arrays, *, force: bool = False) -> None:
-        """Writes the file, if the last time is long enough ago."""
-        now = time.monotonic()
-        if not force and now - self._written < self.seconds:
-            return
+    @property
+    def due(self) -> bool:
+        """Whether the file was last written long enough ago."""
+        return time.monotonic() - self._written >= self.seconds
+
+    def write(self, identity: dict[str, str], numbers: dict[str, Any], arrays: Arrays) -> None:
+        """Writes the file, whole or not at all."""
         header = json.dumps({"kind": KIND, "identity": identity, "numbers": numbers})
         kept = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
         with replacing(self.path) as file:

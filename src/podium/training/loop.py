@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from podium.metrics import Documents, Metric, per_query
 from podium.models import CoreModel, Model, Spec
 from podium.models.heads import to_scores
 from podium.training.checkpoint import Checkpoint
+from podium.training.convex import State
 from podium.training.progress import Callback, Epoch, Progress
 from podium.training.schedule import Schedule
 from podium.training.steps import FullSteps, Steps, Task, make_steps
@@ -111,6 +111,7 @@ class Training:
         )
         self.identity = {} if checkpoint is None else plan.identity(data, valid)
         self.progress = Progress(rate=float(plan.schedule.learning_rate))
+        self.held: tuple[Progress, State] | None = None
         self.steps.begin(self._starting_vector(self.model))
         self._resume()
 
@@ -130,15 +131,10 @@ class Training:
     def _resume(self) -> None:
         if self.checkpoint is None:
             return
-        found = self.checkpoint.read(self.identity)
+        found = self.checkpoint.read(self.identity, epochs=self.plan.schedule.epochs)
         if found is not None:
             numbers, arrays = found
             self.progress = Progress.of(numbers, arrays.pop("best_vector"))
-            if self.progress.epoch > self.plan.schedule.epochs:
-                raise ParameterError(
-                    f"{os.fspath(self.checkpoint.path)} was written after epoch {self.progress.epoch}, and training shall "
-                    f"end after epochs={self.plan.schedule.epochs}; remove the file to begin anew, or allow more epochs"
-                )
             self.steps.resume(arrays)
 
     def run(self, callbacks: Sequence[Callback]) -> Trained:
@@ -151,10 +147,11 @@ class Training:
                 stops = [callback(self.progress.log[-1]) for callback in callbacks]  # all of them see every epoch
                 if any(stops):
                     break
-            self._save(force=True)
+            self._write()
         except KeyboardInterrupt:
             if self.progress.epoch == 0:
                 raise
+            self._write()
             interrupted = True
         return self._trained(interrupted)
 
@@ -252,10 +249,17 @@ class Training:
         value = self._value(self.valid, outputs.reshape(self.valid.n_documents, -1))
         return value if value is None or self.plan.metric.higher_is_better else -value
 
-    def _save(self, *, force: bool = False) -> None:
-        if self.checkpoint is not None and self.progress.epoch:
-            arrays = {**self.steps.state(), "best_vector": self.progress.best_vector}
-            self.checkpoint.write(self.identity, self.progress.numbers(), arrays, force=force)
+    def _save(self) -> None:
+        """Holds on to the state at the end of an epoch, since an interrupt may come in the middle of the next."""
+        if self.checkpoint is not None:
+            self.held = self.progress, {**self.steps.state(), "best_vector": self.progress.best_vector}
+            if self.checkpoint.due:
+                self._write()
+
+    def _write(self) -> None:
+        if self.checkpoint is not None and self.held is not None:
+            progress, arrays = self.held
+            self.checkpoint.write(self.identity, progress.numbers(), arrays)
 
     def _trained(self, interrupted: bool) -> Trained:
         progress = self.progress
