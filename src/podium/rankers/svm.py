@@ -164,7 +164,7 @@ def _weigh_queries(data: RankingData, *, query_norm: bool) -> RankingData:
 
 
 def _on_one_scale(data: RankingData) -> bool:
-    return data.n_documents > 0 and bool(np.nanmax(np.abs(data.features), initial=0.0) <= 1)
+    return not bool((np.abs(data.features) > 1).any())  # a missing value is no larger than anything
 
 
 def _bounds(data: RankingData) -> tuple[list[int], list[int]]:
