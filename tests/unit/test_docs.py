@@ -11,7 +11,7 @@ import pytest
 import podium
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["docs/data.md", "docs/formats.md", "docs/forces.md", "docs/index.md", "README.md"]
+PAGES = ["docs/data.md", "docs/formats.md", "docs/forces.md", "docs/laws.md", "docs/index.md", "README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -41,6 +41,17 @@ def test_figures_are_those_of_the_benchmarks(page: str, monkeypatch: pytest.Monk
     text = (ROOT / page).read_text()
     assert "<!-- " in text
     assert tables.filled(text) == text
+
+
+def test_verdicts_and_pictures_are_what_the_program_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import reference
+
+    text = (ROOT / "docs" / "laws.md").read_text()
+    assert text.count("```text\nThe laws of") == 2
+    assert reference.laws_page(text) == text
+    for name, svg in reference.force_pictures().items():
+        assert (ROOT / "docs" / "images" / name).read_text() == svg
 
 
 def test_table_of_forces() -> None:
