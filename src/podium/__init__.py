@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
 from podium.errors import DataError, FormatError, MissingExtraError, OutputError, ParameterError, PodiumError
 from podium.evaluation import Comparison, Evaluation, compare, evaluate
-from podium.forces import Force, force, own_force
+from podium.forces import Force, Verdict, force, force_picture, laws, own_force
 from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
 from podium.metrics import Metric, metric
 from podium.rankers import load
@@ -51,13 +51,16 @@ __all__ = [
     "Ranker",
     "RankingData",
     "Run",
+    "Verdict",
     "compare",
     "convert",
     "describe",
     "evaluate",
     "folds",
     "force",
+    "force_picture",
     "from_frame",
+    "laws",
     "load",
     "metric",
     "normalise",

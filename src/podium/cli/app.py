@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from podium.cli import compare, convert, describe, evaluate, metrics, normalise, split, synth
+from podium.cli import compare, convert, describe, evaluate, laws, metrics, normalise, split, synth
 
 app = typer.Typer(
     name="podium",
@@ -21,6 +21,7 @@ data = typer.Typer(help="Look at, convert, split, make and normalise judged data
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("metrics")(metrics.metrics)
+app.command("laws")(laws.laws)
 data.command("describe")(describe.describe)
 data.command("convert")(convert.convert)
 data.command("split")(split.split)

@@ -28,9 +28,12 @@ NO_METRIC = metric("dcg")
 
 
 class ForceData:
-    """Labels, weights and preference pairs as forces take them; made once for a data set, used every round."""
+    """Labels, weights and preference pairs as forces take them; made once for a data set, used every round.
 
-    def __init__(self, data: RankingData) -> None:
+    Random draws follow `query_keys`, one number a query; by default they follow the queries' ids.
+    """
+
+    def __init__(self, data: RankingData, *, query_keys: npt.NDArray[np.uint64] | None = None) -> None:
         self.labels, self.n_documents, self.n_queries = data.labels, data.n_documents, data.n_queries
         self.document_weights, self.pairs = data.document_weights, data.pairs
         self.core = _core.ForceData(
@@ -38,7 +41,7 @@ class ForceData:
             np.ascontiguousarray(data.query_offsets),
             document_weights=None if data.document_weights is None else np.ascontiguousarray(data.document_weights),
             query_weights=None if data.query_weights is None else np.ascontiguousarray(data.query_weights),
-            query_keys=query_hashes(data.query_ids, 0),
+            query_keys=query_hashes(data.query_ids, 0) if query_keys is None else query_keys,
         )
         if data.pairs is not None:
             queries = data.document_queries[data.pairs.winner]
