@@ -22,6 +22,7 @@ from podium.data.canonical import fingerprint
 from podium.errors import DataError, FormatError, ParameterError
 from podium.evaluation import evaluate
 from podium.metrics import metric as as_metric
+from podium.models import MODELS
 from podium.scoring import Scorer, check_names
 from podium.training.checkpoint import Checkpoint
 from podium.training.progress import Callback, Epoch
@@ -130,6 +131,11 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to one file, which `podium.load` gives back."""
         check_is_fitted(self, "scorer_")
+        if self.model_name_ not in MODELS:
+            raise ParameterError(
+                f"a ranker over {self.model_name_!r} cannot be saved: podium.load knows {', '.join(MODELS)} and could not "
+                "find the code of another model; pickle the ranker, or save the model's arrays yourself"
+            )
         save_artefact(path, self._artefact())
 
     def _artefact(self) -> Artefact:
