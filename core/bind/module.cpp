@@ -2,6 +2,7 @@
 #include "dispatch.hpp"
 
 NB_MODULE(_core, m) {
+  nanobind::set_leak_warnings(false);  // metrics are kept for the life of the program, which is no leak to report
   m.doc() = "Podium's compiled core. Private: use the names of the podium package.";
   m.def(
       "use_avx2",
