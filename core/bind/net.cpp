@@ -65,6 +65,15 @@ auto backward(const Net& net, Floats parameters, Matrix<float> features, Floats 
   return to_numpy(std::move(out));
 }
 
+auto matrix_product(Matrix<double> a, Matrix<double> b, int num_threads) {
+  std::vector<double> out(a.shape(0) * b.shape(1));
+  {
+    nb::gil_scoped_release release;
+    product(a.shape(0), a.shape(1), b.shape(1), a.data(), b.data(), num_threads, out.data());
+  }
+  return to_numpy(std::move(out));
+}
+
 // A Descent and the arrays it works on.
 struct HeldDescent {
   HeldDescent(const Net& net, const ForceSpec& spec, const ForceData& data, Matrix<float> features, Floats centre,
@@ -123,6 +132,8 @@ void bind_net(nb::module_& m) {
   m.def("net_backward", &backward, nb::arg("net"), nb::arg("parameters"), nb::arg("features"), nb::arg("centre"),
         nb::arg("scale"), nb::arg("filled"), nb::arg("force"), nb::arg("num_threads"),
         "Σ over documents of force · ∂s/∂parameter.");
+  m.def("matrix_product", &matrix_product, nb::arg("a"), nb::arg("b"), nb::arg("num_threads"),
+        "a · b, row after row; a row of it does not depend on the rows around it.");
   nb::class_<HeldDescent>(m, "Descent", "A net that absorbs forces, an update a batch of queries or a pair.")
       .def(nb::init<const Net&, const ForceSpec&, const ForceData&, Matrix<float>, Floats, Floats, Floats, int>(),
            nb::arg("net"), nb::arg("force"), nb::arg("data"), nb::arg("features"), nb::arg("centre"), nb::arg("scale"),

@@ -181,9 +181,9 @@ void exponential_sums(const ForceQuery& query, ForceScratch& scratch, const Forc
 }
 
 // RankNet over all pairs of different labels. With E = e^{σ s}, ρ = 1 / (1 + e^{σ(s_i − s_j)}) = E_j / (E_i + E_j): no
-// exponential per pair. `w` is 0 for pairs that do not count.
+// exponential per pair. With `right` the cost too: −Σ log(1 − ρ), the logarithm taken of products of eight.
 PODIUM_INLINE void logistic_rows(std::size_t n, const double* label, const double* e, const double* weight,
-                                 double* force, double* curvature) {
+                                 double* force, double* curvature, double* right, double* cost) {
   for (std::size_t i = 0; i < n; ++i) {
     const double li = label[i], ei = e[i], wi = weight[i];
     double f = 0, c = 0;
@@ -199,25 +199,37 @@ PODIUM_INLINE void logistic_rows(std::size_t n, const double* label, const doubl
     }
     force[i] += f;
     curvature[i] += c;
+    if (!right) continue;
+    for (std::size_t j = i + 1; j < n; ++j) {
+      const double share = e[j] / (ei + e[j]);
+      const double chance = li > label[j] ? 1 - share : share;
+      right[j] = li == label[j] ? 1.0 : chance;
+    }
+    std::size_t j = i + 1;
+    for (; j + 8 <= n; j += 8) {
+      *cost -= std::log(((right[j] * right[j + 1]) * (right[j + 2] * right[j + 3])) *
+                        ((right[j + 4] * right[j + 5]) * (right[j + 6] * right[j + 7])));
+    }
+    for (; j < n; ++j) *cost -= std::log(right[j]);
   }
 }
 PODIUM_AVX2 void logistic_rows_avx2(std::size_t n, const double* label, const double* e, const double* weight,
-                                    double* force, double* curvature) {
-  logistic_rows(n, label, e, weight, force, curvature);
+                                    double* force, double* curvature, double* right, double* cost) {
+  logistic_rows(n, label, e, weight, force, curvature, right, cost);
 }
 
 void logistic_sums(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums,
                    double middle) {
   const std::size_t n = query.scores.size();
-  scratch.exponential.resize(n), scratch.weight.resize(n);
+  scratch.exponential.resize(n), scratch.weight.resize(n), scratch.row.resize(n);
   scratch.force.assign(n, 0.0), scratch.curvature.assign(n, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
     scratch.exponential[i] = std::exp(spec.sigma * (query.scores[i] - middle));
     scratch.weight[i] = query.weight(i);
   }
-  (has_avx2() ? logistic_rows_avx2 : logistic_rows)(n, query.labels.data(), scratch.exponential.data(),
-                                                    scratch.weight.data(), scratch.force.data(),
-                                                    scratch.curvature.data());
+  (has_avx2() ? logistic_rows_avx2 : logistic_rows)(
+      n, query.labels.data(), scratch.exponential.data(), scratch.weight.data(), scratch.force.data(),
+      scratch.curvature.data(), sums.cost ? scratch.row.data() : nullptr, sums.cost);
   for (std::size_t i = 0; i < n; ++i) {
     sums.force[i] += spec.sigma * scratch.force[i];
     if (sums.curvature) sums.curvature[i] += spec.sigma * spec.sigma * scratch.curvature[i];
@@ -240,7 +252,9 @@ void pair_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& sc
   // The fast paths add and divide what lies far apart; beyond these ranges they would lose digits or overflow.
   if (margin && range < 1e6 * spec.margin) return MarginSums(spec, query, scratch, sums).run();
   if (spec.kind == ForceKind::exponential && range < kSteepest) return exponential_sums(query, scratch, sums, middle);
-  if (spec.kind == ForceKind::ranknet && !spec.ties && !sums.cost && spec.sigma * range < 600) {
+  // A product of eight chances of at least e^−80 does not underflow.
+  const double steepest = sums.cost ? (query.weights.empty() ? 80 : 0) : 600;
+  if (spec.kind == ForceKind::ranknet && !spec.ties && spec.sigma * range < steepest) {
     return logistic_sums(spec, query, scratch, sums, middle);
   }
   for (std::size_t i = 0; i < n; ++i) {

@@ -45,7 +45,7 @@ void Descent::read_thresholds() {
 
 double Descent::absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
   constexpr std::size_t kBytes = 1 << 20;  // inputs of a chunk stay in the cache
-  const std::size_t most = std::max<std::size_t>(kBytes / (8 * net_.shape().features()), 1);
+  const std::size_t most = std::max<std::size_t>(kBytes / (8 * std::max<std::size_t>(net_.shape().features(), 1)), 1);
   double cost = 0;
   for (std::size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
     std::size_t rows = 0;
@@ -198,9 +198,14 @@ double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions
   if (options.per_pair) {
     for (const std::int64_t q : queries) {
       const auto query = static_cast<std::size_t>(q);
+      double pairs = 0;
+      each_pair(query, [&](const GivenPair&, bool) { ++pairs; });
+      DescentOptions shared = options;
+      shared.l2 /=
+          std::max(pairs, 1.0);  // the pairs of a query hold the weights together as strongly as the query would
       each_pair(query, [&](const GivenPair& pair, bool given) {
         cost += absorb_pair(query, pair, given, options);
-        update(1.0, options);
+        update(1.0, shared);
       });
       if (seen) score_query(query, seen);
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "parallel.hpp"
+
 namespace podium {
 
 Net::Net(NetShape shape) : shape_(std::move(shape)) {
@@ -232,6 +234,30 @@ void net_scores(const Net& net, const double* parameters, std::span<const float>
     for (std::size_t i = first; i < last; ++i) batch.set_inputs(i - first, features.data() + i * width, map);
     batch.forward_rows(parameters, 0, last - first);
     std::copy_n(batch.scores(), (last - first) * outputs, scores + first * outputs);
+  });
+}
+
+void product(std::size_t rows, std::size_t depth, std::size_t columns, const double* a, const double* b,
+             int num_threads, double* out) {
+  constexpr std::size_t kRows = 32;
+  const std::size_t padded = round_up(columns, 4);
+  std::vector<double> panels(padded * depth, 0.0);
+  for (std::size_t j = 0; j < columns; ++j) {
+    const std::size_t panel = j / kPanel, width = std::min(kPanel, padded - panel * kPanel);
+    double* const to = panels.data() + panel * kPanel * depth + (j - panel * kPanel);
+    for (std::size_t t = 0; t < depth; ++t) to[t * width] = b[t * columns + j];
+  }
+  parallel_for(rows, num_threads, kRows, [&](std::size_t first, std::size_t last) {
+    double sums[kRows * kPanel];
+    for (std::size_t begin = 0; begin < columns; begin += kPanel) {
+      const std::size_t width = std::min(kPanel, padded - begin), kept = std::min(width, columns - begin);
+      std::fill_n(sums, (last - first) * width, 0.0);
+      dense_kernels().multiply(last - first, width, depth, a + first * depth, depth, 1, panels.data() + begin * depth,
+                               width, sums, width);
+      for (std::size_t i = first; i < last; ++i) {
+        std::copy_n(sums + (i - first) * width, kept, out + i * columns + begin);
+      }
+    }
   });
 }
 

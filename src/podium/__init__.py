@@ -2,9 +2,9 @@
 
 __version__ = "0.1.0"  # above the imports, because saved models say which Podium wrote them
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from podium import rankers
 from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
 from podium.errors import DataError, FormatError, MissingExtraError, OutputError, ParameterError, PodiumError
 from podium.evaluation import Comparison, Evaluation, compare, evaluate
@@ -15,6 +15,7 @@ from podium.rankers import load
 from podium.training import Checkpoint, Epoch
 
 if TYPE_CHECKING:
+    import podium.posteriors as posteriors
     from podium.rankers import (
         KernelRankNet,
         LambdaRank,
@@ -61,6 +62,7 @@ __all__ = [
     "metric",
     "normalise",
     "own_force",
+    "posteriors",
     "read",
     "read_all_folds",
     "read_folds",
@@ -74,6 +76,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:  # a ranker: they bring scikit-learn along, which not every use needs
-        return getattr(rankers, name)
+    """Rankers and posteriors are imported when asked for: they bring scikit-learn and SciPy along."""
+    if name == "posteriors":
+        return import_module("podium.posteriors")
+    if name in __all__:
+        return getattr(import_module("podium.rankers"), name)
     raise AttributeError(f"module 'podium' has no attribute {name!r}")

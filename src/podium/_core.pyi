@@ -376,6 +376,15 @@ def net_backward(
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """Σ over documents of force · ∂s/∂parameter."""
 
+def matrix_product(
+    a: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    b: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    num_threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    a · b, row after row; a row of it does not depend on the rows around it.
+    """
+
 class Descent:
     """A net that absorbs forces, an update a batch of queries or a pair."""
 

@@ -11,7 +11,7 @@ import pytest
 import podium
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["docs/data.md", "docs/formats.md", "docs/forces.md", "docs/index.md", "README.md"]
+PAGES = ["docs/data.md", "docs/formats.md", "docs/forces.md", "docs/index.md", "docs/models.md", "README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -41,6 +41,18 @@ def test_figures_are_those_of_the_benchmarks(page: str, monkeypatch: pytest.Monk
     text = (ROOT / page).read_text()
     assert "<!-- " in text
     assert tables.filled(text) == text
+
+
+def test_table_of_models() -> None:
+    from podium.models import MODELS
+
+    expected = ["| model | what it is | formula | parameters |", "|---|---|---|---|"]
+    for definition in MODELS.values():
+        parameters = ", ".join(f"`{name}`" for name in definition.parameters)
+        expected.append(f"| `{definition.name}` | {definition.summary} | {definition.formula} | {parameters} |")
+    text = (ROOT / "docs" / "models.md").read_text()
+    found = text.split("<!-- models table: begin -->")[1].split("<!-- models table: end -->")[0]
+    assert found.strip().splitlines() == expected
 
 
 def test_table_of_forces() -> None:

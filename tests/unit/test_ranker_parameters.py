@@ -35,5 +35,5 @@ def test_nonsense_is_refused_in_words(kind, name, tmp_path):
 def test_the_width_of_the_only_layer_may_stand_alone():
     data = podium.synthetic.network(queries=4, documents=4, features=2)
     assert podium.RankNet(hidden=3, epochs=1).fit(data).model_spec_ == "net(3)"
-    with pytest.raises(podium.ParameterError, match="hidden=None must be the widths"):
+    with pytest.raises(podium.ParameterError, match="hidden=None must be whole numbers"):
         podium.RankNet(hidden=None).fit(data)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.canonical import canonical_blocks
+from podium.errors import DataError
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,6 +60,14 @@ class InputMap:
         return {"inputs.centre": self.centre, "inputs.scale": self.scale, "inputs.filled": self.filled}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Floats]) -> InputMap:
+    def from_arrays(cls, arrays: dict[str, Any], n_features: int) -> InputMap:
         """The map of saved arrays."""
-        return cls(arrays["inputs.centre"], arrays["inputs.scale"], arrays["inputs.filled"])
+        return cls(*(saved(arrays, f"inputs.{part}", n_features) for part in ("centre", "scale", "filled")))
+
+
+def saved(arrays: dict[str, Any], name: str, *shape: int | None) -> Floats:
+    """A saved array of float64, if it has this shape (None: any length); the core trusts the shapes it is handed."""
+    found = np.ascontiguousarray(arrays[name], np.float64)
+    if found.ndim != len(shape) or any(want not in (None, have) for want, have in zip(shape, found.shape, strict=True)):
+        raise DataError(f"{name} has shape {found.shape}; {shape} is needed")
+    return found

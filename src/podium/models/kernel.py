@@ -18,9 +18,10 @@ from threadpoolctl import threadpool_limits
 from podium import _core
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
-from podium.data.hashing import mix, query_hashes
-from podium.errors import ParameterError, is_whole, shown, unknown_name
-from podium.models.inputs import InputMap
+from podium.data.conversion import as_number
+from podium.data.hashing import counter_uniform, mix, query_hashes
+from podium.errors import DataError, ParameterError, is_whole, shown, unknown_name
+from podium.models.inputs import InputMap, saved
 from podium.models.model import CoreInputs, CoreModel, Features, Floats, Model, Spec
 
 KERNELS = ("rbf", "poly", "linear")
@@ -44,6 +45,13 @@ class Kernel:
         weights = np.concatenate([landmarks.T.reshape(-1), np.zeros(count)])
         dots = _core.net_scores(net, weights, features, map.centre, map.scale, map.filled, num_threads)
         dots = dots.reshape(len(features), count)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._of_dots(dots, features, map, landmarks)
+        if not np.isfinite(values).all():
+            raise too_large()
+        return values
+
+    def _of_dots(self, dots: Floats, features: Features, map: InputMap, landmarks: Floats) -> Floats:
         if self.kind == "linear":
             return dots
         if self.kind == "poly":
@@ -51,6 +59,14 @@ class Kernel:
         own, theirs = (map(features) ** 2).sum(axis=1), (landmarks**2).sum(axis=1)
         squared = np.maximum(own[:, None] + theirs - 2 * dots, 0.0)
         return np.asarray(np.exp(squared / (-2 * self.width**2)))
+
+
+def too_large() -> DataError:
+    """The error for documents whose kernel values no number can hold."""
+    return DataError(
+        "the kernel is too large on these documents to be computed; standardise the features, or use a larger width or a "
+        "lower degree"
+    )
 
 
 class KernelModel(Model):
@@ -76,7 +92,8 @@ class KernelModel(Model):
         out = np.empty((len(features), self.n_outputs))
         for begin in range(0, len(features), ROWS):
             values = self.kernel(features[begin : begin + ROWS], self.map, self.landmarks, num_threads)
-            out[begin : begin + ROWS] = np.einsum("ij,jk->ik", values, self.alpha) + self.bias
+            products = _core.matrix_product(values, self.alpha, num_threads)
+            out[begin : begin + ROWS] = products.reshape(-1, self.n_outputs) + self.bias
         return out[:, 0] if self.n_outputs == 1 else out
 
     def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
@@ -97,10 +114,15 @@ class KernelModel(Model):
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> KernelModel:
         """The expansion of saved settings and arrays."""
+        if settings["kernel"] not in KERNELS:
+            raise unknown_name("kernel", settings["kernel"], KERNELS)
         kernel = Kernel(
-            str(settings["kernel"]), float(settings["width"]), int(settings["degree"]), float(settings["offset"])
+            settings["kernel"], float(settings["width"]), int(settings["degree"]), float(settings["offset"])
         )
-        return cls(kernel, InputMap.from_arrays(arrays), arrays["landmarks"], arrays["alpha"], arrays["bias"])
+        landmarks = saved(arrays, "landmarks", None, None)
+        alpha = saved(arrays, "alpha", len(landmarks), None)
+        map = InputMap.from_arrays(arrays, landmarks.shape[1])
+        return cls(kernel, map, landmarks, alpha, saved(arrays, "bias", alpha.shape[1]))
 
 
 class KernelInTraining(CoreModel):
@@ -128,11 +150,15 @@ class KernelInTraining(CoreModel):
 
     def prepare(self, features: Features, *, num_threads: int = 1) -> CoreInputs:
         """φ of every row."""
+        self.check_features(features)
         out = np.empty((len(features), self.basis.shape[1]), np.float32)
-        with threadpool_limits(1):  # one thread, one order of sums
-            for begin in range(0, len(features), ROWS):
-                rows = np.ascontiguousarray(features[begin : begin + ROWS])
-                out[begin : begin + ROWS] = self.kernel(rows, self.map, self.landmarks, num_threads) @ self.basis
+        for begin in range(0, len(features), ROWS):
+            rows = np.ascontiguousarray(features[begin : begin + ROWS])
+            values = self.kernel(rows, self.map, self.landmarks, num_threads)
+            with np.errstate(over="ignore"):
+                out[begin : begin + ROWS] = _core.matrix_product(values, self.basis, num_threads).reshape(len(rows), -1)
+        if not np.isfinite(out).all():
+            raise too_large()
         return CoreInputs(out, InputMap.identity(self.basis.shape[1]))
 
     def finished(self) -> KernelModel:
@@ -172,16 +198,20 @@ class KernelSpec(Spec):
     def __post_init__(self) -> None:
         if self.kernel not in KERNELS:
             raise unknown_name("kernel", self.kernel, KERNELS)
-        if self.width is not None and not (_is_number(self.width) and 0 < self.width < math.inf):
-            raise ParameterError(f"width={shown(self.width)} must be above 0; leave it out for √features")
-        if not is_whole(self.degree) or not 1 <= self.degree <= 10:
-            raise ParameterError(f"degree={shown(self.degree)} must be a whole number from 1 to 10")
-        if not (_is_number(self.offset) and 0 <= self.offset < math.inf):
-            raise ParameterError(f"offset={shown(self.offset)} must be at least 0")
+        width, offset = as_number(self.width), as_number(self.offset)
+        if self.width is not None and (width is None or not width > 0):
+            raise ParameterError(f"width={shown(self.width)} must be a number above 0; leave it out for √features")
+        if offset is None or offset < 0:
+            raise ParameterError(f"offset={shown(self.offset)} must be a number of at least 0")
+        for name, most in (("degree", 10), ("landmarks", 20_000)):
+            value = getattr(self, name)
+            if not is_whole(value) or not 1 <= value <= most:
+                raise ParameterError(f"{name}={shown(value)} must be a whole number from 1 to {most}")
+            object.__setattr__(self, name, int(value))
         if not isinstance(self.standardise, bool):
             raise ParameterError(f"standardise={shown(self.standardise)} must be True or False")
-        if not is_whole(self.landmarks) or not 1 <= self.landmarks <= 20_000:
-            raise ParameterError(f"landmarks={shown(self.landmarks)} must be a whole number from 1 to 20000")
+        object.__setattr__(self, "width", None if width is None else float(width))
+        object.__setattr__(self, "offset", float(offset))
 
     def __str__(self) -> str:
         defaults = {"width": None, "degree": 2, "offset": 1.0, "landmarks": 2000, "standardise": True}
@@ -191,24 +221,24 @@ class KernelSpec(Spec):
     def start(
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
     ) -> KernelInTraining:
-        """Landmarks drawn from the documents (all of them where they are few), f = 0."""
+        """Landmarks drawn from the documents (all of them where they are few), f = 0; after a restart f is drawn too."""
         map = InputMap.of(data, standardise=self.standardise)
-        width = math.sqrt(data.n_features) if self.width is None else float(self.width)
-        kernel = Kernel(self.kernel, width, self.degree, float(self.offset))
-        rows = np.ascontiguousarray(data.features[_landmark_rows(data, self.landmarks, seed, restart)])
+        width = math.sqrt(data.n_features) if self.width is None else self.width
+        kernel = Kernel(self.kernel, width, self.degree, self.offset)
+        rows = np.ascontiguousarray(data.features[_landmark_rows(data, self.landmarks, seed)])
         landmarks = map(rows)
         with threadpool_limits(1):
             values, vectors = np.linalg.eigh(kernel(rows, map, landmarks, num_threads))
         kept = values > KEPT * max(values[-1], np.finfo(float).tiny)
         basis = vectors[:, kept] / np.sqrt(values[kept])
-        return KernelInTraining(kernel, map, landmarks, np.ascontiguousarray(basis), n_outputs)
+        model = KernelInTraining(kernel, map, landmarks, np.ascontiguousarray(basis), n_outputs)
+        if restart:
+            drawn = 2 * counter_uniform(seed, 1000 * restart, len(model.vector)) - 1
+            model.vector = model.penalised * drawn / math.sqrt(max(basis.shape[1], 1))
+        return model
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _landmark_rows(data: RankingData, count: int, seed: int, restart: int) -> npt.NDArray[np.int64]:
+def _landmark_rows(data: RankingData, count: int, seed: int) -> npt.NDArray[np.int64]:
     """Rows drawn by a hash of seed, query and place in the query, in canonical order: no order of queries changes them."""
     order = canonical_order(data)
     sizes = data.query_sizes[order]
@@ -217,5 +247,5 @@ def _landmark_rows(data: RankingData, count: int, seed: int, restart: int) -> np
     if data.n_documents <= count:
         return rows
     keys = np.repeat(query_hashes(data.query_ids, seed)[order], sizes)
-    drawn = mix(mix(keys ^ np.uint64(restart)) ^ place.astype(np.uint64))
+    drawn = mix(mix(keys) ^ place.astype(np.uint64))
     return rows[np.sort(np.argsort(drawn, kind="stable")[:count])]

@@ -23,6 +23,9 @@ class Spec(ABC):
 
     name: str
 
+    def __str__(self) -> str:
+        return self.name
+
     @abstractmethod
     def start(self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1) -> Model:
         """A model for this data, with starting values that are a function of the seed and of how often it restarted."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from podium import _core
 from podium.data import RankingData
 from podium.data.hashing import counter_uniform
 from podium.errors import DataError, ParameterError, is_whole, shown, unknown_name
-from podium.models.inputs import InputMap
+from podium.models.inputs import InputMap, saved
 from podium.models.model import CoreInputs, CoreModel, Features, Floats, Spec
 
 ACTIVATIONS = ("tanh", "sigmoid", "relu")
@@ -70,17 +71,19 @@ class Net(CoreModel):
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Net:
         """The net of saved settings and arrays."""
         widths = tuple(int(width) for width in settings["widths"])
-        parts = [
-            arrays[f"layer{layer}.{part}"].astype(np.float64).reshape(-1)
-            for layer in range(1, len(widths))
-            for part in ("weights", "bias")
-        ]
-        return cls(widths, str(settings["activation"]), InputMap.from_arrays(arrays), np.concatenate(parts))
+        if len(widths) < 2 or min(widths[1:]) < 1 or settings["activation"] not in ACTIVATIONS:
+            raise DataError(f"no net has the layers {widths} and the activation {settings['activation']!r}")
+        parts: list[Floats] = []
+        for layer, (inputs, outputs) in enumerate(itertools.pairwise(widths), start=1):
+            parts.append(saved(arrays, f"layer{layer}.weights", inputs, outputs).reshape(-1))
+            parts.append(saved(arrays, f"layer{layer}.bias", outputs))
+        map = InputMap.from_arrays(arrays, widths[0])
+        return cls(widths, settings["activation"], map, np.concatenate(parts))
 
 
 @dataclass(frozen=True)
 class NetSpec(Spec):
-    """A net with these hidden layers; none makes it linear."""
+    """A net with these hidden layers."""
 
     hidden: tuple[int, ...] = (10,)
     activation: str = "tanh"
@@ -90,12 +93,15 @@ class NetSpec(Spec):
     name = "net"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", tuple(self.hidden))
-        for width in self.hidden:
-            if not is_whole(width) or not 1 <= width <= MOST_UNITS:
-                raise ParameterError(
-                    f"hidden={shown(self.hidden)}: a layer has 1 to {MOST_UNITS} units; write net(10) or net(128, 64)"
-                )
+        given = self.hidden if isinstance(self.hidden, Sequence | np.ndarray) else (self.hidden,)
+        if not all(is_whole(width) and 1 <= width <= MOST_UNITS for width in given):
+            raise ParameterError(
+                f"hidden={shown(self.hidden)} must be whole numbers from 1 to {MOST_UNITS}, one a layer; write net(10) or "
+                "net(128, 64)"
+            )
+        object.__setattr__(self, "hidden", tuple(int(width) for width in given))
+        if not self.hidden and self.name == "net":
+            raise ParameterError("hidden=() has no layer; a net needs at least one: write linear for none")
         if self.activation not in ACTIVATIONS:
             raise unknown_name("activation", self.activation, ACTIVATIONS)
         if self.init not in STARTS:

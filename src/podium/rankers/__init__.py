@@ -85,7 +85,7 @@ def load(path: str | os.PathLike[str]) -> BaseRanker:
     """The ranker that `ranker.save` or `podium train` wrote; it scores as it did."""
     artefact = load_artefact(path)
     name = artefact.header.get("ranker")
-    if name not in HOMES:
+    if name not in (*NAMES.values(), "Ranker"):
         raise FormatError(path, f"holds a {name!r}, which this Podium does not know")
     kind: type[BaseRanker] = __getattr__(str(name))
     return kind.restore(artefact, path)

@@ -22,6 +22,7 @@ from podium.data.canonical import fingerprint
 from podium.errors import DataError, FormatError, ParameterError
 from podium.evaluation import evaluate
 from podium.metrics import metric as as_metric
+from podium.models import MODELS
 from podium.scoring import Scorer, check_names
 from podium.training.checkpoint import Checkpoint
 from podium.training.progress import Callback, Epoch
@@ -130,6 +131,11 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to one file, which `podium.load` gives back."""
         check_is_fitted(self, "scorer_")
+        if self.model_name_ not in MODELS:
+            raise ParameterError(
+                f"a ranker over {self.model_name_!r} cannot be saved: podium.load knows {', '.join(MODELS)} and could not "
+                "find the code of another model; pickle the ranker, or save the model's arrays yourself"
+            )
         save_artefact(path, self._artefact())
 
     def _artefact(self) -> Artefact:
@@ -154,8 +160,12 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
 
     def _saved_parameters(self) -> dict[str, Any]:
         """The parameters as JSON; threads are left out, because the model does not depend on them."""
+
+        def plain(value: Any) -> Any:
+            return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
+
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "num_threads"}
-        return {name: json.loads(json.dumps(value, default=str)) for name, value in parameters.items()}
+        return {name: json.loads(json.dumps(value, default=plain)) for name, value in parameters.items()}
 
     def _more(self) -> dict[str, Any]:
         """What a ranker keeps beside its model; JSON."""
@@ -188,7 +198,7 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
 
     def _set_fitted(self, scorer: Scorer, header: dict[str, Any]) -> None:
         self.scorer_, self.model_ = scorer, scorer.model
-        self.n_features_in_ = scorer.model.n_features
+        self._set_features(scorer.model.n_features, scorer.feature_names)
         self.feature_names_ = scorer.feature_names
         self.fingerprint_, self.force_ = header["data"], header["force"]
         self.model_name_, self.model_spec_ = header["model"]["name"], header["model"]["spec"]
@@ -196,6 +206,13 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
         self.n_epochs_, self.best_epoch_ = training["epochs"], training["best_epoch"]
         self.best_value_, self.interrupted_ = training["best_value"], False
         self.log_: tuple[Epoch, ...] = ()
+
+    def _set_features(self, count: int, names: Sequence[str] | None) -> None:
+        """As scikit-learn does for arrays (no names) and frames, so that it checks what `predict` is given."""
+        self.n_features_in_ = count
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, object)
 
     def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Takes back what `_more` and `_more_arrays` gave."""
@@ -205,8 +222,7 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
             if y is not None or qid is not None:
                 raise ParameterError("a RankingData has its own labels and query ids; leave out y and qid")
             if reset:
-                self.n_features_in_ = X.n_features
-                self.__dict__.pop("feature_names_in_", None)
+                self._set_features(X.n_features, X.feature_names)
             return X
         X, y = validate_data(
             self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True, multi_output=False

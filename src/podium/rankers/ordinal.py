@@ -25,6 +25,7 @@ class OrdinalRegression(NetRanker):
 
     def predict_level(self, X: Any) -> npt.NDArray[np.int64]:
         """The most probable level of each row, in the caller's order."""
-        above = 1 / (1 + np.exp(np.clip(self.thresholds_ - self.predict(X)[:, None], -700, 700)))
+        scores = self.predict(X)
+        above = 1 / (1 + np.exp(np.clip(self.thresholds_ - scores[:, None], -700, 700)))
         edges = np.pad(above, ((0, 0), (1, 1)), constant_values=((0, 0), (1, 0)))
         return np.asarray(np.argmax(edges[:, :-1] - edges[:, 1:], axis=1), np.int64)

@@ -93,7 +93,8 @@ class GradientRanker(PlannedRanker):
         rate_rule: constant; halve when the epoch's mean cost rises; shrink, ×0.8 when the training metric falls.
         restart_rounds: draw new weights after this many epochs without progress; the best is kept.
         early_stopping_rounds: with validation data, stop after this many epochs without progress; None never does.
-        tolerance: of lbfgs, the share of the first gradient at which it stops.
+        tolerance: of lbfgs, where it stops: for a convex problem with l2 > 0 the gap to the least objective, as a share of
+            the objective; else the share of the first gradient.
     """
 
     optimiser: str = "adam"
@@ -135,6 +136,10 @@ class Ranker(GradientRanker):
 
     def _force(self) -> Force:
         return as_force(self.force)
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        named = self.force if isinstance(self.force, str) else str(self._force())  # not a function's place in memory
+        return {**super()._saved_parameters(), "force": named}
 
     def _model(self) -> Spec:
         return as_model(self.model)

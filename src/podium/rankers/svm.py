@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
+from podium.data.conversion import as_number
 from podium.errors import ParameterError, shown, unknown_name
 from podium.forces import FORCES, Force
 from podium.models import Spec
@@ -60,10 +59,10 @@ class RankSVM(PlannedRanker):
     epochs: int = 2000
 
     def _force(self) -> Force:
+        if self.loss not in tuple(SOLVERS):
+            raise unknown_name("loss", self.loss, SOLVERS)
         if not isinstance(self.query_norm, bool):
             raise ParameterError(f"query_norm={shown(self.query_norm)} must be True or False")
-        if not isinstance(self.loss, str) or self.loss not in SOLVERS:
-            raise unknown_name("loss", self.loss, SOLVERS)
         return Force.of(FORCES[self.loss])
 
     def _model(self) -> Spec:
@@ -81,13 +80,12 @@ class RankSVM(PlannedRanker):
         )
 
     def _candidates(self) -> list[float]:
-        given = list(self.C) if isinstance(self.C, Sequence | np.ndarray) else [self.C]
-        for value in given:
-            if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
-                raise ParameterError(f"C={shown(self.C)} must be a number above 0, or several of them")
-        if not given:
-            raise ParameterError("C is empty; give a number above 0, or several of them")
-        return [float(value) for value in given]
+        several = isinstance(self.C, Sequence) or (isinstance(self.C, np.ndarray) and self.C.ndim == 1)
+        given: list[Any] = list(self.C) if several else [self.C]  # type: ignore[arg-type]
+        numbers = [as_number(value) for value in given]
+        if not numbers or not all(number is not None and number > 0 for number in numbers):
+            raise ParameterError(f"C={shown(self.C)} must be a number above 0, or several of them")
+        return [float(number) for number in numbers if number is not None]
 
     def _learn(
         self,
@@ -103,18 +101,25 @@ class RankSVM(PlannedRanker):
         plan = self._plan(data, has_valid=False)
         weighted = _weigh_queries(data) if self.query_norm else data
         best: tuple[float, Trained] | None = None
+        interrupted = False
         for c in candidates:
             schedule = replace(plan.schedule, l2=1 / (c * data.n_queries))
             chosen = replace(plan, schedule=schedule)
-            # The solution counts, not the best iteration on the way there: validation data only judges it.
-            trained = train(chosen, weighted, callbacks=callbacks, checkpoint=checkpoint)
-            if best is None or (valid is not None and self._judge(trained, valid) > self._judge(best[1], valid)):
-                best = c, trained
-            if trained.interrupted:
+            try:
+                # The solution counts, not the best iteration on the way there: validation data only judges it.
+                trained = train(chosen, weighted, callbacks=callbacks, checkpoint=checkpoint)
+                if best is None or (valid is not None and self._judge(trained, valid) > self._judge(best[1], valid)):
+                    best = c, trained
+                interrupted = trained.interrupted
+            except KeyboardInterrupt:
+                if best is None:
+                    raise
+                interrupted = True
+            if interrupted:
                 break
         assert best is not None
         self.C_ = best[0]
-        self._keep(plan, data, best[1])
+        self._keep(plan, data, replace(best[1], interrupted=interrupted))
         self._state_certificate(data)
         if valid is not None:
             self.best_value_ = self._judge(best[1], valid) * (1.0 if plan.metric.higher_is_better else -1.0)

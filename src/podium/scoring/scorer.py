@@ -39,7 +39,9 @@ class Scorer:
             own = {name.removeprefix("model."): value for name, value in arrays.items() if name.startswith("model.")}
             model = restore_model(header["model"]["name"], header["model"]["settings"], own)
             names = header["features"]["names"]
-            return cls(model, None if names is None else tuple(names))
+            if names is not None and len(names) != model.n_features:
+                raise ValueError(f"{len(names)} names for {model.n_features} features")
+            return cls(model, None if names is None else tuple(str(name) for name in names))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(path, f"is a Podium model with a part missing or wrong: {error!r}") from None
 
@@ -50,6 +52,9 @@ class Scorer:
         if data is not None:
             check_names(data.feature_names, self.feature_names)
         outputs = self.model.scores(features, num_threads=resolve_threads(num_threads))
+        if not np.isfinite(outputs).all():
+            row = int(np.argwhere(~np.isfinite(outputs))[0][0])
+            raise DataError(f"the score of document {row} is not finite; its features are too large for the model")
         scores = to_scores(outputs)
         return scores if data is None else data.to_caller_order(scores)
 

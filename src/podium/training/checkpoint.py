@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from dataclasses import dataclass, field
@@ -11,11 +10,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
+from podium.artefact.tensors import arrays_of, header_of, read_bytes, write_tensors
 from podium.errors import FormatError, ParameterError
-from podium.files import replacing
 
 Arrays = dict[str, npt.NDArray[np.float64]]
 KIND = "podium checkpoint 1"
@@ -39,28 +36,24 @@ class Checkpoint:
 
         `epochs` is where training shall end: a file written after more of them cannot be gone on from.
         """
-        path = Path(self.path)
-        if not path.exists():
+        if not Path(self.path).exists():
             return None
-        try:
-            raw = path.read_bytes()
-            arrays = load(raw)
-            size = int.from_bytes(raw[:8], "little")
-            header = json.loads(json.loads(raw[8 : 8 + size])["__metadata__"]["podium"])
-            if header["kind"] != KIND:
-                raise ValueError
-            found, numbers = header["identity"], header["numbers"]
-        except (SafetensorError, ValueError, KeyError, TypeError):
-            raise FormatError(path, f"is not a checkpoint, or is damaged; {REMEDY}") from None
+        raw = read_bytes(self.path)
+        header = header_of(raw)
+        arrays = None if header is None or header.get("kind") != KIND else arrays_of(raw, header)
+        if header is None or arrays is None:
+            raise FormatError(self.path, f"is not a checkpoint, or is damaged; {REMEDY}")
+        found: dict[str, str] = header["identity"]
+        numbers: dict[str, Any] = header["numbers"]
         for name, value in identity.items():
             if found.get(name) != value:
                 raise ParameterError(
-                    f"{path} was written with another {name}: {found.get(name)} there, {value} now; {REMEDY}, or train "
-                    "with the settings it was written for"
+                    f"{self.path} was written with another {name}: {found.get(name)} there, {value} now; {REMEDY}, or "
+                    "train with the settings it was written for"
                 )
         if epochs is not None and numbers["epoch"] > epochs:
             raise ParameterError(
-                f"{path} was written after epoch {numbers['epoch']}, and training shall end after epochs={epochs}; "
+                f"{self.path} was written after epoch {numbers['epoch']}, and training shall end after epochs={epochs}; "
                 f"{REMEDY}, or allow more epochs"
             )
         return numbers, arrays
@@ -72,8 +65,5 @@ class Checkpoint:
 
     def write(self, identity: dict[str, str], numbers: dict[str, Any], arrays: Arrays) -> None:
         """Writes the file, whole or not at all."""
-        header = json.dumps({"kind": KIND, "identity": identity, "numbers": numbers})
-        kept = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
-        with replacing(self.path) as file:
-            file.write(save(kept, {"podium": header}))
+        write_tensors(self.path, {"kind": KIND, "identity": identity, "numbers": numbers}, arrays)
         self._written = time.monotonic()

@@ -57,13 +57,14 @@ class Trained:
     """A trained model and how it came about.
 
     Attributes:
-        model: of the best epoch on validation, or of the last where there was no validation data.
+        model: of the best epoch on validation. Without validation data it is of the last epoch; where weights may be
+            drawn anew, of the best on the training data.
         thresholds: of a force that learns its own (ordinal), else empty.
         best_epoch: the epoch kept.
         best_value: its metric on validation, or None.
         log: a row an epoch.
         interrupted: whether Ctrl-C ended it early.
-        certificate: of lbfgs and bundle, the objective and how far it can lie above the least one.
+        certificate: of lbfgs and bundle, the model's objective and how far it can lie above the least one.
     """
 
     model: Model
@@ -98,6 +99,8 @@ class Training:
                 f"the validation data has {valid.n_features} features, the training data {data.n_features}; "
                 "read both with the same options (n_features for sparse files)"
             )
+        if data.n_features == 0:
+            raise DataError("the data has no features; a model needs at least one to tell documents apart")
         if valid is None and plan.schedule.early_stopping_rounds is not None:
             raise ParameterError("early_stopping_rounds needs validation data; give valid=, or leave it out")
         self.plan, self.data, self.valid, self.checkpoint = plan, data, valid, checkpoint
@@ -167,68 +170,74 @@ class Training:
         number = before.epoch + 1
         passed = self.steps.epoch(number, before.rate)
         vector = self.steps.vector
-        if not np.isfinite(vector).all():
+        if not (np.isfinite(vector).all() and np.isfinite(passed.scores).all() and np.isfinite(passed.cost or 0.0)):
             raise DataError(
-                f"training diverged in epoch {number}: parameters are no longer finite; try a smaller learning_rate "
-                f"than {before.rate:g}"
+                f"training diverged in epoch {number}: parameters or scores are no longer finite; try a smaller "
+                f"learning_rate than {before.rate:g}, or features of a smaller scale"
             )
         train = self._value(self.data, passed.scores.reshape(self.data.n_documents, -1))
         valid = None if self.valid is None else self._valid_value(vector)
-        judged = valid if self.valid is not None else float(number)  # without validation the last epoch is kept
+        judged = self._judged(number, train, valid)
         best = judged is not None and (before.best_value is None or judged > before.best_value)
-        sign = 1.0 if self.plan.metric.higher_is_better else -1.0
+        risen = judged is not None and (before.run_value is None or judged > before.run_value)
         row = Epoch(
             epoch=number,
             train=train,
-            valid=None if valid is None else sign * valid,
+            valid=valid,
             cost=passed.cost,
             learning_rate=before.rate,
             restart=before.restart,
             best=best,
             seconds=round(time.perf_counter() - began, 3),
         )
-        progressed = best if self.valid is not None else self._rises(train, before.last_train)
+        kept = {
+            "best_value": judged,
+            "best_epoch": number,
+            "best_vector": vector.copy(),
+            "certificate": self._certificate(),
+        }
         self.progress = before.moved(
             epoch=number,
             log=(*before.log, row),
             since_best=0 if best else before.since_best + 1,
-            since_restart=0 if progressed else before.since_restart + 1,
+            run_value=judged if risen else before.run_value,
+            since_rise=0 if risen else before.since_rise + 1,
             last_cost=passed.cost,
             last_train=train,
             rate=self._next_rate(before, passed.cost, train),
-            **({"best_value": judged, "best_epoch": number, "best_vector": vector.copy()} if best else {}),
+            **(kept if best else {}),
         )
         self._restart_if_stuck()
 
-    def _rises(self, value: float | None, before: float | None) -> bool:
-        if value is None or before is None:
-            return True
-        return value > before if self.plan.metric.higher_is_better else value < before
+    def _judged(self, number: int, train: float | None, valid: float | None) -> float | None:
+        """What the best epoch has most of: the metric, counted so that more is better, or its number."""
+        if self.valid is None and self.plan.schedule.restart_rounds is None:
+            return float(number)
+        value = valid if self.valid is not None else train
+        return value if value is None or self.plan.metric.higher_is_better else -value
 
     def _next_rate(self, before: Progress, cost: float | None, train: float | None) -> float:
         rule = self.plan.schedule.rate_rule
         if rule == "halve" and cost is not None and before.last_cost is not None and cost > before.last_cost:
             return before.rate / 2
-        falls = train is not None and before.last_train is not None and train != before.last_train
-        if rule == "shrink" and falls and not self._rises(train, before.last_train):
-            return before.rate * SHRINK
+        if rule == "shrink" and train is not None and before.last_train is not None:
+            falls = train < before.last_train if self.plan.metric.higher_is_better else train > before.last_train
+            return before.rate * SHRINK if falls else before.rate
         return before.rate
 
     def _restart_if_stuck(self) -> None:
         rounds = self.plan.schedule.restart_rounds
-        if rounds is None or self.progress.since_restart < rounds:
+        if rounds is None or self.progress.since_rise < rounds:
             return
         self.progress = self.progress.moved(
             restart=self.progress.restart + 1,
-            since_restart=0,
+            run_value=None,
+            since_rise=0,
             rate=float(self.plan.schedule.learning_rate),
             last_cost=None,
             last_train=None,
         )
-        fresh = self._start(self.progress.restart)
-        if len(fresh.vector) != len(self.model.vector):
-            raise ParameterError(f"{self.plan.model} cannot restart: its landmarks span another space each time")
-        self.steps.begin(self._starting_vector(fresh))
+        self.steps.begin(self._starting_vector(self._start(self.progress.restart)))
 
     def _value(self, data: RankingData, outputs: Floats) -> float | None:
         """The mean of the metric over queries that have a value; the same for any order of queries."""
@@ -246,8 +255,10 @@ class Training:
             outputs = self.model.scores_of(self.valid_inputs, num_threads=threads)
         else:
             outputs = self.model.scores(self.valid.features, num_threads=threads)
-        value = self._value(self.valid, outputs.reshape(self.valid.n_documents, -1))
-        return value if value is None or self.plan.metric.higher_is_better else -value
+        return self._value(self.valid, outputs.reshape(self.valid.n_documents, -1))
+
+    def _certificate(self) -> dict[str, Any] | None:
+        return self.steps.certificate() if isinstance(self.steps, FullSteps) else None
 
     def _save(self) -> None:
         """Holds on to the state at the end of an epoch, since an interrupt may come in the middle of the next."""
@@ -271,13 +282,13 @@ class Training:
         own = self.plan.force.n_parameters(self.data)
         size = len(progress.best_vector) - own
         self.model.vector = progress.best_vector[:size].copy()
-        sign = 1.0 if self.plan.metric.higher_is_better else -1.0
+        kept = progress.log[progress.best_epoch - 1]
         return Trained(
             model=self.model.finished(),
             thresholds=rising_thresholds(progress.best_vector[size:]),
             best_epoch=progress.best_epoch,
-            best_value=None if self.valid is None or progress.best_value is None else sign * progress.best_value,
+            best_value=kept.valid,
             log=progress.log,
             interrupted=interrupted,
-            certificate=self.steps.certificate() if isinstance(self.steps, FullSteps) else None,
+            certificate=progress.certificate,
         )

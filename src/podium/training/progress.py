@@ -46,16 +46,28 @@ Callback = Callable[[Epoch], bool | None]
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands at the end of an epoch; with the steps' own state it is all a checkpoint needs."""
+    """Where training stands at the end of an epoch; with the steps' own state it is all a checkpoint needs.
+
+    Attributes:
+        rate: that the next epoch will use.
+        best_value: what the best epoch was judged by, counted so that more is better; its number, its parameters and how
+            near they are to the optimum stand beside it.
+        since_best: epochs since then, whatever weights they began from.
+        restart: how often the weights have been drawn anew.
+        run_value: the best judgement since they were last drawn.
+        since_rise: epochs since then.
+    """
 
     epoch: int = 0
     rate: float = 0.0
     best_value: float | None = None
     best_epoch: int = 0
     best_vector: Floats = field(default_factory=lambda: np.empty(0))
+    certificate: dict[str, Any] | None = None
     since_best: int = 0
-    since_restart: int = 0
     restart: int = 0
+    run_value: float | None = None
+    since_rise: int = 0
     last_cost: float | None = None
     last_train: float | None = None
     log: tuple[Epoch, ...] = ()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+from podium.data.conversion import as_number
 from podium.errors import ParameterError, is_whole, shown, unknown_name
 
 OPTIMISERS = ("adam", "sgd", "lbfgs", "bundle")
@@ -24,10 +24,11 @@ class Schedule:
         l2: ½·l2·‖weights‖² is added to the mean cost of a query; a bias is free.
         rate_rule: constant; halve, when the epoch's mean cost rises [RankNet]; shrink, ×0.8 when the training metric
             falls [LambdaRank].
-        restart_rounds: begin again with new weights after this many epochs without progress; the best is kept.
+        restart_rounds: begin again with new weights after this many epochs without progress since they were last drawn, on
+            the validation data or, without any, on the training data; the best is kept.
         early_stopping_rounds: stop after this many epochs without progress on the validation data.
-        tolerance: of lbfgs, how small the gradient must become, as a share of what it was at the start; of bundle, the
-            duality gap as a share of the objective.
+        tolerance: of bundle, and of lbfgs where the problem is convex and l2 > 0, the gap to the least objective that is
+            proven to be left, as a share of the objective; of lbfgs elsewhere, the share of the first gradient.
     """
 
     optimiser: str = "adam"
@@ -47,16 +48,22 @@ class Schedule:
             raise unknown_name("rate_rule", self.rate_rule, RATE_RULES)
         if self.batch != "pair" and not (is_whole(self.batch) and 1 <= int(self.batch) < 2**31):
             raise ParameterError(f"batch={shown(self.batch)} must be a number of queries of at least 1, or 'pair'")
-        for name, least in (("learning_rate", 0.0), ("tolerance", 0.0)):
-            value = getattr(self, name)
-            if not _is_number(value) or not least < value < math.inf:
-                raise ParameterError(f"{name}={shown(value)} must be a number above {least:g}")
-        if not _is_number(self.l2) or not 0 <= self.l2 < math.inf:
-            raise ParameterError(f"l2={shown(self.l2)} must be a number of at least 0")
+        if self.batch != "pair":
+            object.__setattr__(self, "batch", int(self.batch))
+        for name in ("learning_rate", "tolerance", "l2"):
+            number = as_number(getattr(self, name))
+            if number is None or number < 0 or (number == 0 and name != "l2"):
+                rule = "of at least 0" if name == "l2" else "above 0"
+                raise ParameterError(f"{name}={shown(getattr(self, name))} must be a number {rule}")
+            object.__setattr__(self, name, float(number))
         for name in ("epochs", "restart_rounds", "early_stopping_rounds"):
             value = getattr(self, name)
-            if not (value is None and name != "epochs") and not (is_whole(value) and value >= 1):
-                raise ParameterError(f"{name}={shown(value)} must be a whole number of at least 1")
+            if value is None and name != "epochs":
+                continue
+            if not (is_whole(value) and value >= 1):
+                never = "" if name == "epochs" else "; None for never"
+                raise ParameterError(f"{name}={shown(value)} must be a whole number of at least 1{never}")
+            object.__setattr__(self, name, int(value))
         if self.full and (self.batch != 1 or self.rate_rule != "constant" or self.restart_rounds is not None):
             raise ParameterError(
                 f"optimiser={self.optimiser!r} looks at all queries at once and finds its own steps; "
@@ -67,7 +74,3 @@ class Schedule:
     def full(self) -> bool:
         """Whether every step looks at all queries."""
         return self.optimiser in ("lbfgs", "bundle")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

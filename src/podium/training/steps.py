@@ -89,8 +89,11 @@ def check_task(task: Task) -> None:
         raise ParameterError(
             f"optimiser={schedule.optimiser!r} needs a cost, and {force} has none; use optimiser='adam' or 'sgd'"
         )
-    if schedule.optimiser == "bundle" and (schedule.l2 <= 0 or force.n_parameters(task.data)):
-        raise ParameterError(f"optimiser='bundle' needs l2 above 0 and a force without parameters; found {force}")
+    if schedule.optimiser == "bundle" and not (is_convex(task) and schedule.l2 > 0):
+        raise ParameterError(
+            f"optimiser='bundle' needs l2 above 0 (found {schedule.l2:g}), a model that is linear in its parameters, and a "
+            f"convex force: {', '.join(CONVEX)} (found {force}); use optimiser='adam' or 'lbfgs'"
+        )
     if schedule.rate_rule == "halve" and not force.has_cost:
         raise ParameterError(f"rate_rule='halve' watches the cost, and {force} has none; use rate_rule='shrink'")
     if schedule.batch == "pair" and (
@@ -102,6 +105,11 @@ def check_task(task: Task) -> None:
         )
     if schedule.batch == "pair" and not isinstance(task.model, CoreModel):
         raise ParameterError("batch='pair' needs one of Podium's own models: linear, net or kernel")
+
+
+def is_convex(task: Task) -> bool:
+    """Whether the mean cost is a convex function of the parameters."""
+    return isinstance(task.model, CoreModel) and task.model.is_linear and task.force.name in CONVEX
 
 
 def make_descent(task: Task) -> _core.Descent | ModelDescent:
@@ -195,12 +203,12 @@ class FullSteps:
         self.verdict = Verdict.GOING
         schedule = task.schedule
         # A bias feels no force where the forces of a query sum to zero, so the penalty on weights is all convexity needs.
-        flat = isinstance(task.model, CoreModel) and task.model.is_linear
-        convex = flat and task.force.name in CONVEX and schedule.l2 > 0
+        # Where the gap is known it alone says when to stop: a small gradient proves little where l2 is small.
+        certified = is_convex(task) and schedule.l2 > 0
         self.lbfgs = LBFGSSettings(
-            tolerance=schedule.tolerance,
-            gap_tolerance=schedule.tolerance if convex else 0.0,
-            convexity=schedule.l2 if convex else 0.0,
+            tolerance=0.0 if certified else schedule.tolerance,
+            gap_tolerance=schedule.tolerance if certified else 0.0,
+            convexity=schedule.l2 if certified else 0.0,
         )
         self.bundle = BundleSettings(schedule.l2, schedule.tolerance) if schedule.optimiser == "bundle" else None
 

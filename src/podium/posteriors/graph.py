@@ -1,0 +1,99 @@
+"""Pairs as a graph: documents numbered from 0, each with a name to be called by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import Pairs, RankingData
+from podium.data.grouping import distinct, is_missing, plain_ids
+from podium.errors import DataError, shown
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Pairs between documents 0 … n − 1; `documents` are their names and `query` says the query of one, where known."""
+
+    winner: Ints
+    loser: Ints
+    probability: Floats
+    weight: Floats
+    documents: npt.NDArray[Any]
+    query: Callable[[int], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.weight > 0).any():
+            raise DataError("there is no pair with a weight above 0; consistency needs at least one")
+        same = self.winner == self.loser
+        if same.any():
+            k = int(np.argmax(same))
+            name = self.documents[self.winner[k]]
+            raise DataError(f"pair {k} sets document {shown(name)} above itself; leave it out")
+
+
+def graph_of(
+    pairs: Pairs | RankingData | npt.ArrayLike,
+    loser: npt.ArrayLike | None,
+    probability: npt.ArrayLike | None,
+    weight: npt.ArrayLike | None,
+) -> Graph:
+    """The graph of Pairs, of data that holds pairs, or of ids of winners and losers."""
+    if not isinstance(pairs, Pairs | RankingData):
+        if loser is None:
+            raise DataError(
+                f"pairs={shown(pairs)} must be Pairs, RankingData with pairs, or ids of winners followed by those of losers"
+            )
+        return _of_ids(pairs, loser, 1.0 if probability is None else probability, 1.0 if weight is None else weight)
+    if any(given is not None for given in (loser, probability, weight)):
+        raise DataError(f"{type(pairs).__name__} holds losers, probabilities and weights itself; give nothing besides")
+    if isinstance(pairs, RankingData):
+        return _of_data(pairs)
+    if (np.minimum(pairs.winner, pairs.loser) < 0).any():
+        raise DataError("pairs: a row number is negative; rows count from 0")
+    count = int(max(pairs.winner.max(initial=-1), pairs.loser.max(initial=-1))) + 1
+    return Graph(pairs.winner, pairs.loser, pairs.probability, pairs.weight, np.arange(count))
+
+
+def _of_ids(winner: npt.ArrayLike, loser: npt.ArrayLike, probability: npt.ArrayLike, weight: npt.ArrayLike) -> Graph:
+    sides = [_as_ids(name, ids) for name, ids in (("winner", winner), ("loser", loser))]
+    codes, documents = distinct(np.concatenate(sides))
+    numbers = Pairs.of(codes[: len(sides[0])], codes[len(sides[0]) :], probability, weight)
+    return Graph(numbers.winner, numbers.loser, numbers.probability, numbers.weight, documents)
+
+
+def _as_ids(name: str, ids: npt.ArrayLike) -> npt.NDArray[Any]:
+    given = np.atleast_1d(np.asarray(ids))
+    if given.ndim != 1 or given.dtype.kind not in "iuUSOT":
+        raise DataError(
+            f"{name} is {given.dtype} of shape {given.shape}; give a flat list of ids, text or whole numbers"
+        )
+    values = given.astype(object)
+    for k, value in enumerate(values.tolist()):
+        if is_missing(value):
+            raise DataError(f"{name}[{k}] is {value}; every pair needs two documents")
+    return values
+
+
+def _of_data(data: RankingData) -> Graph:
+    if data.pairs is None:
+        raise DataError("the data holds no pairs; give it some with data.replace(pairs=…)")
+    place = np.arange(data.n_documents) if data.row_order is None else data.row_order
+    names = (
+        data.to_caller_order(np.asarray(data.document_ids)) if data.document_ids is not None else np.arange(len(data))
+    )
+    queries = data.to_caller_order(data.document_queries)
+    return Graph(
+        place[data.pairs.winner],
+        place[data.pairs.loser],
+        data.pairs.probability,
+        data.pairs.weight,
+        names,
+        lambda row: plain_ids(data.query_ids[queries[row] : queries[row] + 1])[0],
+    )
