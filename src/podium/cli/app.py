@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from podium.cli import compare, convert, describe, evaluate, laws, metrics, normalise, split, synth
+from podium.cli import (
+    compare,
+    convert,
+    describe,
+    evaluate,
+    laws,
+    metrics,
+    normalise,
+    rankers,
+    score,
+    split,
+    synth,
+    train,
+)
 
 app = typer.Typer(
     name="podium",
@@ -18,9 +31,12 @@ app = typer.Typer(
 )
 data = typer.Typer(help="Look at, convert, split, make and normalise judged data.", no_args_is_help=True)
 
+app.command("train")(train.train)
+app.command("score")(score.score)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("metrics")(metrics.metrics)
+app.command("rankers")(rankers.rankers)
 app.command("laws")(laws.laws)
 data.command("describe")(describe.describe)
 data.command("convert")(convert.convert)

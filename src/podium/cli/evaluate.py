@@ -21,11 +21,10 @@ from podium.cli.console import (
     make_table,
     print_json,
     read_data,
-    read_ranking,
-    refuse_swapped,
     say,
     show,
 )
+from podium.cli.models import Rankings
 from podium.data import Run
 from podium.evaluation import Evaluation
 from podium.evaluation import evaluate as evaluate_scores
@@ -37,7 +36,9 @@ DEFAULT_METRICS = ["ndcg@1", "ndcg@5", "ndcg@10", "map", "mrr"]
 def evaluate(
     ranking: Annotated[
         Path,
-        typer.Argument(help="A file of scores, one a row of DATA in its order, or a TREC run.", show_default=False),
+        typer.Argument(
+            help="A model, a file of scores, one a row of DATA in its order, or a TREC run.", show_default=False
+        ),
     ],
     data: DataFile,
     metric: MetricNames = None,
@@ -70,15 +71,15 @@ def evaluate(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Judge a ranking: the mean of each metric with its confidence interval, and how many queries could not be judged.
+    """Judge a model or a ranking: the mean of each metric with its confidence interval, and how many queries could not be judged.
 
     Without --metric: ndcg@1, ndcg@5, ndcg@10, map and mrr.
 
     With a TREC run, metrics follow trec_eval's conventions unless they name another.
     """
-    refuse_swapped(ranking, data)
-    judged = read_data(data, format_name, read, threads)
-    scores = read_ranking(ranking, judged, data)
+    rankings = Rankings([ranking], data)
+    judged = read_data(data, format_name, read, threads, n_features=rankings.n_features)
+    scores = rankings.read(ranking, judged, threads)
     result = evaluate_scores(
         scores,
         judged,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.errors import ParameterError, is_whole, shown
 from podium.forces import FORCES, Force
 from podium.models import Spec
 from podium.models.kernel import KernelSpec
@@ -20,25 +19,21 @@ class NetRanker(GradientRanker):
     """A gradient ranker over a net.
 
     Args:
-        hidden: widths of the hidden layers, or the width of the only one; () makes it linear.
+        hidden: widths of the hidden layers; () makes it linear.
         activation: tanh, sigmoid or relu.
         standardise: whether features are brought to mean 0 and variance 1 first.
         init: uniform in ±1/√inputs; or zero_first, the first layer 0 and the second uniform in ±0.1.
     """
 
-    hidden: tuple[int, ...] | int = ()
+    hidden: tuple[int, ...] = ()
     activation: str = "tanh"
     standardise: bool = True
     init: str = "uniform"
 
     def _model(self) -> Spec:
-        if not is_whole(self.hidden) and not isinstance(self.hidden, Sequence | np.ndarray):
-            raise ParameterError(f"hidden={shown(self.hidden)} must be the widths of the hidden layers, such as (10,)")
-        widths = (self.hidden,) if is_whole(self.hidden) else tuple(self.hidden)  # type: ignore[arg-type]
-        net = NetSpec(widths or (1,), self.activation, self.standardise, self.init)  # type: ignore[arg-type]
-        return (
-            net if widths else LinearSpec(standardise=self.standardise)
-        )  # checked though a linear model has no use for all
+        linear = isinstance(self.hidden, Sequence | np.ndarray) and len(self.hidden) == 0
+        net = NetSpec((1,) if linear else self.hidden, self.activation, self.standardise, self.init)
+        return LinearSpec(standardise=self.standardise) if linear else net
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -50,7 +45,7 @@ class RankNet(NetRanker):
         ties: whether to train on equal labels too, with target ½.
     """
 
-    hidden: tuple[int, ...] | int = (10,)
+    hidden: tuple[int, ...] = (10,)
     sigma: float = 1.0
     ties: bool = False
 
@@ -67,7 +62,7 @@ class LambdaRank(NetRanker):
         target: the metric whose change the forces carry; by default the metric it is judged by.
     """
 
-    hidden: tuple[int, ...] | int = (10,)
+    hidden: tuple[int, ...] = (10,)
     sigma: float = 1.0
     target: str | None = None
 

@@ -43,7 +43,8 @@ class Checkpoint:
         arrays = None if header is None or header.get("kind") != KIND else arrays_of(raw, header)
         if header is None or arrays is None:
             raise FormatError(self.path, f"is not a checkpoint, or is damaged; {REMEDY}")
-        found, numbers = header["identity"], header["numbers"]
+        found: dict[str, str] = header["identity"]
+        numbers: dict[str, Any] = header["numbers"]
         for name, value in identity.items():
             if found.get(name) != value:
                 raise ParameterError(
