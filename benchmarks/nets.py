@@ -2,7 +2,8 @@
 
     python benchmarks/nets.py [--rounds 5] [--threads 2] [--torch-queries 600] [--peers-only]
 
-Same model (tanh between layers), same number of updates, queries in the order of the file on both sides. PyTorch is given
+Same model (tanh between layers), same number of updates; PyTorch takes the queries in the order of the file, Podium as it
+always does, shuffled, standardising features on the way. PyTorch is given
 what makes it fast: the forces are computed under no_grad and handed to `backward` as the gradient of the scores, so that no
 graph of pairs is built; LambdaRank works on the 10 × 120 pairs that can change the first ten, not on 120 × 120; gains are
 divided by the ideal DCG and batches are cut before the clock starts; Adam is the fused one, SGD the plain loop, which is
@@ -37,6 +38,9 @@ import torch
 from torch.nn import Linear, Module, Sequential, Tanh
 
 import podium
+from podium.models import model
+from podium.training.schedule import Schedule
+from podium.training.steps import Task, make_steps
 
 QUERIES, DOCUMENTS, FEATURES, CUTOFF = 6_000, 120, 136, 10
 SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)  # of the labels 0 to 4
@@ -62,7 +66,14 @@ def podium_epoch(
     shape: tuple[int, ...], batch: int, optimiser: str, data: podium.RankingData, *, force: str, num_threads: int
 ) -> float:
     """Seconds of one epoch of Podium over all the data: `batch` queries an update."""
-    raise NotImplementedError("Podium's side of this benchmark; use --peers-only until it is there")
+    hidden = ", ".join(map(str, shape[1:-1]))
+    started = model(f"net({hidden})" if hidden else "linear").start(data.select([0]), n_outputs=1, seed=0)
+    schedule = Schedule(optimiser=optimiser, learning_rate=RATE, batch=batch)
+    steps = make_steps(Task(podium.force(force), started, data, schedule, 0, num_threads))
+    steps.begin(started.vector)
+    began = time.perf_counter()
+    steps.epoch(1, RATE)
+    return time.perf_counter() - began
 
 
 # PyTorch's side ------------------------------------------------------------------------------------------------------
@@ -245,10 +256,10 @@ def measure(data: podium.RankingData, options: argparse.Namespace) -> Iterator[d
                 theirs[f"{way}, {threads}"].append(taken * scale)
         seconds = statistics.median(ours) if ours else math.nan
         peer_seconds = {peer: statistics.median(times) for peer, times in theirs.items()}
-        ratio, model = min(peer_seconds.values()) / seconds, "-".join(map(str, shape))
+        ratio, layers = min(peer_seconds.values()) / seconds, "-".join(map(str, shape))
         cells = "".join(f"{taken:>14.3f}" for taken in peer_seconds.values())
-        print(f"{force:<21}{model:<13}{batch:>3} {optimiser:<5}{seconds:>11.3f}{cells}{ratio:>8.1f}×", flush=True)
-        case = {"force": force, "model": model, "batch": batch, "optimiser": optimiser}
+        print(f"{force:<21}{layers:<13}{batch:>3} {optimiser:<5}{seconds:>11.3f}{cells}{ratio:>8.1f}×", flush=True)
+        case = {"force": force, "model": layers, "batch": batch, "optimiser": optimiser}
         yield case | {"seconds": {"podium": seconds} | peer_seconds, "ratio": ratio}
 
 

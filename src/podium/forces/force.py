@@ -30,10 +30,14 @@ NO_METRIC = metric("dcg")
 class ForceData:
     """Labels, weights and preference pairs as forces take them; made once for a data set, used every round.
 
-    Random draws follow `query_keys`, one number a query; by default they follow the queries' ids.
+    Random draws follow `query_keys`, one number a query; by default they follow the queries' ids. `levels` is how many
+    levels labels have where these are only some of the queries; by default one more than the highest label here.
     """
 
-    def __init__(self, data: RankingData, *, query_keys: npt.NDArray[np.uint64] | None = None) -> None:
+    def __init__(
+        self, data: RankingData, *, query_keys: npt.NDArray[np.uint64] | None = None, levels: int | None = None
+    ) -> None:
+        self.levels = int(data.labels.max()) + 1 if levels is None else levels
         self.labels, self.n_documents, self.n_queries = data.labels, data.n_documents, data.n_queries
         self.document_weights, self.pairs = data.document_weights, data.pairs
         self.core = _core.ForceData(
@@ -149,7 +153,9 @@ class Force:
 
     def n_classes(self, data: ForceData | RankingData) -> int:
         """How many levels the labels have, for forces over levels."""
-        return int(data.labels.max()) + 1 if self.definition.labels == "levels" else 2
+        if self.definition.labels != "levels":
+            return 2
+        return data.levels if isinstance(data, ForceData) else int(data.labels.max()) + 1
 
     def n_outputs(self, data: ForceData | RankingData) -> int:
         """How many scores the force wants of a document."""
