@@ -55,7 +55,9 @@ def test_a_ranker_over_a_module_learns(force: str) -> None:
     ranker = podium.Ranker(
         force=force, model=podium.torch.module(functools.partial(make_net, outputs)), learning_rate=0.01, epochs=40
     )
-    before = podium.Ranker(force=force, model=podium.torch.module(functools.partial(make_net, outputs)), epochs=1).fit(DATA)
+    before = podium.Ranker(force=force, model=podium.torch.module(functools.partial(make_net, outputs)), epochs=1).fit(
+        DATA
+    )
     ranker.fit(DATA)
     assert ranker.score(DATA) > before.score(DATA) + 0.02
     again = pickle.loads(pickle.dumps(ranker))

@@ -28,9 +28,13 @@ NO_METRIC = metric("dcg")
 
 
 class ForceData:
-    """Labels, weights and preference pairs as forces take them; made once for a data set, used every round."""
+    """Labels, weights and preference pairs as forces take them; made once for a data set, used every round.
 
-    def __init__(self, data: RankingData) -> None:
+    `levels` says how many levels there are where these labels are a part of the data and need not have them all.
+    """
+
+    def __init__(self, data: RankingData, *, levels: int | None = None) -> None:
+        self.levels = levels
         self.labels, self.n_documents, self.n_queries = data.labels, data.n_documents, data.n_queries
         self.document_weights, self.pairs = data.document_weights, data.pairs
         self.core = _core.ForceData(
@@ -146,7 +150,10 @@ class Force:
 
     def n_classes(self, data: ForceData | RankingData) -> int:
         """How many levels the labels have, for forces over levels."""
-        return int(data.labels.max()) + 1 if self.definition.labels == "levels" else 2
+        if self.definition.labels != "levels":
+            return 2
+        known = data.levels if isinstance(data, ForceData) else None
+        return int(data.labels.max()) + 1 if known is None else known
 
     def n_outputs(self, data: ForceData | RankingData) -> int:
         """How many scores the force wants of a document."""

@@ -101,7 +101,7 @@ class ModelDescent:
         steps = np.exp(np.clip(self.own[1:], -30, 30))
         outcome = self.force.act(
             scores,
-            ForceData(part),
+            ForceData(part, levels=self.force.n_classes(self.data)),
             cost=cost,
             parameters=np.cumsum(np.concatenate([self.own[:1], steps])),
             seed=seed,
