@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from podium.cli import compare, convert, describe, evaluate, metrics, normalise, rankers, score, split, synth, train
+from podium.cli import (
+    compare,
+    convert,
+    cv,
+    describe,
+    evaluate,
+    metrics,
+    normalise,
+    rankers,
+    score,
+    split,
+    synth,
+    train,
+    tune,
+)
 
 app = typer.Typer(
     name="podium",
@@ -20,6 +34,8 @@ data = typer.Typer(help="Look at, convert, split, make and normalise judged data
 
 app.command("train")(train.train)
 app.command("score")(score.score)
+app.command("cv")(cv.cv)
+app.command("tune")(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("metrics")(metrics.metrics)
