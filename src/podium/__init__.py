@@ -17,6 +17,7 @@ from podium.training import Checkpoint, Epoch
 if TYPE_CHECKING:
     import podium.posteriors as posteriors
     from podium.rankers import (
+        CrossValidation,
         KernelRankNet,
         LambdaRank,
         ListMLE,
@@ -25,11 +26,15 @@ if TYPE_CHECKING:
         Ranker,
         RankNet,
         RankSVM,
+        Tuning,
+        cross_validate,
+        tune,
     )
 
 __all__ = [
     "Checkpoint",
     "Comparison",
+    "CrossValidation",
     "DataError",
     "Epoch",
     "Evaluation",
@@ -51,9 +56,11 @@ __all__ = [
     "Ranker",
     "RankingData",
     "Run",
+    "Tuning",
     "Verdict",
     "compare",
     "convert",
+    "cross_validate",
     "describe",
     "evaluate",
     "folds",
@@ -74,6 +81,7 @@ __all__ = [
     "split",
     "synthetic",
     "to_frame",
+    "tune",
     "write",
 ]
 

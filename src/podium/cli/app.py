@@ -9,6 +9,7 @@ import typer
 from podium.cli import (
     compare,
     convert,
+    cv,
     describe,
     evaluate,
     laws,
@@ -19,6 +20,7 @@ from podium.cli import (
     split,
     synth,
     train,
+    tune,
 )
 
 app = typer.Typer(
@@ -33,6 +35,8 @@ data = typer.Typer(help="Look at, convert, split, make and normalise judged data
 
 app.command("train")(train.train)
 app.command("score")(score.score)
+app.command("cv")(cv.cv)
+app.command("tune")(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("metrics")(metrics.metrics)

@@ -95,14 +95,15 @@ def evaluate(
     if json:
         print_json({"ranking": str(ranking), "data": str(data), **result.to_dict()})
         return
-    show(_table(result, f"{ranking} on {data}"))
+    show(evaluation_table(result, f"{ranking} on {data}"))
     notes = [f"{result.n_queries} queries", "trec_eval's conventions" if isinstance(scores, Run) else ""]
     say("; ".join(note for note in notes if note))
     if per_query is not None:
         say(f"wrote {per_query}")
 
 
-def _table(result: Evaluation, title: str) -> Table:
+def evaluation_table(result: Evaluation, title: str) -> Table:
+    """A row a metric: mean, intervals, and how many queries have nothing to find."""
     table = make_table(title, "metric", "mean", f"{result.confidence:.0%} interval", "bootstrap", "no relevant")
     for name in result.mean:
         spans = [f"[{low:.4f}, {high:.4f}]" for low, high in (result.interval[name], result.bootstrap_interval[name])]

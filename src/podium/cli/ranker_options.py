@@ -180,6 +180,13 @@ def _common_value(option: str, text: Any) -> Any:
     return text
 
 
+def refuse_idle_stopping(ranker: BaseRanker, remedy: str) -> None:
+    """Early stopping that was asked for cannot be kept without validation data; the default may be passed over."""
+    asked = getattr(ranker, "early_stopping_rounds", None)
+    if asked is not None and asked != type(ranker)().early_stopping_rounds:
+        raise ParameterError(f"early_stopping_rounds={asked} watches validation data; give {remedy}, or leave it out")
+
+
 def parse_settings(words: Iterable[str], flag: str = "--set") -> dict[str, Any]:
     """`NAME=VALUE` words; a value is a number, a tuple, true, false or none, or else the text it is."""
     return {name: literal(text) for name, text in named_words(words, flag).items()}

@@ -23,7 +23,7 @@ from podium.cli.console import (
     say,
 )
 from podium.cli.epochs import EpochTable, TrainingLog
-from podium.cli.ranker_options import takes_ranker
+from podium.cli.ranker_options import refuse_idle_stopping, takes_ranker
 from podium.cli.stopping import Stoppable, Stopped
 from podium.errors import FormatError, ParameterError
 from podium.training import Checkpoint, Epoch
@@ -80,7 +80,7 @@ def train(
     for target in (job.out, job.log):
         check_target(target, data, valid)
     if valid is None:
-        _refuse_idle_stopping(ranker)
+        refuse_idle_stopping(ranker, "--valid FILE")
     judged, *checked = read_parts([data] if valid is None else [data, valid], format_name, read, ranker.num_threads)
     if fresh:
         job.checkpoint.unlink(missing_ok=True)
@@ -108,15 +108,6 @@ def train(
                 "go on",
                 stop.code,
             )
-
-
-def _refuse_idle_stopping(ranker: BaseRanker) -> None:
-    """Early stopping that was asked for cannot be kept without validation data; the default may be passed over."""
-    asked = getattr(ranker, "early_stopping_rounds", None)
-    if asked is not None and asked != type(ranker)().early_stopping_rounds:
-        raise ParameterError(
-            f"early_stopping_rounds={asked} watches validation data; give --valid FILE, or leave it out"
-        )
 
 
 @dataclass(frozen=True)
@@ -148,7 +139,7 @@ class Announced(Checkpoint):
 def _fit(ranker: BaseRanker, data: Any, valid: Any, job: Job, settings: dict[str, Any], seconds: float) -> None:
     parameters = ranker.get_params()
     table = EpochTable(
-        ranker.metric, epochs=parameters["epochs"], has_rate=parameters.get("optimiser") in ("adam", "sgd")
+        ranker.metric, epochs=parameters[ranker.budget], has_rate=parameters.get("optimiser") in ("adam", "sgd")
     )
     log = TrainingLog(job.log, settings)
 
