@@ -131,6 +131,13 @@ class RankSVM(PlannedRanker):
             name: value * unit if isinstance(value, float) else value for name, value in self.certificate_.items()
         }
 
+    def _more(self) -> dict[str, Any]:
+        return {**super()._more(), "C": self.C_}
+
+    def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        super()._restore_more(more, arrays)
+        self.C_ = float(more["C"])
+
     def _judge(self, trained: Trained, valid: RankingData) -> float:
         return self._mean_metric(Scorer(trained.model), valid)
 
