@@ -11,7 +11,16 @@ import pytest
 import podium
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["docs/data.md", "docs/formats.md", "docs/forces.md", "docs/index.md", "docs/models.md", "README.md"]
+PAGES = [
+    "docs/data.md",
+    "docs/formats.md",
+    "docs/forces.md",
+    "docs/index.md",
+    "docs/models.md",
+    "docs/training.md",
+    "docs/tuning.md",
+    "README.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)
