@@ -103,9 +103,10 @@ def train(
         else:
             _tell(ranker, job, seconds, has_valid=bool(checked))
         if ranker.interrupted_:
+            again = "go on" if job.checkpoint.exists() else "begin anew"
             raise Stopped(
                 f"interrupted after epoch {ranker.n_epochs_}; {_kept(ranker)} is in {out}; run the same command again to "
-                "go on",
+                f"{again}",
                 stop.code,
             )
 
