@@ -2,6 +2,8 @@
 #include "dispatch.hpp"
 
 NB_MODULE(_core, m) {
+  // What Python still holds when it ends, in a cache or through a user's function, is no news to the user.
+  nanobind::set_leak_warnings(false);
   m.doc() = "Podium's compiled core. Private: use the names of the podium package.";
   m.def(
       "use_avx2",

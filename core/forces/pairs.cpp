@@ -201,8 +201,7 @@ PODIUM_INLINE void logistic_rows(std::size_t n, const double* label, const doubl
     curvature[i] += c;
     if (!right) continue;
     for (std::size_t j = i + 1; j < n; ++j) {
-      const double share = e[j] / (ei + e[j]);
-      const double chance = li > label[j] ? 1 - share : share;
+      const double chance = (li > label[j] ? ei : e[j]) / (ei + e[j]);  // not 1 − ρ, which is 0 where ρ is nearly 1
       right[j] = li == label[j] ? 1.0 : chance;
     }
     std::size_t j = i + 1;

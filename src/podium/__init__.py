@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
 from podium.errors import DataError, FormatError, MissingExtraError, OutputError, ParameterError, PodiumError
 from podium.evaluation import Comparison, Evaluation, compare, evaluate
-from podium.forces import Force, force, own_force
+from podium.forces import Force, Verdict, force, force_picture, laws, own_force
 from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
 from podium.metrics import Metric, metric
 from podium.rankers import load
@@ -57,6 +57,7 @@ __all__ = [
     "RankingData",
     "Run",
     "Tuning",
+    "Verdict",
     "compare",
     "convert",
     "cross_validate",
@@ -64,7 +65,9 @@ __all__ = [
     "evaluate",
     "folds",
     "force",
+    "force_picture",
     "from_frame",
+    "laws",
     "load",
     "metric",
     "normalise",

@@ -12,6 +12,7 @@ from podium.cli import (
     cv,
     describe,
     evaluate,
+    laws,
     metrics,
     normalise,
     rankers,
@@ -40,6 +41,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("metrics")(metrics.metrics)
 app.command("rankers")(rankers.rankers)
+app.command("laws")(laws.laws)
 data.command("describe")(describe.describe)
 data.command("convert")(convert.convert)
 data.command("split")(split.split)

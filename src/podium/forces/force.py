@@ -18,7 +18,7 @@ from podium.data.hashing import query_hashes
 from podium.errors import DataError, ParameterError, unknown_name
 from podium.forces.definition import Definition
 from podium.forces.own_function import OwnFunction
-from podium.metrics import Metric, metric
+from podium.metrics import Documents, Metric, metric, per_query
 from podium.metrics.compute import core_spec
 from podium.metrics.parameters import Value
 from podium.threads import resolve_threads
@@ -28,9 +28,17 @@ NO_METRIC = metric("dcg")
 
 
 class ForceData:
-    """Labels, weights and preference pairs as forces take them; made once for a data set, used every round."""
+    """Labels, weights and preference pairs as forces take them; made once for a data set, used every round.
 
-    def __init__(self, data: RankingData) -> None:
+    Random draws follow `query_keys`, one number a query; by default they follow the queries' ids. `levels` is how many
+    levels labels have where these are only some of the queries; by default one more than the highest label here.
+    """
+
+    def __init__(
+        self, data: RankingData, *, query_keys: npt.NDArray[np.uint64] | None = None, levels: int | None = None
+    ) -> None:
+        self.levels = int(data.labels.max()) + 1 if levels is None else levels
+        self.checked: set[Force] = set()  # forces that have seen that they are defined on these labels
         self.labels, self.n_documents, self.n_queries = data.labels, data.n_documents, data.n_queries
         self.document_weights, self.pairs = data.document_weights, data.pairs
         self.core = _core.ForceData(
@@ -38,7 +46,7 @@ class ForceData:
             np.ascontiguousarray(data.query_offsets),
             document_weights=None if data.document_weights is None else np.ascontiguousarray(data.document_weights),
             query_weights=None if data.query_weights is None else np.ascontiguousarray(data.query_weights),
-            query_keys=query_hashes(data.query_ids, 0),
+            query_keys=query_hashes(data.query_ids, 0) if query_keys is None else query_keys,
         )
         if data.pairs is not None:
             queries = data.document_queries[data.pairs.winner]
@@ -146,7 +154,9 @@ class Force:
 
     def n_classes(self, data: ForceData | RankingData) -> int:
         """How many levels the labels have, for forces over levels."""
-        return int(data.labels.max()) + 1 if self.definition.labels == "levels" else 2
+        if self.definition.labels != "levels":
+            return 2
+        return data.levels if isinstance(data, ForceData) else int(data.labels.max()) + 1
 
     def n_outputs(self, data: ForceData | RankingData) -> int:
         """How many scores the force wants of a document."""
@@ -158,6 +168,8 @@ class Force:
 
     def check_labels(self, data: RankingData | ForceData) -> None:
         """That the labels, and weights and pairs, are ones the force is defined on."""
+        if isinstance(data, ForceData) and self in data.checked:
+            return
         labels, rule = data.labels, self.definition.labels
         for part in ("document_weights", "pairs") if self.own is not None else ():
             if getattr(data, part) is not None:
@@ -173,6 +185,12 @@ class Force:
             raise DataError(
                 f"{self}: labels must be whole levels 0, 1, 2, … below 1000; found {labels.min():g} to {labels.max():g}"
             )
+        carried = (self.inner or self).metric
+        if carried is not None:  # it says itself which labels it is defined on
+            rows = np.arange(len(labels))
+            per_query([carried], Documents(np.zeros(len(rows)), labels, [0, len(rows)], tie_order=rows))
+        if isinstance(data, ForceData):
+            data.checked.add(self)
 
     def __call__(self, scores: npt.ArrayLike, data: RankingData, **options: Any) -> tuple[Floats, Floats]:
         """(force, curvature) of every document, for scores in the caller's row order."""

@@ -242,7 +242,7 @@ class Training:
     def _value(self, data: RankingData, outputs: Floats) -> float | None:
         """The mean of the metric over queries that have a value; the same for any order of queries."""
         scores = to_scores(outputs[:, 0] if outputs.shape[1] == 1 else outputs)
-        documents = Documents(scores, data.labels, data.query_offsets)
+        documents = Documents(scores, data.labels, data.query_offsets, row_order=data.row_order)
         values = per_query([self.plan.metric], documents, num_threads=self.plan.num_threads)[0][0]
         known = values[~np.isnan(values)]
         return math.fsum(known.tolist()) / len(known) if len(known) else None

@@ -1,0 +1,717 @@
+"""Every function class absorbs every force in the same way: gradients, threads, orders and extremes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import naive_net
+import numpy as np
+import pytest
+from scipy.special import expit
+from test_forces import BUILT_IN, EVERY
+
+import podium
+from podium import _core
+from podium.data.canonical import canonical_order
+from podium.forces import Force
+from podium.models import MODELS, CoreModel, Model, model
+from podium.models.inputs import InputMap
+from podium.models.net import Net
+from podium.training.model_descent import ModelDescent
+from podium.training.schedule import Schedule
+from podium.training.steps import Task, make_descent
+
+SPECS = [
+    "linear",
+    "linear(standardise=False)",
+    "net(5)",
+    "net(13, 4, activation='sigmoid')",
+    "net(6, activation='relu')",
+    "kernel(rbf, landmarks=7)",
+    "kernel(poly)",
+    "kernel(linear)",
+]
+FEW_SPECS = ["linear", "net(5)", "kernel(rbf, landmarks=7)"]
+WITH_COST = [name for name in EVERY if podium.force(name).has_cost]
+ADDITIVE = ["ranknet", "ranknet(ties=True)", "hinge", "squared_hinge", "exponential", "spring(margin=1)"]  # over pairs
+
+
+def by_spec(specs=SPECS):
+    return pytest.mark.parametrize("spec", specs)
+
+
+def by_force(names):
+    return pytest.mark.parametrize("name", names)
+
+
+def documents(sizes, n_features=6, *, seed=0, missing=0.1, **parts: Any) -> podium.RankingData:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(sum(sizes), n_features)).astype(np.float32)
+    X[rng.random(X.shape) < missing] = np.nan
+    labels = rng.integers(0, 4, len(X)).astype(float)
+    labels[0] = 3  # so that every seed has the same number of levels
+    return podium.RankingData(X, labels, np.repeat([f"q{k}" for k in range(len(sizes))], sizes), **parts)
+
+
+def small(**parts: Any) -> podium.RankingData:
+    return documents([5, 1, 7, 2, 4], seed=1, **parts)
+
+
+def begin(force: Force, spec: str, data: podium.RankingData, *, num_threads=1, schedule=None) -> Task:
+    found = model(spec).start(data, n_outputs=force.n_outputs(data), seed=0)
+    return Task(force, found, data, schedule or Schedule(), 11, num_threads)
+
+
+def point(descent, *, seed=2, scale=0.5) -> np.ndarray:
+    """Parameters nowhere special, set."""
+    vector = np.random.default_rng(seed).normal(size=descent.size) * scale
+    descent.set_parameters(vector)
+    return vector
+
+
+def gradient(descent, data, *, queries=None, per_pair=False, seen=None) -> tuple[float, np.ndarray]:
+    order = np.arange(data.n_queries) if queries is None else queries
+    return descent.gradient(order, per_pair=per_pair, seed=11, round=3, seen=seen, cost=True)
+
+
+def pass_over(descent, data, *, optimiser="sgd", batch=1, l2=0.0, rate=0.05, per_pair=False, seen=None, cost=False):
+    return descent.run(
+        np.random.default_rng(3).permutation(data.n_queries),
+        optimiser=_core.Optimiser[optimiser],
+        rate=rate,
+        l2=l2,
+        batch=batch,
+        per_pair=per_pair,
+        cost=cost,
+        seed=11,
+        round=3,
+        seen=seen,
+    )
+
+
+def twin_of(task: Task) -> tuple[np.ndarray, tuple[int, ...], str]:
+    """(inputs, widths, activation) of the plain net that a model of the core is."""
+    assert isinstance(task.model, CoreModel)
+    prepared = task.model.prepare(task.data.features)
+    x = naive_net.inputs(prepared.features, prepared.map)
+    if isinstance(task.model, Net):
+        return x, task.model.widths, task.model.activation
+    return x, (x.shape[1], task.model.n_outputs), "tanh"
+
+
+def naive_gradient(task: Task, vector: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """(cost, force · ∂s/∂parameter, scores), with thresholds held as the first and the logs of the steps."""
+    force, data = task.force, task.data
+    own = force.n_parameters(data)
+    x, widths, activation = twin_of(task)
+    weights, held = vector[: len(vector) - own], vector[len(vector) - own :]
+    scores = naive_net.forward(weights, widths, activation, x)[-1]
+    scores = scores[:, 0] if task.n_outputs == 1 else scores
+    steps = np.exp(held[1:])
+    outcome = force.act(
+        scores,
+        podium.forces.ForceData(data),
+        parameters=np.cumsum(np.concatenate([held[:1], steps])),
+        cost=force.has_cost,
+        seed=11,
+        round=3,
+    )
+    push = naive_net.backward(weights, widths, activation, x, outcome.force)
+    if own:
+        on_each = outcome.parameter_force.sum(axis=0)
+        push = np.append(push, [on_each[k:].sum() * (1.0 if k == 0 else steps[k - 1]) for k in range(own)])
+    return (0.0 if outcome.cost is None else float(outcome.cost.sum())), push, scores
+
+
+def assert_close(found, expected, rtol=1e-9):
+    scale = max(np.abs(expected).max(), 1e-300)
+    np.testing.assert_allclose(np.asarray(found) / scale, np.asarray(expected) / scale, rtol=0, atol=rtol)
+
+
+@pytest.fixture
+def any_machine() -> Iterator[None]:
+    """For tests that switch AVX2 off; skipped where there is none."""
+    if not _core.use_avx2(True):
+        pytest.skip("this machine has no AVX2")
+    yield
+    _core.use_avx2(True)
+
+
+def test_every_model_is_in_the_contract():
+    assert {model(spec).name for spec in SPECS} == set(MODELS)
+    assert {podium.force(name).name for name in BUILT_IN} == set(podium.forces.FORCES)
+
+
+# ---- gradients
+
+
+@by_spec()
+@by_force(WITH_COST)
+def test_the_gradient_is_the_slope_of_the_cost(name, spec):
+    data = small()
+    task = begin(podium.force(name), spec, data)
+    descent = make_descent(task)
+    vector = point(descent)
+    cost, push = gradient(descent, data)
+    assert_close(cost, naive_gradient(task, vector)[0])
+    slopes = np.empty_like(vector)
+    for k in range(len(vector)):
+        step = 1e-5
+        ends = []
+        for sign in (1, -1):
+            moved = vector.copy()
+            moved[k] += sign * step
+            descent.set_parameters(moved)
+            ends.append(gradient(descent, data)[0])
+        slopes[k] = (ends[0] - ends[1]) / (2 * step)
+    assert_close(push, -slopes, 1e-6)
+
+
+@by_spec()
+@by_force(EVERY)
+def test_core_model_and_plain_twin_give_one_gradient(name, spec):
+    data = small()
+    task = begin(podium.force(name), spec, data)
+    descent = make_descent(task)
+    vector = point(descent)
+    seen = np.zeros(data.n_documents * task.n_outputs)
+    cost, push = gradient(descent, data, seen=seen)
+    expected_cost, expected, scores = naive_gradient(task, vector)
+    assert_close(seen.reshape(scores.shape), scores, 1e-12)
+    assert_close(push, expected, 1e-11)
+    if task.force.has_cost:
+        assert_close(cost, expected_cost, 1e-11)
+    own = task.force.n_parameters(data)
+    held = vector[len(vector) - own :]
+    task.model.vector = vector[: len(vector) - own]
+    assert_close(task.model.scores(data.features), scores, 1e-12)
+    pushes = task.force.act(
+        task.model.scores(data.features),
+        podium.forces.ForceData(data),
+        parameters=np.cumsum(np.concatenate([held[:1], np.exp(held[1:])])),
+        seed=11,
+        round=3,
+    ).force
+    assert_close(task.model.backward(data.features, pushes), expected[: len(vector) - own], 1e-11)
+
+
+@by_spec(FEW_SPECS)
+@by_force(
+    ["ranknet", "hinge", "squared_hinge", "exponential", "lambdarank(ndcg@5)", "listnet", "ordinal", "multiclass"]
+)
+def test_weights_and_pairs_count_as_they_do_in_the_force(name, spec):
+    rng = np.random.default_rng(4)
+    plain = small()
+    weighted = small(document_weights=rng.random(19), query_weights=rng.random(5) + 0.5)
+    paired = small(pairs=podium.Pairs.of([0, 1, 6, 12, 18], [4, 0, 12, 6, 15], [1, 0.3, 0.5, 0.9, 0], [1, 2, 3, 1, 1]))
+    for data in (weighted, paired):
+        task = begin(podium.force(name), spec, data)
+        descent = make_descent(task)
+        vector = point(descent)
+        cost, push = gradient(descent, data)
+        expected_cost, expected, _ = naive_gradient(task, vector)
+        assert_close(push, expected, 1e-11)
+        assert_close(cost, expected_cost, 1e-11)
+        other = make_descent(begin(podium.force(name), spec, plain))
+        other.set_parameters(vector)
+        assert name in ("listnet", "multiclass", "ordinal") or not np.allclose(push, gradient(other, plain)[1])
+
+
+@by_spec(FEW_SPECS)
+def test_the_cost_of_pairs_far_apart_is_their_gap(spec):
+    data = small(missing=0.0)
+    task = begin(podium.force("ranknet"), spec, data)
+    descent = make_descent(task)
+    for scale in (1.0, 10.0, 40.0, 1e3, 1e8):
+        vector = point(descent, scale=scale)
+        cost, _ = gradient(descent, data)
+        scores = naive_gradient(task, vector)[2]
+        higher = (data.labels[:, None] > data.labels) & (data.document_queries[:, None] == data.document_queries)
+        expected = np.logaddexp(0, -(scores[:, None] - scores))[higher].sum()
+        np.testing.assert_allclose(cost, expected, rtol=1e-9, err_msg=f"scores up to {np.abs(scores).max():g}")
+
+
+@by_spec(FEW_SPECS)
+@by_force([name for name in EVERY if not podium.force(name).definition.draws])
+def test_the_order_of_documents_inside_queries_does_not_matter(name, spec):
+    data = small()
+    task = begin(podium.force(name), spec, data)
+    rng = np.random.default_rng(5)
+    order = np.concatenate([a + rng.permutation(b - a) for a, b in itertools.pairwise(data.query_offsets)])
+    turned = podium.RankingData(data.features[order], data.labels[order], data.qid[order])
+    here, there = make_descent(task), make_descent(Task(task.force, task.model, turned, task.schedule, 11, 1))
+    vector = point(here)
+    there.set_parameters(vector)
+    seen = [np.zeros((len(data), task.n_outputs)) for _ in range(2)]
+    pushes = [
+        gradient(descent, data, seen=out.reshape(-1))[1] for descent, out in zip((here, there), seen, strict=True)
+    ]
+    assert seen[0][order].tobytes() == seen[1].tobytes()
+    assert_close(pushes[1], pushes[0], 1e-9)
+
+
+# ---- V1 and V2: an update a pair, an update a query
+
+
+GIVEN = podium.Pairs.of(
+    [0, 1, 6, 12, 18, 0, 7], [4, 0, 12, 6, 15, 4, 7], [1, 0.3, 0.5, 0.9, 0, 0.7, 1], [1, 2, 3, 1, 1, 0.5, 1]
+)
+
+
+@by_spec(FEW_SPECS)
+@by_force(ADDITIVE)
+@pytest.mark.parametrize("parts", ["labels", "weights", "pairs"])
+def test_pair_by_pair_and_query_by_query_are_one_gradient(name, spec, parts):
+    rng = np.random.default_rng(6)
+    given: dict[str, Any] = {
+        "labels": {},
+        "weights": {"document_weights": rng.random(19), "query_weights": rng.random(5) + 0.5},
+        "pairs": {"pairs": GIVEN},
+    }
+    data = small(**given[parts])
+    descent = make_descent(begin(podium.force(name), spec, data))
+    point(descent)
+    by_query, by_pair = gradient(descent, data), gradient(descent, data, per_pair=True)
+    assert np.abs(by_query[1]).max() > 1e-3
+    assert_close(by_pair[1], by_query[1], 1e-12)
+    assert_close(by_pair[0], by_query[0], 1e-12)
+
+
+def pairs_in_order(data: podium.RankingData, query: int, ties: bool) -> list[tuple[int, int]]:
+    begin, end = data.query_offsets[query : query + 2]
+    return [(i, j) for i in range(begin, end) for j in range(i + 1, end) if data.labels[i] != data.labels[j] or ties]
+
+
+@by_force(["ranknet", "ranknet(ties=True)", "squared_hinge"])
+@by_spec(FEW_SPECS)
+def test_an_epoch_of_pairs_is_one_small_step_a_pair(name, spec):
+    """Each step goes down that pair's cost, and the pairs of a query share its regulariser."""
+    data = small()
+    task = begin(podium.force(name), spec, data)
+    descent = make_descent(task)
+    vector = point(descent)
+    seen = np.zeros(len(data))
+    pass_over(descent, data, per_pair=True, l2=0.3, seen=seen)
+    mask = task.model.penalised
+    expected_seen = np.zeros(len(data))
+    x, widths, activation = twin_of(task)
+    for query in np.random.default_rng(3).permutation(data.n_queries):
+        pairs = pairs_in_order(data, query, "ties" in name)
+        for pair in pairs:
+            rows = list(pair)
+            two = podium.RankingData(data.features[rows], data.labels[rows], [0, 0])
+            scores = naive_net.forward(vector, widths, activation, x[rows])[-1][:, 0]
+            push = naive_net.backward(vector, widths, activation, x[rows], task.force(scores, two)[0])
+            vector = vector + 0.05 * (push - 0.3 / len(pairs) * mask * vector)
+        rows = slice(*data.query_offsets[query : query + 2])
+        expected_seen[rows] = naive_net.forward(vector, widths, activation, x[rows])[-1][:, 0]
+    assert_close(descent.parameters(), vector, 1e-11)
+    assert_close(seen, expected_seen, 1e-11)
+    assert descent.updates == sum(len(pairs_in_order(data, q, "ties" in name)) for q in range(data.n_queries))
+
+
+@by_force(["lambdarank(ndcg@10)", "step(ndcg@5)", "neighbours(ranknet)", "listnet", "listmle", "xendcg", "squared", "ordinal", "multiclass", "own_forces:ranknet"])  # fmt: skip
+def test_forces_that_are_no_sum_over_pairs_are_refused_pair_by_pair(name):
+    with pytest.raises(
+        podium.ParameterError, match="batch='pair' needs a force that is a sum over pairs such as ranknet"
+    ):
+        podium.Ranker(force=name, batch="pair").fit(small())
+
+
+# ---- the core's descent and its slow twin
+
+
+@by_spec(FEW_SPECS)
+@by_force(["ranknet", "lambdarank(ndcg@5)", "xendcg", "squared", "ordinal", "multiclass", "own_forces:ranknet"])
+@pytest.mark.parametrize("batch", [1, 3, 5])
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_an_epoch_of_the_core_is_an_epoch_in_python(name, spec, batch, optimiser):
+    data = small()
+    force = podium.force(name)
+    task = begin(force, spec, data)
+    fast, slow = make_descent(task), ModelDescent(task.model, force, data, 1)
+    vector = point(fast)
+    if force.n_parameters(data):
+        vector[-2:] = -0.5, 0.3
+        fast.set_parameters(vector)
+    slow.set_parameters(vector)
+    seen = [np.zeros(len(data) * task.n_outputs) for _ in range(2)]
+    for l2 in (0.0, 0.2):
+        costs = [
+            pass_over(descent, data, optimiser=optimiser, batch=batch, l2=l2, seen=out, cost=force.has_cost)
+            for descent, out in zip((fast, slow), seen, strict=True)
+        ]
+        assert_close(costs[0], costs[1], 1e-9)
+        assert_close(seen[0], seen[1], 1e-9)
+        assert_close(fast.parameters(), slow.parameters(), 1e-8)
+        for a, b in zip(fast.moments(), slow.moments(), strict=True):
+            assert_close(a, b, 1e-8)
+        assert fast.updates == slow.updates
+    assert not np.allclose(fast.parameters(), vector, atol=1e-3)
+
+
+def test_adam_is_adam():
+    """One parameter, by hand: the step is rate · m̂ / (√v̂ + ε), with ε scaled by the correction of v."""
+    data = podium.RankingData([[1.0], [0.0]], [1.0, 0.0], [0, 0])
+    descent = make_descent(begin(podium.force("hinge"), "linear(standardise=False)", data))
+    descent.set_parameters(np.zeros(2))
+    m = v = w = 0.0
+    for t in range(1, 6):
+        pass_over(descent, data, optimiser="adam", rate=0.1)
+        g = 1.0 if w < 1 else 0.0
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        w += 0.1 * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8 / math.sqrt(1 - 0.999**t))
+        np.testing.assert_allclose(descent.parameters()[0], w, rtol=1e-12)
+
+
+# ---- the same bytes for any number of threads, with AVX2 and without
+
+
+def wide(sizes=(60,) * 20, n_features=40) -> podium.RankingData:
+    return documents(sizes, n_features, seed=7, missing=0.02)
+
+
+THREADED_SPECS = ["linear", "net(24, 13)", "kernel(rbf, landmarks=64)"]
+
+
+def everything(task: Task, *, batch: int) -> list[bytes]:
+    """Gradient, an epoch of each optimiser, and scores."""
+    descent = make_descent(task)
+    vector = point(descent, scale=0.1)
+    seen = np.zeros(len(task.data) * task.n_outputs)
+    cost, push = gradient(descent, task.data, seen=seen)
+    out = [np.array(cost).tobytes(), push.tobytes(), seen.tobytes()]
+    for optimiser in ("sgd", "adam"):
+        descent.set_parameters(vector)
+        pass_over(descent, task.data, optimiser=optimiser, batch=batch, l2=0.01, rate=0.01, seen=seen)
+        out += [descent.parameters().tobytes(), seen.tobytes()]
+    own = task.force.n_parameters(task.data)
+    task.model.vector = descent.parameters()[: len(vector) - own]
+    out.append(task.model.scores(task.data.features, num_threads=task.num_threads).tobytes())
+    force = np.random.default_rng(8).normal(size=(len(task.data), task.n_outputs))
+    out.append(task.model.backward(task.data.features, force, num_threads=task.num_threads).tobytes())
+    assert all(np.isfinite(np.frombuffer(part)).all() for part in out)
+    return out
+
+
+def assert_shared(task: Task, queries: int) -> None:
+    """That a batch of so many queries is large enough for threads to share (NetBatch::worth)."""
+    _, widths, _ = twin_of(task)
+    rows = task.data.query_sizes[:queries].sum()
+    assert rows * sum(a * b for a, b in itertools.pairwise(widths)) > 100_000 or rows > 500
+
+
+@by_spec(THREADED_SPECS)
+@by_force(EVERY)
+def test_bytes_are_the_same_for_any_number_of_threads(name, spec):
+    data = wide()
+    runs = []
+    for threads in (1, 2, 5):
+        task = begin(podium.force(name), spec, data, num_threads=threads)
+        assert_shared(task, 10)
+        runs.append(everything(task, batch=10))
+    assert runs[0] == runs[1] == runs[2]
+
+
+@by_spec([*THREADED_SPECS, "net(90, 50, activation='relu')"])
+@by_force(["ranknet", "lambdarank(ndcg@10)", "hinge", "multiclass", "ordinal"])
+@pytest.mark.parametrize("batch", [1, 8])
+def test_long_queries_are_shared_to_the_same_bytes(name, spec, batch):
+    """One query at a time, longer than a chunk of the cache; and nets with more numbers than one thread updates."""
+    data = wide([2700, 3, 1, 2600, 40, 40, 40, 40], 50)
+    runs = [everything(begin(podium.force(name), spec, data, num_threads=threads), batch=batch) for threads in (1, 5)]
+    assert runs[0] == runs[1]
+    assert _core.Net([50, 90, 50, 1], _core.Activation.relu).size > 4096
+
+
+@by_spec([*THREADED_SPECS, "net(7, 5, 3, activation='sigmoid')", "net(9, activation='relu')"])
+@by_force(BUILT_IN)
+def test_bytes_are_the_same_without_avx2(name, spec, any_machine):
+    data = wide([33] * 6, 13)
+    with_it = everything(begin(podium.force(name), spec, data, num_threads=2), batch=4)
+    assert not _core.use_avx2(False)
+    assert everything(begin(podium.force(name), spec, data, num_threads=2), batch=4) == with_it
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (3, 4, 5), (33, 40, 13), (70, 129, 25), (64, 7, 12), (5, 0, 3), (0, 3, 3)]
+)
+def test_products_do_not_depend_on_the_rows_around(shape, any_machine):
+    rows, depth, columns = shape
+    rng = np.random.default_rng(9)
+    a, b = rng.normal(size=(rows, depth)), rng.normal(size=(depth, columns))
+    whole = _core.matrix_product(a, b, 3).reshape(rows, columns)
+    np.testing.assert_allclose(whole, a @ b, rtol=1e-12, atol=1e-12)
+    for i in range(rows):
+        alone = _core.matrix_product(a[i : i + 1], b, 1)
+        assert alone.tobytes() == whole[i].tobytes()
+    _core.use_avx2(False)
+    assert _core.matrix_product(a, b, 1).tobytes() == whole.tobytes()
+
+
+@by_spec()
+def test_the_score_of_a_document_does_not_depend_on_the_others(spec):
+    data = small()
+    for name in ("ranknet", "multiclass"):
+        task = begin(podium.force(name), spec, data)
+        task.model.vector = np.random.default_rng(10).normal(size=task.model.vector.shape)
+        for kept in (task.model, task.model.finished()):
+            rows = documents([5000], seed=12).features
+            whole = kept.scores(rows, num_threads=2)
+            assert kept.scores(rows[7:4003]).tobytes() == whole[7:4003].tobytes()
+            for i in (0, 1, 2047, 2048, 4096, 4999):
+                assert kept.scores(rows[i : i + 1]).tobytes() == whole[i : i + 1].tobytes()
+
+
+# ---- the order of whole queries in the file
+
+
+def saved_bytes(ranker, path) -> bytes:
+    ranker.save(path)
+    return path.read_bytes()
+
+
+def reordered(data: podium.RankingData, seed: int) -> podium.RankingData:
+    return data.select(np.random.default_rng(seed).permutation(data.n_queries))
+
+
+@by_spec(["linear", "net(5)", "kernel(rbf, landmarks=20)", "kernel(poly)"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("ranknet", {"optimiser": "adam", "batch": 3, "learning_rate": 0.01}),
+        ("lambdarank(map)", {"optimiser": "sgd", "rate_rule": "shrink", "learning_rate": 0.1}),
+        ("listmle", {"optimiser": "adam", "l2": 0.01}),
+        ("xendcg", {"optimiser": "lbfgs", "l2": 0.1}),
+        ("hinge", {"optimiser": "sgd", "batch": "pair", "rate_rule": "halve", "learning_rate": 0.1}),
+        ("ordinal", {"optimiser": "adam", "batch": 100, "learning_rate": 0.1}),
+        ("multiclass", {"optimiser": "lbfgs"}),
+    ],
+)
+def test_the_order_of_queries_does_not_change_a_byte(spec, name, options, tmp_path):
+    data = documents([3, 9, 1, 4, 8, 2, 11, 5], seed=13, query_weights=np.linspace(0.5, 2, 8))
+    valid = documents([4, 4, 6, 3], seed=14)
+    files = []
+    for seed in (0, 1, 2):
+        train, judged = (data, valid) if seed == 0 else (reordered(data, seed), reordered(valid, seed))
+        ranker = podium.Ranker(force=name, model=spec, epochs=5, **options)
+        files.append(saved_bytes(ranker.fit(train, valid=judged), tmp_path / "a.podium"))
+    assert files[0] == files[1] == files[2]
+    other = podium.Ranker(force=name, model=spec, epochs=5, seed=1, **options).fit(data, valid=valid)
+    deterministic = spec == "kernel(poly)" or (spec == "linear" and "lbfgs" in options.values())
+    if not deterministic or name == "xendcg":
+        assert saved_bytes(other, tmp_path / "b.podium") != files[0]  # the comparison above could have failed
+
+
+def test_pairs_keep_their_bytes_in_any_order_of_queries(tmp_path):
+    data = documents([3, 9, 4, 8], seed=15, pairs=podium.Pairs.of([0, 4, 12, 16, 23], [1, 9, 13, 20, 17], 0.8))
+    files = [
+        saved_bytes(podium.RankNet(epochs=3).fit(reordered(data, seed)), tmp_path / "a.podium") for seed in (1, 2, 3)
+    ]
+    assert files[0] == files[1] == files[2]
+
+
+def test_more_documents_than_a_block_keep_their_bytes(tmp_path):
+    data = documents([250] * 70, 3, seed=16)
+    files = [saved_bytes(podium.ListNet(epochs=1).fit(reordered(data, seed)), tmp_path / "a.podium") for seed in (1, 2)]
+    assert files[0] == files[1]
+
+
+# ---- extremes
+
+
+@by_spec(FEW_SPECS)
+@by_force(EVERY)
+def test_huge_weights_give_finite_gradients(name, spec):
+    data = small()
+    task = begin(podium.force(name), spec, data)
+    descent = make_descent(task)
+    own = task.force.n_parameters(data)
+    for scale in (1e30, 1e3):
+        vector = point(descent, scale=scale)
+        vector[len(vector) - own :] = 0.1
+        descent.set_parameters(vector)
+        seen = np.zeros(len(data) * task.n_outputs)
+        cost, push = gradient(descent, data, seen=seen)
+        assert np.isfinite(push).all()
+        assert math.isfinite(cost)
+        assert np.isfinite(seen).all()
+        assert scale < 1e30 or np.abs(seen).max() > 1e28
+
+
+@by_spec(["linear(standardise=False)", "net(5, standardise=False)", "kernel(rbf, standardise=False)", "kernel(linear, standardise=False)", "linear", "net(5, activation='relu')", "kernel(poly)"])  # fmt: skip
+@by_force(["ranknet", "lambdarank(ndcg@10)", "squared", "exponential", "listmle", "multiclass"])
+def test_huge_features_train_or_are_refused(name, spec):
+    data = small()
+    big = data.replace(features=(data.features * 1e30).astype(np.float32))
+    try:
+        ranker = podium.Ranker(force=name, model=spec, epochs=3).fit(big)
+    except podium.DataError as error:
+        assert re.search(r"diverged .* learning_rate", str(error))  # noqa: PT017
+        assert name in ("squared", "multiclass", "exponential")
+    else:
+        assert np.isfinite(ranker.predict(big)).all()
+
+
+def test_kernels_that_no_number_can_hold_are_refused():
+    data = documents([5, 5], missing=0)
+    big = data.replace(features=(data.features * 1e30).astype(np.float32))
+    with pytest.raises(podium.DataError, match="kernel is too large on these documents"):
+        podium.Ranker(force="ranknet", model="kernel(poly, degree=10, standardise=False)").fit(big)
+    ranker = podium.Ranker(force="ranknet", model="kernel(poly, degree=10)", epochs=1).fit(data)
+    with pytest.raises(podium.DataError, match="kernel is too large on these documents"):
+        ranker.predict(big.features * np.float32(1e7))
+
+
+@by_spec(FEW_SPECS)
+@by_force(EVERY)
+def test_one_document_a_query_and_equal_labels(name, spec):
+    force = podium.force(name)
+    alone = documents([1] * 6, seed=17)
+    equal = small().replace(labels=np.ones(19))
+    for data in (alone, equal):
+        descent = make_descent(begin(force, spec, data))
+        vector = point(descent)
+        _, push = gradient(descent, data)
+        assert np.isfinite(push).all()
+        if force.definition.over == "pairs" and not (force.inner or force).parameter("ties", False):
+            assert (push == 0).all()
+            pass_over(descent, data, optimiser="adam")
+            assert (descent.parameters() == vector).all()
+
+
+@by_spec(["linear", "linear(standardise=False)", "net(5)", "kernel(rbf)", "kernel(linear)"])
+def test_missing_and_constant_features(spec):
+    data = documents([6, 6], 5, seed=18, missing=0)
+    X = data.features.copy()
+    X[::3, 0] = np.nan  # some missing
+    X[:, 1] = 0.1  # constant
+    X[:, 2] = np.nan  # missing everywhere
+    X[:, 3] = np.where(np.arange(12) % 2, 0.1, np.nan)  # constant where it is there
+    holed = data.replace(features=X)
+    ranker = podium.Ranker(force="ranknet", model=spec, epochs=5, learning_rate=0.1).fit(holed)
+    map = ranker.scorer_.model.map
+    assert np.isfinite(np.concatenate([map.centre, map.scale, map.filled])).all()
+    mean = X[np.arange(12) % 3 > 0, 0].astype(np.float64).mean()
+    if "False" in spec:
+        np.testing.assert_allclose(map.filled, [mean, np.float32(0.1), 0, np.float32(0.1), X[:, 4].mean()], rtol=1e-6)
+    else:
+        prepared = map(X)
+        assert (prepared[:, 1:4] == 0).all()
+        assert (prepared[::3, 0] == 0).all()
+        np.testing.assert_allclose(np.nanmean(prepared[:, [0, 4]], axis=0), 0, atol=1e-12)
+        np.testing.assert_allclose((prepared[:, 0] ** 2).sum() / 8, 1, rtol=1e-12)
+    filled = X.copy()
+    filled[::3, 0] = mean
+    np.testing.assert_allclose(ranker.predict(filled), ranker.predict(X), rtol=1e-5, atol=1e-7)
+    other = X.copy()
+    other[:, 2] = 7.0  # what was never seen says nothing
+    if "False" not in spec:
+        assert ranker.predict(other).tobytes() == ranker.predict(X).tobytes()
+
+
+@by_spec(["linear", "net(3)", "kernel(rbf)", "kernel(poly)", "kernel(linear)"])
+@by_force(["ranknet", "squared", "multiclass", "ordinal"])
+def test_documents_that_are_all_alike(name, spec):
+    data = documents([4, 4], 3, missing=0)
+    alike = data.replace(features=np.ones((8, 3), np.float32))
+    scores = podium.Ranker(force=name, model=spec, epochs=3).fit(alike).predict(alike)
+    assert len(set(scores.tolist())) == 1
+
+
+def test_data_without_features_is_refused():
+    with pytest.raises(podium.DataError, match="has no features"):
+        podium.Ranker(force="ranknet").fit(podium.RankingData(np.zeros((2, 0)), [0.0, 1.0], [0, 0]))
+
+
+@by_force(["multiclass", "ordinal"])
+def test_a_single_level(name):
+    data = small().replace(labels=np.zeros(19))
+    assert np.isfinite(podium.Ranker(force=name, epochs=2).fit(data).predict(data)).all()
+
+
+# ---- nets of odd shapes
+
+
+SHAPES = [
+    (d, *hidden, outputs)
+    for (d, hidden), outputs in itertools.product(
+        zip(
+            itertools.cycle((1, 2, 3, 4, 8, 33)),
+            [(w,) for w in (1, 3, 4, 5, 12, 13, 24, 25)]
+            + [(1, 1), (3, 1, 5), (12, 13), (13, 12, 1), (25, 24), (5, 4, 3, 2), (1, 12), (24, 1)],
+            strict=False,
+        ),
+        (1, 2, 5, 13),
+    )
+] + [(1, 1), (7, 1), (33, 2), (12, 12), (13, 13)]
+
+
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid", "relu"])
+@pytest.mark.parametrize("widths", SHAPES, ids=lambda widths: "-".join(map(str, widths)))
+def test_nets_of_odd_shapes_equal_the_plain_twin(widths, activation):
+    rng = np.random.default_rng(sum(widths))
+    rows = 7 + len(widths)
+    features = rng.normal(size=(rows, widths[0])).astype(np.float32)
+    features[rng.random(features.shape) < 0.1] = np.nan
+    map = InputMap(*rng.normal(size=(3, widths[0])))
+    size = sum((a + 1) * b for a, b in itertools.pairwise(widths))
+    net = Net(widths, activation, map, rng.normal(size=size))
+    x = naive_net.inputs(features, map)
+    expected = naive_net.forward(net.vector, widths, activation, x)[-1]
+    assert_close(net.scores(features).reshape(expected.shape), expected, 1e-13)
+    force = rng.normal(size=expected.shape)
+    assert_close(net.backward(features, force), naive_net.backward(net.vector, widths, activation, x, force), 1e-12)
+    assert net.penalised.sum() == sum(a * b for a, b in itertools.pairwise(widths))
+    assert Model.__reduce__(net)[0](*Model.__reduce__(net)[1]).vector.tobytes() == net.vector.tobytes()
+
+
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+def test_activations_are_accurate_to_1e_14(activation, any_machine):
+    rng = np.random.default_rng(19)
+    x = np.concatenate(
+        [
+            np.linspace(-45, 45, 20001),
+            rng.normal(size=5000) * 1e-3,
+            [0.0, -0.0, 1e-30, -1e-30, 1e-8, 350, -350, 354.9, 355.1, 709, -709, 800, -800, 1e30, -1e30],
+        ]
+    ).astype(np.float32)
+    net = Net((1, 1, 1), activation, InputMap.identity(1), np.array([1.0, 0.0, 1.0, 0.0]))
+    exact = np.tanh(x.astype(np.float64)) if activation == "tanh" else expit(x.astype(np.float64))
+    for allowed in (True, False):
+        _core.use_avx2(allowed)
+        found = net.scores(x[:, None])
+        assert np.abs(found - exact).max() < 1e-14
+        assert np.abs(found).max() <= 1
+
+
+def test_numbers_of_the_wrong_count_never_reach_the_core():
+    net = Net((3, 2, 1), "tanh", InputMap.identity(3), np.zeros(11))
+    with pytest.raises(podium.DataError, match="11"):
+        net.vector = np.zeros(10)
+    with pytest.raises(podium.DataError, match=r"4 features.*trained on 3"):
+        net.scores(np.zeros((2, 4), np.float32))
+    with pytest.raises(podium.DataError, match=r"4 features.*trained on 3"):
+        net.backward(np.zeros((2, 4), np.float32), np.zeros(2))
+
+
+def test_an_error_in_your_own_force_comes_out_of_every_thread():
+    data = documents([20] * 40, 30, missing=0)
+
+    def broken(scores, labels):
+        raise LookupError("not today")
+
+    for threads in (1, 5):
+        ranker = podium.Ranker(force=podium.own_force(broken, compile=False), batch=40, num_threads=threads)
+        with pytest.raises(LookupError, match="not today"):
+            ranker.fit(data)
+
+
+def test_canonical_order_is_a_function_of_the_ids_alone():
+    data = documents([1, 2, 3, 4])
+    turned = reordered(data, 4)
+    assert data.query_ids[canonical_order(data)].tolist() == turned.query_ids[canonical_order(turned)].tolist()
