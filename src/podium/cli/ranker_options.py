@@ -28,8 +28,8 @@ def _completer(names: Iterable[str]) -> Callable[[str], list[str]]:
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
-def _option(name: str, help: str, **more: Any) -> Any:
-    return typer.Option(name, help=help, show_default=False, rich_help_panel=PANEL, **more)
+def _option(names: str, help: str, **more: Any) -> Any:
+    return typer.Option(*names.split(), help=help, show_default=False, rich_help_panel=PANEL, **more)
 
 
 OPTIONS: dict[str, Any] = {
@@ -58,7 +58,7 @@ OPTIONS: dict[str, Any] = {
     "metric": Annotated[
         str | None,
         _option(
-            "--metric",
+            "--metric -m",
             "The metric it is judged by; the best epoch on the validation data is kept. By default ndcg@10.",
             autocompletion=complete_metric,
             metavar="METRIC",

@@ -76,7 +76,7 @@ def train(
     Ctrl-C (or SIGTERM) ends training and writes the best so far to OUT; the checkpoint stays, so that the same command
     goes on. The exit code is then 130 (143).
     """
-    job = Job(out, log or out.with_name(f"{out.name}.log.jsonl"), out.with_name(f"{out.name}.checkpoint"))
+    job = Job(out, log or Path(f"{out}.log.jsonl"), Path(f"{out}.checkpoint"))
     for target in (job.out, job.log):
         check_target(target, data, valid)
     if valid is None:
@@ -103,9 +103,10 @@ def train(
         else:
             _tell(ranker, job, seconds, has_valid=bool(checked))
         if ranker.interrupted_:
+            again = "go on" if job.checkpoint.exists() else "begin anew"
             raise Stopped(
                 f"interrupted after epoch {ranker.n_epochs_}; {_kept(ranker)} is in {out}; run the same command again to "
-                "go on",
+                f"{again}",
                 stop.code,
             )
 

@@ -86,7 +86,7 @@ def tune(
     Every trial that is done is a line of the study. When the search is stopped, in whatever way, the same command goes on
     from there; with more --trials it goes on searching (not so with --halving). The winner is the same each time.
     """
-    study = study or out.with_name(f"{out.name}.study.jsonl")
+    study = study or Path(f"{out}.study.jsonl")
     for target in (out, study):
         check_target(target, data, valid)
     declared = named_words(ranges, "--range")

@@ -54,14 +54,13 @@ class Study:
     def __init__(self, path: str | os.PathLike[str] | None, settings: dict[str, str]) -> None:
         self.path = None if path is None else Path(path)
         self.done: dict[tuple[int, int], Trial] = {}
-        if self.path is not None and self.path.exists():
-            self._read(self.path, settings)
-        self.is_new = not self.done
+        self.is_new = self.path is None or not self.path.exists() or not self._read(self.path, settings)
         if self.path is not None and self.is_new:
             with replacing(self.path) as file:
                 file.write(_line({"kind": KIND, "settings": settings}))
 
-    def _read(self, path: Path, settings: dict[str, str]) -> None:
+    def _read(self, path: Path, settings: dict[str, str]) -> bool:
+        """Takes in the trials; False where there are none and the settings were others."""
         raw = path.read_bytes()
         whole = raw[: raw.rfind(b"\n") + 1]
         try:
@@ -72,15 +71,18 @@ class Study:
             trials = [Trial(**row) for row in rows]
         except (ValueError, KeyError, TypeError):
             raise FormatError(path, f"is not a study, or is damaged; {REMEDY}") from None
-        for name in [*settings, *found] if trials else []:
+        for name in [*settings, *found]:
             if found.get(name) != settings.get(name):
+                if not trials:
+                    return False
                 raise ParameterError(
                     f"{path} was begun with another {name}: {found.get(name)} there, {settings.get(name)} now; {REMEDY}, "
                     "or give the settings it was begun with"
                 )
         self.done = {(trial.number, trial.rung): trial for trial in trials}
-        if self.done and len(whole) < len(raw):
+        if len(whole) < len(raw):
             os.truncate(path, len(whole))
+        return True
 
     def add(self, trial: Trial) -> None:
         """Keeps a trial."""
