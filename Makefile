@@ -48,7 +48,7 @@ sanitize: $(VENV)/.dev
 	$(BIN)/cmake --build build/sanitize
 	rm -rf build/sanitize/package && cp -r src build/sanitize/package && cp build/sanitize/_core*.so build/sanitize/package/podium/
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	PODIUM_PACKAGE=$(abspath build/sanitize/package) $(BIN)/python -m pytest -q -p no:cacheprovider tests/unit tests/contracts tests/golden
+	PODIUM_PACKAGE=$(abspath build/sanitize/package) $(BIN)/python -m pytest -q -n auto -p no:cacheprovider tests/unit tests/contracts tests/golden
 
 # Coverage-guided fuzzing of the text parser with libFuzzer (needs clang): make fuzz SECONDS=600
 SECONDS ?= 60
