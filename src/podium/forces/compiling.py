@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,8 +70,9 @@ def _attempt(function: Callable[..., Any], part: Literal["force", "cost"]) -> Co
 
 
 def _reason(text: str) -> list[str]:
-    """The lines that say what is wrong, without Numba's account of the stages it went through."""
-    lines = [line for line in text.splitlines() if not line.startswith("Failed in nopython mode pipeline")]
+    """The lines that say what is wrong, without colours and Numba's account of the stages it went through."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    lines = [line for line in plain.splitlines() if not line.startswith("Failed in nopython mode pipeline")]
     return [line for line in lines if not line.strip().startswith(("During:", "File ", "-"))]
 
 

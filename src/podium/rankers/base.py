@@ -54,9 +54,10 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
 
     budget: ClassVar[str] = "epochs"  # the parameter that says how long training may go on
 
-    # scikit-learn hands query ids on as `groups`, the name its splitters have for them.
+    # scikit-learn hands query ids on as `groups`, the name its splitters have for them. Its Pipeline always offers `score`
+    # a sample_weight, if only None, and must find that it is known there, if only to be refused.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"qid": "groups"}
-    __metadata_request__score: ClassVar[dict[str, str]] = {"qid": "groups"}
+    __metadata_request__score: ClassVar[dict[str, str | None]] = {"qid": "groups", "sample_weight": None}
 
     def fit(
         self,
@@ -107,7 +108,8 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
         """One score a row, in the caller's order; higher is better. Scores compare inside a query only."""
         check_is_fitted(self, "scorer_")
         if not isinstance(X, RankingData):
-            X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
+            with np.errstate(over="ignore"):  # a number too large for float32 is refused as infinite
+                X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
         return self.scorer_.scores(X, num_threads=self.num_threads)
 
     def rank(self, X: Any, *, qid: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
@@ -226,9 +228,10 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
             if reset:
                 self._set_features(X.n_features, X.feature_names)
             return X
-        X, y = validate_data(
-            self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True, multi_output=False
-        )
+        with np.errstate(over="ignore"):
+            X, y = validate_data(
+                self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True
+            )
         if qid is None:
             warnings.warn(
                 "no qid: all rows are taken as one query; give qid=, one query id a row", UserWarning, stacklevel=3

@@ -1,0 +1,717 @@
+"""The training loop: rates and restarts by their rules, the best epoch kept, checkpoints, interrupts, refusals."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import podium
+from podium.models import MODELS, model
+from podium.models.kernel import KernelSpec
+from podium.models.net import LinearSpec, NetSpec
+from podium.training import Checkpoint, Plan, Schedule, train
+from podium.training.thresholds import rising_thresholds, starting_parameters
+
+
+def noisy(queries=12, documents=8, features=5, seed=0) -> podium.RankingData:
+    """Labels that follow a straight line through a good deal of noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(queries * documents, features)).astype(np.float32)
+    wanted = X @ np.linspace(1, -1, features) + rng.normal(size=len(X)) * 1.5
+    labels = np.digitize(wanted, [-1, 0.5, 1.5]).astype(float)
+    return podium.RankingData(X, labels, np.repeat(np.arange(queries), documents))
+
+
+TRAIN, VALID = noisy(), noisy(seed=1)
+
+
+def plan(force="ranknet", spec="linear", metric="ndcg@5", seed=0, **schedule: Any) -> Plan:
+    return Plan(podium.force(force), model(spec), Schedule(**schedule), podium.metric(metric), seed=seed)
+
+
+def mean(metric: str, trained: Any, data: podium.RankingData) -> float:
+    """The metric of a trained model, by the public way."""
+    return podium.evaluate(trained.model.scores(data.features), data, metric).mean[metric]
+
+
+# ---- rates
+
+
+def test_halve_halves_the_rate_exactly_when_the_cost_rose():
+    log = train(plan(optimiser="sgd", learning_rate=8.0, rate_rule="halve", epochs=40), TRAIN).log
+    rate = 8.0
+    for before, row in zip([None, *log], log, strict=False):
+        assert row.learning_rate == rate
+        if before is not None and row.cost > before.cost:
+            rate /= 2
+    assert 8.0 / 2**30 < rate < 8.0  # it rose, and it fell too
+    constant = train(plan(optimiser="sgd", learning_rate=8.0, epochs=40), TRAIN).log
+    assert {row.learning_rate for row in constant} == {8.0}
+    assert {row.cost for row in constant} == {None}
+
+
+def test_the_cost_watched_is_the_mean_of_the_queries():
+    options: dict[str, Any] = {"optimiser": "sgd", "rate_rule": "halve", "batch": TRAIN.n_queries, "learning_rate": 0.1}
+    log = train(plan(epochs=3, **options), TRAIN).log
+    models = [model("linear").start(TRAIN, n_outputs=1, seed=0)]
+    models += [train(plan(epochs=k, **options), TRAIN).model for k in (1, 2)]
+    for row, before in zip(log, models, strict=True):
+        scores = before.scores(TRAIN.features)  # every query meets the model of the end of the last epoch
+        np.testing.assert_allclose(row.cost, podium.force("ranknet").cost(scores, TRAIN).mean(), rtol=1e-12)
+        assert row.train == podium.evaluate(scores, TRAIN, "ndcg@5").mean["ndcg@5"]
+
+
+@pytest.mark.parametrize("metric", ["ndcg@5", "pairwise_error"])
+def test_shrink_shrinks_the_rate_exactly_when_the_training_metric_got_worse(metric):
+    log = train(
+        plan("lambdarank(ndcg@5)", metric=metric, optimiser="sgd", learning_rate=5.0, rate_rule="shrink", epochs=40),
+        TRAIN,
+    ).log
+    sign = -1 if metric == "pairwise_error" else 1
+    rate = 5.0
+    for before, row in zip([None, *log], log, strict=False):
+        assert row.learning_rate == rate
+        if before is not None and sign * row.train < sign * before.train:
+            rate *= 0.8
+    assert 5.0 * 0.8**39 < rate < 5.0
+
+
+def test_rules_need_what_they_watch():
+    with pytest.raises(
+        podium.ParameterError, match=r"rate_rule='halve' watches the cost, and lambdarank\(map\) has none"
+    ):
+        train(plan("lambdarank(map)", rate_rule="halve"), TRAIN)
+    with pytest.raises(podium.ParameterError, match="optimiser='lbfgs' needs a cost, and step"):
+        train(plan("step(map)", optimiser="lbfgs"), TRAIN)
+    for force, spec, l2 in (("hinge", "net(3)", 1.0), ("spring", "linear", 1.0), ("hinge", "linear", 0.0)):
+        with pytest.raises(podium.ParameterError, match="optimiser='bundle' needs l2 above 0"):
+            train(plan(force, spec, optimiser="bundle", l2=l2), TRAIN)
+
+
+# ---- restarts
+
+
+def restarts(log: tuple[podium.Epoch, ...], rounds: int, values: list[float]) -> list[int]:
+    """How often the weights had been drawn anew in each epoch, by the rule in so many words."""
+    out, best, since, drawn = [], None, 0, 0
+    for value in values:
+        out.append(drawn)
+        if best is None or value > best:
+            best, since = value, 0
+        else:
+            since += 1
+        if since == rounds:
+            best, since, drawn = None, 0, drawn + 1
+    return out
+
+
+@pytest.mark.parametrize("spec", ["linear", "net(4)", "kernel(rbf, landmarks=20)"])
+@pytest.mark.parametrize("valid", [VALID, None])
+def test_restart_after_rounds_without_progress_since_the_last_draw(spec, valid):
+    options: dict[str, Any] = {"optimiser": "adam", "learning_rate": 0.1, "restart_rounds": 3, "rate_rule": "shrink"}
+    trained = train(plan("lambdarank(ndcg@5)", spec, epochs=40, **options), TRAIN, valid=valid)
+    log = trained.log
+    values = [row.train if valid is None else row.valid for row in log]
+    assert [row.restart for row in log] == restarts(log, 3, values)
+    assert log[-1].restart >= 2
+    for before, row in itertools.pairwise(log):
+        if row.restart > before.restart:
+            assert row.learning_rate == 0.1
+    assert trained.best_epoch == 1 + int(np.argmax(values))
+    assert trained.best_epoch <= len(log) - 3
+
+
+@pytest.mark.parametrize("spec", ["linear", "net(4)", "kernel(rbf, landmarks=20)"])
+def test_a_restart_draws_new_weights_in_the_same_space(spec):
+    starts = [model(spec).start(TRAIN, n_outputs=1, seed=0, restart=restart) for restart in (0, 1, 2)]
+    assert len({start.vector.tobytes() for start in starts}) == 3
+    assert len({len(start.vector) for start in starts}) == 1
+    assert all(np.isfinite(start.vector).all() for start in starts)
+    if hasattr(starts[0], "landmarks"):
+        assert len({start.landmarks.tobytes() for start in starts}) == 1
+    again = model(spec).start(TRAIN, n_outputs=1, seed=0, restart=1)
+    assert again.vector.tobytes() == starts[1].vector.tobytes()
+    other = model(spec).start(TRAIN, n_outputs=1, seed=5, restart=1)
+    assert other.vector.tobytes() != starts[1].vector.tobytes()
+
+
+# ---- the epoch that is kept
+
+
+@pytest.mark.parametrize(
+    ("metric", "better"),
+    [("ndcg@5", np.argmax), ("pairwise_error", np.argmin), ("map(rel=2, empty='skip')", np.argmax)],
+)
+@pytest.mark.parametrize("spec", ["net(4)", "linear"])
+def test_the_epoch_best_on_validation_is_kept(spec, metric, better):
+    options: dict[str, Any] = {"optimiser": "adam", "learning_rate": 0.05, "metric": metric}
+    best = train(plan(spec=spec, epochs=12, **options), TRAIN, valid=VALID)
+    ends = [train(plan(spec=spec, epochs=k, **options), TRAIN) for k in range(1, 13)]
+    name = str(podium.metric(metric))
+    values = [mean(name, end, VALID) for end in ends]
+    np.testing.assert_allclose([row.valid for row in best.log], values, rtol=1e-12)
+    assert best.best_epoch == 1 + better(values)
+    assert 1 < best.best_epoch < 12  # so that neither the first nor the last would do
+    assert best.model.vector.tobytes() == ends[best.best_epoch - 1].model.vector.tobytes()
+    assert best.best_value == best.log[best.best_epoch - 1].valid
+    running = [row.best for row in best.log]
+    assert running == [
+        values[k] == better_so_far(values[: k + 1], better) and values[k] not in values[:k] for k in range(12)
+    ]
+
+
+def better_so_far(values: list[float], better) -> float:
+    return values[better(values)]
+
+
+def test_without_validation_the_last_epoch_is_kept():
+    trained = train(plan(epochs=4), TRAIN)
+    assert (trained.best_epoch, trained.best_value, len(trained.log)) == (4, None, 4)
+    assert [row.valid for row in trained.log] == [None] * 4
+
+
+@pytest.mark.parametrize("patience", [1, 3])
+def test_early_stopping_stops_after_so_many_epochs_without_progress(patience):
+    options: dict[str, Any] = {"optimiser": "adam", "learning_rate": 0.2}
+    whole = train(plan(epochs=60, **options), TRAIN, valid=VALID).log
+    stopped = train(plan(epochs=60, early_stopping_rounds=patience, **options), TRAIN, valid=VALID)
+    since = 0
+    for row in whole:
+        since = 0 if row.best else since + 1
+        if since == patience:
+            break
+    assert len(stopped.log) == row.epoch < 60
+    assert stopped.best_epoch == row.epoch - patience
+    with pytest.raises(podium.ParameterError, match="early_stopping_rounds needs validation data"):
+        train(plan(early_stopping_rounds=3), TRAIN)
+
+
+def test_a_validation_set_that_says_nothing_is_an_error():
+    silent = VALID.replace(labels=np.zeros(len(VALID)))
+    with pytest.raises(podium.DataError, match=r"has no value on any query of the validation data"):
+        train(plan(metric="ndcg(empty='skip')@5", epochs=2), TRAIN, valid=silent)
+
+
+@pytest.mark.parametrize(("force", "optimiser"), [("ranknet", "lbfgs"), ("listnet", "lbfgs"), ("hinge", "bundle")])
+def test_the_certificate_is_of_the_model_kept(force, optimiser):
+    l2 = 0.002
+    options: dict[str, Any] = {"optimiser": optimiser, "l2": l2, "tolerance": 1e-12, "epochs": 300}
+    kept = train(plan(force, metric="p@1", **options), TRAIN, valid=VALID)
+    least = train(plan(force, **options), TRAIN)
+    assert kept.best_epoch < len(kept.log)
+    objectives = []
+    for trained in (kept, least):
+        costs = podium.force(force).cost(trained.model.scores(TRAIN.features), TRAIN)
+        objectives.append(costs.mean() + 0.5 * l2 * (trained.model.vector[:-1] ** 2).sum())
+        np.testing.assert_allclose(trained.certificate["objective"], objectives[-1], rtol=1e-12)
+    assert 1e-9 < objectives[0] - objectives[1] <= kept.certificate["gap"]
+    assert least.certificate["verdict"] == "converged"
+    assert kept.certificate["verdict"] == "going"
+
+
+# ---- callbacks
+
+
+def test_callbacks_see_every_epoch_and_any_of_them_ends_training():
+    seen: list[list[int]] = [[], []]
+    ends = [lambda row: seen[0].append(row.epoch), lambda row: seen[1].append(row.epoch) or row.epoch == 3]
+    trained = train(plan(epochs=9), TRAIN, callbacks=ends)
+    assert seen == [[1, 2, 3], [1, 2, 3]]
+    assert [row.epoch for row in trained.log] == [1, 2, 3]
+    assert not trained.interrupted
+    row = trained.log[0].to_dict()
+    assert list(row) == ["epoch", "train", "valid", "cost", "learning_rate", "restart", "best", "seconds"]
+
+
+def test_an_error_in_a_callback_comes_out():
+    def fails(row: podium.Epoch) -> None:
+        raise LookupError(f"at {row.epoch}")
+
+    with pytest.raises(LookupError, match="at 1"):
+        train(plan(epochs=3), TRAIN, callbacks=[fails])
+
+
+# ---- checkpoints
+
+RESUMED: dict[str, tuple[Any, bool]] = {
+    "adam": (podium.RankNet(hidden=(4,), epochs=8, learning_rate=0.05), False),
+    "adam, batches": (podium.ListMLE(epochs=8, batch=5, learning_rate=0.05, l2=0.1), True),
+    "sgd": (podium.LambdaRank(optimiser="sgd", epochs=8, learning_rate=0.1), True),
+    "halve": (podium.RankNet(optimiser="sgd", rate_rule="halve", epochs=8, learning_rate=8.0, hidden=()), False),
+    "shrink and restart": (
+        podium.LambdaRank(optimiser="sgd", rate_rule="shrink", restart_rounds=2, epochs=8, learning_rate=9.0),
+        True,
+    ),
+    "restart without validation": (podium.LambdaRank(restart_rounds=1, epochs=8, learning_rate=0.5), False),
+    "pairs": (podium.RankNet(batch="pair", epochs=8, rate_rule="halve", hidden=(3,)), True),
+    "early stopping": (podium.RankNet(epochs=30, early_stopping_rounds=4, learning_rate=0.2, hidden=()), True),
+    "ordinal": (podium.OrdinalRegression(epochs=8, learning_rate=0.1), True),
+    "multiclass": (podium.Ranker(force="multiclass", model="net(3)", epochs=8), False),
+    "lbfgs": (podium.Ranker(force="ranknet", optimiser="lbfgs", l2=0.01, tolerance=1e-12, epochs=30), True),
+    "lbfgs on a net": (podium.Ranker(force="ranknet", model="net(3)", optimiser="lbfgs", epochs=8), False),
+    "kernel": (podium.KernelRankNet(epochs=8, l2=0.01, landmarks=30), True),
+    "bundle": (podium.RankSVM(tolerance=1e-8), False),
+    "squared hinge": (podium.RankSVM(loss="squared_hinge", tolerance=1e-10, query_norm=False), False),
+}
+
+
+def saved(ranker: Any, path: Any) -> bytes:
+    ranker.save(path)
+    return path.read_bytes()
+
+
+class PowerCutError(Exception):
+    """Ends training at once."""
+
+
+@pytest.mark.parametrize("case", RESUMED)
+def test_training_goes_on_from_a_checkpoint_to_the_same_bytes(case, tmp_path):
+    ranker, judged = RESUMED[case]
+    valid = VALID if judged else None
+    ranker.fit(TRAIN, valid=valid)
+    whole, log = saved(ranker, tmp_path / "whole.podium"), [replace(row, seconds=0) for row in ranker.log_]
+    assert len(log) > 4
+
+    def cut(row: podium.Epoch) -> None:
+        if row.epoch == at:
+            raise PowerCutError
+
+    for at in (1, 3, len(log) - 1):
+        path = tmp_path / f"{at}.checkpoint"
+        ranker.fit(TRAIN, valid=valid, checkpoint=path, callbacks=[lambda row, at=at: row.epoch == at])
+        assert len(ranker.log_) == at
+        ranker.fit(TRAIN, valid=valid, checkpoint=path)
+        assert saved(ranker, tmp_path / "resumed.podium") == whole
+        assert [replace(row, seconds=0) for row in ranker.log_] == log
+        ranker.fit(TRAIN, valid=valid, checkpoint=path)  # nothing is left to do
+        assert saved(ranker, tmp_path / "again.podium") == whole
+        for seconds in (0.0, 3600.0):  # the last epoch is in the file, or only the first
+            path = tmp_path / f"{at}-{seconds}.checkpoint"
+            with pytest.raises(PowerCutError):
+                ranker.fit(TRAIN, valid=valid, checkpoint=Checkpoint(path, seconds=seconds), callbacks=[cut])
+            ranker.fit(TRAIN, valid=valid, checkpoint=path)
+            assert saved(ranker, tmp_path / "resumed.podium") == whole
+
+
+def test_more_epochs_may_be_asked_for_when_training_goes_on(tmp_path):
+    path = tmp_path / "a.checkpoint"
+    podium.RankNet(epochs=3).fit(TRAIN, checkpoint=path)
+    longer = podium.RankNet(epochs=7).fit(TRAIN, checkpoint=path)
+    whole = podium.RankNet(epochs=7).fit(TRAIN)
+    assert longer.model_.vector.tobytes() == whole.model_.vector.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("learning_rate", {"learning_rate": 0.5}),
+        ("batch", {"batch": 2}),
+        ("seed", {"seed": 1}),
+        ("model", {"hidden": (11,)}),
+        ("model", {"activation": "relu"}),
+        ("force", {"sigma": 2.0}),
+        ("metric", {"metric": "map"}),
+        ("l2", {"l2": 0.5}),
+        ("optimiser", {"optimiser": "sgd"}),
+        ("rate_rule", {"rate_rule": "shrink"}),
+        ("data", {"data": noisy(seed=3)}),
+        ("validation data", {"valid": noisy(seed=3)}),
+        ("validation data", {"valid": None, "early_stopping_rounds": None}),
+    ],
+)
+def test_a_checkpoint_of_another_training_is_refused(name, other, tmp_path):
+    path = tmp_path / "a.checkpoint"
+    podium.RankNet(epochs=2).fit(TRAIN, valid=VALID, checkpoint=path)
+    data, valid = other.pop("data", TRAIN), other.pop("valid", VALID)
+    if valid is None:
+        podium.RankNet(epochs=2).fit(TRAIN, valid=VALID, checkpoint=path)
+    found = rf"{re.escape(str(path))} was written with another {name}: .* there, .* now; remove the file"
+    with pytest.raises(podium.ParameterError, match=found if valid is not None else "was written with another"):
+        podium.RankNet(epochs=2, **other).fit(data, valid=valid, checkpoint=path)
+
+
+def test_files_that_are_no_checkpoint_are_refused(tmp_path):
+    path = tmp_path / "a.checkpoint"
+    ranker = podium.OrdinalRegression(epochs=2)
+    refused = pytest.raises(podium.FormatError, match=r"is not a checkpoint, or is damaged; remove it")
+    for content in (b"", b"hello", b"\0" * 100):
+        path.write_bytes(content)
+        with refused:
+            ranker.fit(TRAIN, checkpoint=path)
+    ranker.fit(TRAIN).save(path)
+    with refused:
+        ranker.fit(TRAIN, checkpoint=path)
+    with pytest.raises(podium.FormatError, match="is a directory"):
+        ranker.fit(TRAIN, checkpoint=tmp_path)
+    with pytest.raises(podium.OutputError, match="there is no folder"):
+        ranker.fit(TRAIN, checkpoint=tmp_path / "none" / "a.checkpoint")
+
+
+def test_a_damaged_checkpoint_is_never_used(tmp_path):
+    path = tmp_path / "a.checkpoint"
+    ranker = podium.RankNet(epochs=2, hidden=(2,)).fit(TRAIN, checkpoint=path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for position in [*range(0, len(whole), 41), *rng.integers(0, len(whole), 60).tolist()]:
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        with pytest.raises(podium.FormatError, match="is not a checkpoint, or is damaged"):
+            ranker.fit(TRAIN, checkpoint=path)
+        path.write_bytes(whole[:position])
+        with pytest.raises(podium.FormatError, match="is not a checkpoint, or is damaged"):
+            ranker.fit(TRAIN, checkpoint=path)
+
+
+# ---- interrupts
+
+
+@contextlib.contextmanager
+def interrupting(seconds: float):
+    """Ctrl-C after so many seconds."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_an_interrupt_keeps_the_best_so_far(tmp_path):
+    def interrupt(row: podium.Epoch) -> None:
+        if row.epoch == 6:
+            raise KeyboardInterrupt
+
+    whole = podium.RankNet(epochs=20, learning_rate=0.2, early_stopping_rounds=None)
+    whole.fit(TRAIN, valid=VALID, callbacks=[lambda row: row.epoch == 6])
+    with pytest.warns(UserWarning, match=rf"interrupted; the best so far \(epoch {whole.best_epoch_}\) is kept"):
+        cut = podium.RankNet(epochs=20, learning_rate=0.2, early_stopping_rounds=None).fit(
+            TRAIN, valid=VALID, callbacks=[interrupt]
+        )
+    assert cut.interrupted_
+    assert not whole.interrupted_
+    assert saved(cut, tmp_path / "cut.podium") == saved(whole, tmp_path / "whole.podium")
+
+
+def test_an_interrupt_before_anything_is_learned_comes_out():
+    with pytest.raises(KeyboardInterrupt), interrupting(0.02):
+        podium.RankNet(epochs=1, batch="pair").fit(noisy(400, 40))
+
+
+def test_interrupts_at_any_moment_lose_nothing(tmp_path):
+    """A signal, caught wherever Python happens to be; going on ends in the bytes of the uninterrupted run."""
+    settings: dict[str, Any] = {"epochs": 25, "learning_rate": 0.05, "hidden": (8,), "num_threads": 2}
+    began = time.perf_counter()
+    whole = saved(podium.RankNet(**settings).fit(TRAIN, valid=VALID), tmp_path / "whole.podium")
+    took = time.perf_counter() - began
+    rng = np.random.default_rng(0)
+    path, cuts = tmp_path / "a.checkpoint", 0
+    for _ in range(60):
+        ranker = podium.RankNet(**settings)
+        with (
+            contextlib.suppress(KeyboardInterrupt),
+            warnings.catch_warnings(),
+            interrupting(took * rng.uniform(0.02, 0.7)),
+        ):
+            warnings.simplefilter("ignore")
+            ranker.fit(TRAIN, valid=VALID, checkpoint=Checkpoint(path, seconds=0))
+        if not hasattr(
+            ranker, "fingerprint_"
+        ):  # before the first epoch was learned, or while the model was handed over
+            continue
+        if not ranker.interrupted_:
+            break
+        cuts += 1
+        assert np.isfinite(ranker.predict(TRAIN)).all()
+        assert ranker.best_value_ == max(row.valid for row in ranker.log_)
+    assert cuts > 3
+    ranker = podium.RankNet(**settings).fit(TRAIN, valid=VALID, checkpoint=path)
+    assert saved(ranker, tmp_path / "resumed.podium") == whole
+
+
+def test_an_interrupt_keeps_the_best_of_several_c():
+    def interrupt(row: podium.Epoch) -> None:
+        calls.append(row.epoch)
+        if calls.count(1) == at and row.epoch == 1:
+            raise KeyboardInterrupt
+
+    whole = podium.RankSVM(C=(0.01, 1.0, 100.0)).fit(TRAIN, valid=VALID)
+    assert whole.C_ in (0.01, 1.0, 100.0)
+    for at in (2, 3):
+        calls: list[int] = []
+        with pytest.warns(UserWarning, match="interrupted"):
+            ranker = podium.RankSVM(C=(0.01, 1.0, 100.0)).fit(TRAIN, valid=VALID, callbacks=[interrupt])
+        assert ranker.interrupted_
+        assert calls.count(1) == at
+        assert np.isfinite(ranker.predict(VALID)).all()
+
+
+def test_a_program_that_trains_ends_quietly(tmp_path):
+    program = (
+        "import podium\n"
+        "data = podium.synthetic.network(queries=5, documents=5, features=3)\n"
+        "ranker = podium.LambdaRank(epochs=2).fit(data, valid=data)\n"
+        "print(round(ranker.score(data), 1) > 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+
+
+def test_a_real_signal_in_a_program_of_its_own(tmp_path):
+    program = (
+        "import podium, warnings\n"
+        "warnings.simplefilter('ignore')\n"
+        "data = podium.synthetic.network(queries=20, documents=20, features=5)\n"
+        "ranker = podium.RankNet(epochs=10**6)\n"
+        "ranker.fit(data, callbacks=[lambda row: print(row.epoch, flush=True)])\n"
+        "print(ranker.interrupted_, ranker.n_epochs_ == ranker.best_epoch_)\n"
+    )
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "1\n"
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert out.splitlines()[-1] == "True True"
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize("spec", ["linear", "net(4)", "net(4, activation='relu')", "kernel(poly)"])
+@pytest.mark.parametrize("force", ["squared", "ranknet", "multiclass"])
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_a_rate_that_diverges_is_said_and_no_model_is_left(spec, force, optimiser):
+    ranker = podium.Ranker(force=force, model=spec, optimiser=optimiser, learning_rate=1e300, epochs=9)
+    try:
+        ranker.fit(TRAIN)
+    except podium.DataError as error:
+        said = r"training diverged in epoch \d: .* try a smaller learning_rate than 1e\+300"
+        assert re.search(said, str(error))  # noqa: PT017
+        with pytest.raises(Exception, match="not fitted"):
+            ranker.predict(TRAIN)
+    else:  # forces that no score makes large, and bounded units, may bear it
+        assert force != "squared" or optimiser == "adam"
+        assert np.isfinite(ranker.model_.vector).all()
+        assert np.isfinite(ranker.predict(TRAIN)).all()
+
+
+def test_validation_data_must_fit_the_training_data():
+    narrow = noisy(features=3)
+    with pytest.raises(podium.DataError, match=r"validation data has 3 features, the training data 5"):
+        podium.RankNet(epochs=1).fit(TRAIN, valid=narrow)
+    for wrong in ((narrow.features, narrow.labels), [narrow], narrow.features):
+        with pytest.raises(podium.DataError, match=r"valid must be a RankingData or \(X, y, qid\)"):
+            podium.RankNet(epochs=1).fit(TRAIN, valid=wrong)
+    with pytest.raises(ValueError, match="3 features"):
+        podium.RankNet(epochs=1).fit(TRAIN, valid=(narrow.features, narrow.labels, narrow.qid))
+    named, turned = (TRAIN.replace(feature_names=list(names)) for names in ("abcde", "edcba"))
+    with pytest.raises(podium.DataError, match="another order"):
+        podium.RankNet(epochs=1).fit(named, valid=turned)
+
+
+@pytest.mark.parametrize(
+    ("force", "labels", "message"),
+    [
+        ("lambdarank(ndcg@10)", [-1, 0, 1], r"ndcg@10: label of row 0 is -1 and must be at least 0"),
+        ("lambdarank(err@5)", [0, 5, 1], r"err@5: label of row 1 is 5, above max=4"),
+        ("neighbours(lambdarank(ndcg@10))", [-1, 0, 1], r"label of row 0 is -1"),
+        ("step(dcg)", [0, 0, 2000], r"dcg: label of row 2 is 2000 and 2\^label would overflow"),
+        ("lambdarank(ndcg(gain=(0, 1, 3)))", [0, 0.5, 2], r"label of row 1 is 0\.5"),
+        ("xendcg", [-1, 0, 1], r"xendcg: labels must lie between 0 and 1000.* found -1 to 1"),
+        ("ordinal", [0, 0.5, 1], r"ordinal: labels must be whole levels"),
+        ("multiclass", [-1, 0, 1], r"multiclass: labels must be whole levels.* found -1 to 1"),
+    ],
+)
+def test_labels_that_a_force_is_not_defined_on(force, labels, message):
+    data = podium.RankingData(np.eye(3), np.array(labels, float), [0, 0, 0])
+    with pytest.raises(podium.DataError, match=message):
+        podium.Ranker(force=force, metric="map").fit(data)
+    with pytest.raises(podium.DataError, match=message):
+        podium.force(force)(np.zeros((3, 2)) if force == "multiclass" else np.zeros(3), data)
+
+
+def test_labels_that_the_metric_is_not_defined_on():
+    data = podium.RankingData(np.eye(3), [0.0, -1, 1], [1, 0, 1])
+    with pytest.raises(podium.DataError, match=r"ndcg@10: label of row 1 is -1"):
+        podium.RankNet().fit(data)
+    assert podium.RankNet(metric="pairwise_error", epochs=1).fit(data).n_epochs_ == 1
+
+
+WHOLE = [0, -1, 1.5, "3", True, np.nan]
+ABOVE = [0, -1.0, np.nan, np.inf, "1", True, None, [1]]
+WRONG: list[tuple[type, str, list[Any], str]] = [
+    (Schedule, "learning_rate", ABOVE, "must be a number above 0"),
+    (Schedule, "tolerance", ABOVE, "must be a number above 0"),
+    (Schedule, "l2", [-1.0, np.nan, np.inf, "1", True, None], "must be a number of at least 0"),
+    (Schedule, "epochs", [*WHOLE, None], "must be a whole number of at least 1"),
+    (Schedule, "restart_rounds", WHOLE, "must be a whole number of at least 1; None for never"),
+    (Schedule, "early_stopping_rounds", WHOLE, "must be a whole number of at least 1; None for never"),
+    (Schedule, "batch", [*WHOLE, None, "pairs"], "must be a number of queries of at least 1, or 'pair'"),
+    (Schedule, "optimiser", ["Adam", None, 3], "unknown optimiser .* Known: adam, bundle, lbfgs, sgd"),
+    (Schedule, "rate_rule", ["halves", None], "unknown rate_rule .* Known: constant, halve, shrink"),
+    (NetSpec, "hidden", [(0,), (1.5,), (10, -1), ("5",), "10", (True,), (10**9,), None], "must be whole numbers from 1"),
+    (NetSpec, "hidden", [()], "has no layer.* write linear"),
+    (NetSpec, "activation", ["gelu", None], "unknown activation .* Known: relu, sigmoid, tanh"),
+    (NetSpec, "init", ["zeros", None], "unknown init .* Known: uniform, zero_first"),
+    (NetSpec, "standardise", [1, "yes", None], "must be True or False"),
+    (LinearSpec, "standardise", [0, "no", None], "must be True or False"),
+    (KernelSpec, "kernel", ["gauss", None, 3], "unknown kernel .* Known: linear, poly, rbf"),
+    (KernelSpec, "width", [0, -1.0, np.nan, np.inf, "1", True, [1]], "must be a number above 0; leave it out"),
+    (KernelSpec, "offset", [-1.0, np.nan, np.inf, "1", True, None], "must be a number of at least 0"),
+    (KernelSpec, "degree", [0, 11, 1.5, "2", True, None], "must be a whole number from 1 to 10"),
+    (KernelSpec, "landmarks", [0, 20_001, 1.5, "2", True, None], "must be a whole number from 1 to 20000"),
+    (KernelSpec, "standardise", [1, "yes", None], "must be True or False"),
+    (podium.RankNet, "learning_rate", ABOVE, "must be a number above 0"),
+    (podium.RankNet, "hidden", [(0,), "10", None, 1.5, {3}], "must be whole numbers from 1"),
+    (podium.RankNet, "sigma", [0, -1, "1", None, np.nan], "must be a number above 0"),
+    (podium.RankNet, "ties", [1, "no", None], "must be True or False"),
+    (podium.RankNet, "seed", [-1, 2**64, 0.5, "0", None, True], r"must be a whole number from 0 to 2\*\*64 - 1"),
+    (podium.RankNet, "num_threads", [0, -1, 1025, 1.5, "2", True], "must be a whole number from 1 to 1024"),
+    (podium.RankNet, "metric", ["ncdg@10", "ndcg@0"], "Did you mean 'ndcg'|must be"),
+    (podium.RankNet, "batch", [0, "all", 1.5], "must be a number of queries of at least 1, or 'pair'"),
+    (podium.RankNet, "epochs", WHOLE, "must be a whole number of at least 1"),
+    (podium.RankNet, "early_stopping_rounds", WHOLE, "must be a whole number of at least 1"),
+    (podium.RankNet, "optimiser", ["newton"], "unknown optimiser"),
+    (podium.ListNet, "activation", ["gelu"], "unknown activation"),
+    (podium.ListMLE, "init", ["zeros"], "unknown init"),
+    (podium.OrdinalRegression, "standardise", [1], "must be True or False"),
+    (podium.LambdaRank, "target", ["ncdg"], "Did you mean 'ndcg'"),
+    (podium.KernelRankNet, "width", [0, "a", np.inf], "must be a number above 0; leave it out"),
+    (podium.KernelRankNet, "offset", [-1, "a"], "must be a number of at least 0"),
+    (podium.KernelRankNet, "kernel", ["gauss"], "unknown kernel"),
+    (podium.KernelRankNet, "landmarks", [0], "must be a whole number from 1 to 20000"),
+    (podium.RankSVM, "C", [0, -1.0, "1", None, np.nan, np.inf, True, (), (1.0, 0), [None], {1.0}], "must be a number above 0, or"),
+    (podium.RankSVM, "loss", ["log", None], "unknown loss .* Known: hinge, squared_hinge"),
+    (podium.RankSVM, "kernel", ["gauss", None], "unknown kernel .* Known: linear, poly, rbf"),
+    (podium.RankSVM, "query_norm", [1, "yes", None], "must be True or False"),
+    (podium.RankSVM, "tolerance", ABOVE, "must be a number above 0"),
+    (podium.RankSVM, "epochs", [*WHOLE, None], "must be a whole number of at least 1"),
+    (podium.Ranker, "force", ["lambdarnk(map)", 3, None], "Did you mean 'lambdarank'|force=.* must be a name"),
+    (podium.Ranker, "model", ["lnear", 3, None], "Did you mean 'linear'|model=.* must be a name"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "rule"),
+    [(kind, name, value, rule) for kind, name, values, rule in WRONG for value in values],
+    ids=lambda value: value.__name__ if isinstance(value, type) else None,
+)
+def test_parameters_out_of_range_are_named_with_their_value_rule_and_remedy(kind, name, value, rule):
+    def use() -> None:
+        made = kind(**{name: value})
+        if isinstance(made, podium.rankers.BaseRanker):
+            made.fit(TRAIN, valid=VALID)
+
+    with pytest.raises(podium.ParameterError) as raised:
+        use()
+    said = str(raised.value)
+    assert re.search(rule, said), said
+    if "unknown" not in said and "metric" not in name:
+        assert f"{name}={value!r}"[:40] in said or (name == "model" and value in said), said
+
+
+def test_numbers_of_any_kind_are_numbers():
+    schedule = Schedule(
+        learning_rate=np.float32(0.5), batch=np.int64(3), epochs=np.uint8(4), l2=1, tolerance=np.float64(1)
+    )
+    assert schedule == Schedule(learning_rate=0.5, batch=3, epochs=4, l2=1.0, tolerance=1.0)
+    assert all(type(value) in (int, float, str, type(None)) for value in schedule.__dict__.values())
+
+
+def test_full_steps_find_their_own_rate():
+    for other in ({"batch": 2}, {"rate_rule": "halve"}, {"restart_rounds": 5}, {"batch": "pair"}):
+        with pytest.raises(podium.ParameterError, match="looks at all queries at once and finds its own steps"):
+            Schedule(optimiser="lbfgs", **other)
+
+
+# ---- names of function classes
+
+WIDTHS = st.lists(st.integers(1, 10_000), min_size=1, max_size=4)
+NUMBERS = st.floats(1e-300, 1e300)
+SPECS = st.one_of(
+    st.builds(LinearSpec, standardise=st.booleans()),
+    st.builds(
+        NetSpec,
+        WIDTHS.map(tuple),
+        st.sampled_from(["tanh", "sigmoid", "relu"]),
+        st.booleans(),
+        st.sampled_from(["uniform", "zero_first"]),
+    ),
+    st.builds(
+        KernelSpec,
+        st.sampled_from(["rbf", "poly", "linear"]),
+        st.none() | NUMBERS | NUMBERS.map(np.float64) | st.integers(1, 10**9),
+        st.integers(1, 10) | st.integers(1, 10).map(np.int64),
+        st.floats(0, 1e300),
+        st.integers(1, 20_000),
+        st.booleans(),
+    ),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(SPECS)
+def test_names_of_models_print_and_read_back(spec):
+    assert model(str(spec)) == spec
+    assert hash(model(f"  {spec} ")) == hash(spec)
+    assert model(spec) is spec
+    assert str(model(str(spec))) == str(spec)
+    assert spec.name in MODELS
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("lineer", "unknown model 'lineer'. Did you mean 'linear'? Known: kernel, linear, net"),
+        ("trees9", "unknown model 'trees9'"),
+        ("net(activtion='relu')", "unknown parameter of net 'activtion'. Did you mean 'activation'?"),
+        ("linear(width=2)", "unknown parameter of linear 'width'"),
+        ("linear(3)", "linear takes no [3] in front of its parameters"),
+        ("kernel(rbf, 1, 2, 3, 4, True, 5)", "kernel takes no ['rbf', 1, 2, 3, 4, True, 5] in front"),
+        ("net(10", "cannot be read; write it as linear, net(10)"),
+        ("net(10))", "cannot be read"),
+        ("", "cannot be read"),
+        ("net(*[1])", "cannot be read"),
+        ("net(**{})", "cannot be read"),
+        ("net(init='uniform', init='uniform')", "cannot be read"),
+        ("net(__import__('os'))", "cannot be read"),
+        ("a.b(3)", "cannot be read"),
+        ("net" + "(" * 500, "cannot be read"),
+        ("net(" + "-" * 100_000 + "1)", "cannot be read"),
+        ("net(x)", "must be whole numbers from 1"),
+        ("net(hidden=3)", "unknown parameter of net 'hidden'"),
+    ],
+)
+def test_names_of_models_that_are_refused(name, message):
+    with pytest.raises(podium.ParameterError, match=re.escape(message)):
+        model(name)
+
+
+# ---- thresholds
+
+
+def test_thresholds_begin_at_the_frequencies_of_the_levels():
+    labels = np.repeat([0.0, 1, 2, 3], [50, 25, 15, 10])
+    data = podium.RankingData(np.zeros((100, 1)), labels, np.zeros(100, int))
+    held = starting_parameters(podium.force("ordinal"), data)
+    below = 1 / (1 + np.exp(-rising_thresholds(held)))  # P(l ≤ k) at score 0
+    np.testing.assert_allclose(below, [0.5, 0.75, 0.9], atol=0.01)
+    assert len(starting_parameters(podium.force("ranknet"), data)) == 0
+    assert (np.diff(rising_thresholds(np.array([1.0, -800, 800, 0]))) > 0).all()
