@@ -204,7 +204,8 @@ def test_rankers_are_listed_with_every_parameter(cli):
         assert row["summary"]
         assert all(parameter["description"] for parameter in row["parameters"].values()), row
     shown = cli("rankers", "ranksvm").out
-    assert "C = 1.0: how much the pairs weigh" in shown
+    found = said["ranksvm"]["parameters"]["C"]
+    assert f"  C = {found['default']!r}: {found['description']}\n" in shown
     assert "kernel-ranknet" in cli("rankers").out
 
 
