@@ -37,6 +37,9 @@ stubs: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/nets.py
+	$(BIN)/python benchmarks/schedules.py
+	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/letor_ohsumed.py
 	$(BIN)/python benchmarks/tables.py
 
 # The address and undefined-behaviour sanitizers over the tests that reach the core.

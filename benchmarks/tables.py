@@ -23,6 +23,10 @@ def summary() -> str:
         ("reading LETOR text, 1 GB", "scikit-learn `load_svmlight_file`", readers["scikit-learn"]["ratio"]),
         ("", "LightGBM (which bins too)", readers["lightgbm"]["ratio"]),
         ("", "XGBoost", readers["xgboost"]["ratio"]),
+        *(
+            (f"{'LambdaRank, an epoch, ' if not k else ''}{row['model']}", "PyTorch 2.13", row["ratio"])
+            for k, row in enumerate(net_rows(1, "adam")[:3])
+        ),
         ("nDCG@10, 10⁶ documents, 10⁴ queries", "ranx", ratios["ranx"]),
         ("", "pytrec_eval", ratios["pytrec_eval"]),
         ("", "scikit-learn `ndcg_score`", ratios["scikit-learn"]),
@@ -57,7 +61,57 @@ def metrics_table() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"summary": summary, "reading": reading_table, "metrics": metrics_table}
+def net_rows(batch: int, optimiser: str) -> list[dict]:
+    return [row for row in load("nets")["rows"] if row["batch"] == batch and row["optimiser"] == optimiser]
+
+
+def nets_table() -> str:
+    nets = load("nets")
+    lines = [
+        "| force | layers | queries an update | optimiser | podium, s | best PyTorch, s | podium is faster by |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in nets["rows"]:
+        best = min(value for name, value in row["seconds"].items() if name != "podium")
+        lines.append(
+            f"| {row['force']} | {row['model']} | {row['batch']} | {row['optimiser']} | {row['seconds']['podium']:.3f}"
+            f" | {best:.2f} | {row['ratio']:.1f}× |"
+        )
+    return "\n".join(lines)
+
+
+def schedules_table() -> str:
+    found = load("schedules")
+    paper = found["paper"]
+    lines = ["| | podium | LambdaRank, §6.1 |", "|---|---|---|"]
+    for name, value in found["speedup"].items():
+        lines.append(f"| an update a query over an update a pair, {name} | {value:.1f}× | {paper[name]}× |")
+    for kind, what in (("V1", "a pair"), ("V2", "a query")):
+        slope = f"slope {kind}"
+        lines.append(
+            f"| log-log slope of time against documents, an update {what} | {found[slope]:.3f} | {paper[slope]} |"
+        )
+    return "\n".join(lines)
+
+
+def letor_table() -> str:
+    found = load("letor_ohsumed")
+    rows = found["published"] | {name: row["test"] for name, row in found["ours"].items()}
+    lines = [f"| | {' | '.join(found['columns'])} |", "|---|" + "---|" * len(found["columns"])]
+    for name, values in rows.items():
+        shown = name if name in found["published"] else f"**podium {name}**"
+        lines.append(f"| {shown} | {' | '.join(f'{value:.4f}' for value in values)} |")
+    return "\n".join(lines)
+
+
+TABLES = {
+    "summary": summary,
+    "reading": reading_table,
+    "metrics": metrics_table,
+    "nets": nets_table,
+    "schedules": schedules_table,
+    "letor": letor_table,
+}
 PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
 
 

@@ -1,4 +1,4 @@
-"""Writes the pages and pictures that are made from the program itself: the command reference and the README's picture.
+"""Writes the pages and pictures that are made from the program itself: references, verdicts and pictures.
 
 python docs/reference.py
 """
@@ -10,7 +10,9 @@ import inspect
 import io
 import re
 import shlex
+import sys
 import tempfile
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from rich.console import Console
 import podium
 from podium.cli import console as shared
 from podium.cli.app import app
+from podium.forces import pictures
 
 DOCS = Path(__file__).parent
 
@@ -110,8 +113,76 @@ def picture() -> str:
         return recorder.export_svg(title="podium", unique_id="podium")
 
 
+FORCES = [
+    "ranknet",
+    "lambdarank(ndcg)",
+    "lambdarank(map)",
+    "spring",
+    "spring(margin=2)",
+    "step(ndcg)",
+    "hinge",
+    "squared_hinge",
+    "exponential",
+    "neighbours(ranknet)",
+    "listnet",
+    "listmle",
+    "xendcg",
+    "squared",
+    "ordinal",
+    "multiclass",
+]
+BETWEEN = re.compile("(?<=<!-- laws table: begin -->\n).*?(?=<!-- laws table: end -->)", re.DOTALL)
+EXAMPLE = re.compile(r"```python\n(.*?)```(\n\n```text\n.*?```)?", re.DOTALL)
+
+
+def laws_table() -> str:
+    """Which laws the built-in forces keep."""
+    lines = ["| force | momentum | action = reaction | conservative | convex | consistent |", "|---" * 6 + "|"]
+    for name in FORCES:
+        verdict, words = podium.laws(name), []
+        for law, finding in verdict.findings.items():
+            why = {"convex": f" (α = {verdict.alpha:.3g})", "consistent": f" ({100 * share_worse(verdict):.2g} %)"}.get(
+                law, ""
+            )
+            words.append("yes" if finding.holds else f"**no**{why.replace('α = inf', 'no α')}")
+        lines.append(f"| `{name}` | {' | '.join(words[:5])} |")
+    return "\n".join(lines) + "\n"
+
+
+def share_worse(verdict: podium.Verdict) -> float:
+    """The share of meetings where the force worsens its metric."""
+    return verdict["consistent"].numbers["share_worse"]
+
+
+def laws_page(text: str) -> str:
+    """The page of the laws with its table filled and what the program says of each example after it."""
+    module = types.ModuleType("mine")
+    sys.modules["mine"] = module
+
+    def shown(match: re.Match[str]) -> str:
+        exec(match[1], module.__dict__)
+        return f"```python\n{match[1]}```" + (f"\n\n```text\n{module.verdict!r}\n```" if match[2] else "")
+
+    try:
+        return EXAMPLE.sub(shown, BETWEEN.sub(lambda _: laws_table(), text))
+    finally:
+        del sys.modules["mine"]
+
+
+def force_pictures() -> dict[str, str]:
+    """The pictures of the page of the laws, by file name."""
+    pairs = ("ranknet", "spring", "hinge", "squared_hinge", "exponential", "lambdarank(ndcg)")
+    return {
+        "forces-gap.svg": pictures.gap_picture([podium.force(name) for name in pairs]),
+        "forces-field.svg": pictures.field_picture([podium.force(name) for name in ("ranknet", "lambdarank(ndcg)")]),
+    }
+
+
 if __name__ == "__main__":
     (DOCS / "cli.md").write_text(command_page())
     (DOCS / "api.md").write_text(names_page())
+    (DOCS / "laws.md").write_text(laws_page((DOCS / "laws.md").read_text()))
     (DOCS / "images").mkdir(exist_ok=True)
+    for name, svg in force_pictures().items():
+        (DOCS / "images" / name).write_text(svg)
     (DOCS / "images" / "compare.svg").write_text(picture())

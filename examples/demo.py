@@ -2,8 +2,8 @@
 
     make demo        (or: python examples/demo.py [folder])
 
-Makes judged data with a known truth, looks at it, splits it by query, builds two simple rankers, judges each with
-confidence intervals, and asks whether one is really better.
+Makes judged data with a known truth, looks at it, splits it by query, trains two rankers, judges each with confidence
+intervals against the best single feature, and asks whether one is really better.
 """
 
 from __future__ import annotations
@@ -33,12 +33,6 @@ def best_single_feature(train: podium.RankingData) -> tuple[int, float]:
     return feature, sign
 
 
-def least_squares(train: podium.RankingData) -> np.ndarray:
-    """Weights of the linear function nearest to the labels: relevance as regression."""
-    X = train.features.astype(np.float64)
-    return np.linalg.lstsq(X, train.labels - train.labels.mean(), rcond=None)[0]
-
-
 def main(folder: Path) -> None:
     """The whole job, into the folder."""
     started = time.perf_counter()
@@ -47,19 +41,23 @@ def main(folder: Path) -> None:
     run(f"data describe {folder}/judged.txt")
     run(f"data split {folder}/judged.txt {folder}/parts --shares 0.6,0.2,0.2")
 
-    train, _, test = podium.read_folds(folder / "parts")
+    parts = folder / "parts"
+    train, _, test = podium.read_folds(parts)
     feature, sign = best_single_feature(train)
-    print(f"\nranker 1: feature {feature} alone, sign {sign:+.0f}")
-    podium.write(sign * test.features[:, feature], folder / "one-feature.scores")
-    print(f"ranker 2: least squares on all {train.n_features} features")
-    podium.write(test.features @ least_squares(train), folder / "least-squares.scores")
+    print(f"\nThe baseline: feature {feature} alone, sign {sign:+.0f}")
+    podium.write(sign * test.to_caller_order(test.features[:, feature]), folder / "one-feature.scores")
+    common = f"{parts}/train.txt --valid {parts}/vali.txt --metric ndcg@10 --epochs 60 --fresh"
+    run(f"train {common} --ranker ranksvm --out {folder}/ranksvm.podium")
+    run(f"train {common} --ranker lambdarank --hidden 10 --out {folder}/lambdarank.podium")
 
-    judged = f"{folder}/parts/test.txt"
-    run(f"evaluate {folder}/one-feature.scores {judged} -m ndcg@10 -m map")
-    run(f"evaluate {folder}/least-squares.scores {judged} -m ndcg@10 -m map --per-query {folder}/least-squares.tsv")
-    run(f"compare {judged} {folder}/least-squares.scores {folder}/one-feature.scores --changed 3")
+    judged = f"{parts}/test.txt"
+    run(f"score {folder}/lambdarank.podium {judged} --out {folder}/lambdarank.scores")
+    run(f"score {folder}/ranksvm.podium {judged} --out {folder}/ranksvm.scores")
+    run(f"evaluate {folder}/lambdarank.podium {judged} -m ndcg@10 -m map --per-query {folder}/lambdarank.tsv")
+    systems = " ".join(f"{folder}/{name}.scores" for name in ("lambdarank", "ranksvm", "one-feature"))
+    run(f"compare {judged} {systems} --changed 3")
     print(
-        f"\nDone in {time.perf_counter() - started:.1f} s. Everything is in {folder}/: the data, its parts, the scores."
+        f"\nDone in {time.perf_counter() - started:.1f} s. Everything is in {folder}/: the data, its parts, models, scores."
     )
     print("To type such commands yourself: source .venv/bin/activate, then podium --help")
 

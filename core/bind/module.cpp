@@ -2,7 +2,8 @@
 #include "dispatch.hpp"
 
 NB_MODULE(_core, m) {
-  nanobind::set_leak_warnings(false);  // metrics are kept for the life of the program, which is no leak to report
+  // What Python still holds when it ends, in a cache or through a user's function, is no news to the user.
+  nanobind::set_leak_warnings(false);
   m.doc() = "Podium's compiled core. Private: use the names of the podium package.";
   m.def(
       "use_avx2",

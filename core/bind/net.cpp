@@ -10,6 +10,7 @@
 
 #include "bind/bind.hpp"
 #include "bind/force_data.hpp"
+#include "data/moments.hpp"
 #include "net/descent.hpp"
 
 namespace podium::bind {
@@ -134,6 +135,19 @@ void bind_net(nb::module_& m) {
         "Σ over documents of force · ∂s/∂parameter.");
   m.def("matrix_product", &matrix_product, nb::arg("a"), nb::arg("b"), nb::arg("num_threads"),
         "a · b, row after row; a row of it does not depend on the rows around it.");
+  m.def(
+      "column_moments",
+      [](Matrix<float> features, Vector<std::int64_t> query_offsets, Vector<std::int64_t> order, int num_threads) {
+        std::vector<double> mean(features.shape(1)), deviation(features.shape(1));
+        {
+          nb::gil_scoped_release release;
+          column_moments({features.data(), features.size()}, features.shape(1), as_span(query_offsets), as_span(order),
+                         num_threads, mean.data(), deviation.data());
+        }
+        return std::pair(to_numpy(std::move(mean)), to_numpy(std::move(deviation)));
+      },
+      nb::arg("features"), nb::arg("query_offsets"), nb::arg("order"), nb::arg("num_threads"),
+      "Mean and deviation of every feature, missing values left out.");
   nb::class_<HeldDescent>(m, "Descent", "A net that absorbs forces, an update a batch of queries or a pair.")
       .def(nb::init<const Net&, const ForceSpec&, const ForceData&, Matrix<float>, Floats, Floats, Floats, int>(),
            nb::arg("net"), nb::arg("force"), nb::arg("data"), nb::arg("features"), nb::arg("centre"), nb::arg("scale"),

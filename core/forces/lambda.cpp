@@ -2,39 +2,25 @@
 #include <cmath>
 
 #include "dispatch.hpp"
+#include "exponentials.hpp"
 #include "forces/force.hpp"
+#include "forces/logistic_row.hpp"
 #include "forces/potentials.hpp"
 
 namespace podium {
 namespace {
 
-// One row: the document at position p against those at q ≥ p + 1, |ΔZ| in `delta`. By position.
-PODIUM_INLINE void lambda_row(std::size_t p, std::size_t n, const double* label, const double* e, const double* delta,
-                              double* force, double* curvature) {
-  const double lp = label[p], ep = e[p];
-  double f = 0, c = 0;
-  for (std::size_t q = p + 1; q < n; ++q) {
-    const double sign = static_cast<double>(lp > label[q]) - static_cast<double>(lp < label[q]);
-    const double share = e[q] / (ep + e[q]);
-    const double weight = std::fabs(delta[q]);
-    const double pull = sign * weight * (sign > 0 ? share : 1 - share);
-    const double bend = sign * sign * weight * share * (1 - share);
-    f += pull, c += bend;
-    force[q] -= pull;
-    curvature[q] += bend;
-  }
-  force[p] += f;
-  curvature[p] += c;
+void lambda_row_portable(std::size_t p, std::size_t n, const LogisticRow& row) {
+  row.curvature ? logistic_row<true>(p, p + 1, n, 1.0, row) : logistic_row<false>(p, p + 1, n, 1.0, row);
 }
-PODIUM_AVX2 void lambda_row_avx2(std::size_t p, std::size_t n, const double* label, const double* e,
-                                 const double* delta, double* force, double* curvature) {
-  lambda_row(p, n, label, e, delta, force, curvature);
+PODIUM_AVX2 void lambda_row_avx2(std::size_t p, std::size_t n, const LogisticRow& row) {
+  row.curvature ? logistic_row<true>(p, p + 1, n, 1.0, row) : logistic_row<false>(p, p + 1, n, 1.0, row);
 }
 
 class Lambdas {
  public:
-  Lambdas(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch)
-      : spec_(spec), query_(query), scratch_(scratch), n_(query.scores.size()) {
+  Lambdas(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch, bool curvature)
+      : spec_(spec), query_(query), scratch_(scratch), n_(query.scores.size()), curvature_(curvature) {
     const QueryView view{query.scores, query.labels};
     summarise(query.labels, scratch.summary);
     scratch.ranked.rank(view, scratch.summary, Ties::input, whole_list);
@@ -52,16 +38,16 @@ class Lambdas {
     const bool fast = spec_.kind == ForceKind::lambdarank && spec_.sigma * range < 600 && query_.weights.empty();
     const double middle = scratch_.score.back() + range / 2;
     if (fast) {
-      for (std::size_t p = 0; p < n_; ++p) {
-        scratch_.exponential[p] = std::exp(spec_.sigma * (scratch_.score[p] - middle));
-      }
+      for (std::size_t p = 0; p < n_; ++p) scratch_.exponential[p] = spec_.sigma * (scratch_.score[p] - middle);
+      exponentials({scratch_.exponential.data(), n_});
     }
-    const auto row = has_avx2() ? lambda_row_avx2 : lambda_row;
+    const LogisticRow row{label_, scratch_.exponential.data(), scratch_.row.data(), scratch_.force.data(),
+                          curvature_ ? scratch_.curvature.data() : nullptr};
+    const auto add_row = has_avx2() ? lambda_row_avx2 : lambda_row_portable;
     for (std::size_t p = 0; p < rows; ++p) {
       scratch_.swaps.row(p, scratch_.row);
       if (fast) {
-        row(p, n_, label_, scratch_.exponential.data(), scratch_.row.data(), scratch_.force.data(),
-            scratch_.curvature.data());
+        add_row(p, n_, row);
       } else {
         for (std::size_t q = p + 1; q < n_; ++q) add(p, q, scratch_.row[q]);
       }
@@ -135,6 +121,7 @@ class Lambdas {
   const ForceQuery& query_;
   ForceScratch& scratch_;
   const std::size_t n_;
+  const bool curvature_;
   const double* label_ = nullptr;
 };
 
@@ -144,7 +131,7 @@ class Lambdas {
 void lambda_force(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch,
                   const ForceSums& sums) {
   if (query.scores.size() < 2) return;
-  Lambdas lambdas(spec, metric, query, scratch);
+  Lambdas lambdas(spec, metric, query, scratch, sums.curvature != nullptr);
   if (query.has_pairs) {
     lambdas.given_pairs();
   } else if (spec.neighbours) {

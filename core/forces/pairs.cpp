@@ -3,7 +3,9 @@
 #include <numeric>
 
 #include "dispatch.hpp"
+#include "exponentials.hpp"
 #include "forces/force.hpp"
+#include "forces/logistic_row.hpp"
 #include "forces/potentials.hpp"
 
 namespace podium {
@@ -180,55 +182,51 @@ void exponential_sums(const ForceQuery& query, ForceScratch& scratch, const Forc
   }
 }
 
-// RankNet over all pairs of different labels. With E = e^{σ s}, ρ = 1 / (1 + e^{σ(s_i − s_j)}) = E_j / (E_i + E_j): no
-// exponential per pair. With `right` the cost too: −Σ log(1 − ρ), the logarithm taken of products of eight.
-PODIUM_INLINE void logistic_rows(std::size_t n, const double* label, const double* e, const double* weight,
-                                 double* force, double* curvature, double* right, double* cost) {
+// RankNet over all pairs of different labels.
+template <bool kCurvature>
+PODIUM_INLINE void logistic_rows(std::size_t n, const LogisticRow& row) {
+  for (std::size_t i = 0; i < n; ++i) logistic_row<kCurvature>(i, i + 1, n, row.weight[i], row);
+}
+void logistic_rows_portable(std::size_t n, const LogisticRow& row) {
+  row.curvature ? logistic_rows<true>(n, row) : logistic_rows<false>(n, row);
+}
+PODIUM_AVX2 void logistic_rows_avx2(std::size_t n, const LogisticRow& row) {
+  row.curvature ? logistic_rows<true>(n, row) : logistic_rows<false>(n, row);
+}
+
+// −Σ log(1 − ρ) over pairs of different labels, the logarithm taken of products of eight.
+double logistic_cost(std::size_t n, const double* label, const double* e, double* right) {
+  double cost = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const double li = label[i], ei = e[i], wi = weight[i];
-    double f = 0, c = 0;
     for (std::size_t j = i + 1; j < n; ++j) {
-      const double sign = static_cast<double>(li > label[j]) - static_cast<double>(li < label[j]);
-      const double share = e[j] / (ei + e[j]);
-      const double rho = sign > 0 ? share : 1 - share;
-      const double w = wi * weight[j];
-      const double pull = sign * w * rho, bend = sign * sign * w * share * (1 - share);
-      f += pull, c += bend;
-      force[j] -= pull;
-      curvature[j] += bend;
-    }
-    force[i] += f;
-    curvature[i] += c;
-    if (!right) continue;
-    for (std::size_t j = i + 1; j < n; ++j) {
-      const double chance = (li > label[j] ? ei : e[j]) / (ei + e[j]);  // not 1 − ρ, which is 0 where ρ is nearly 1
-      right[j] = li == label[j] ? 1.0 : chance;
+      const double chance = (label[i] > label[j] ? e[i] : e[j]) / (e[i] + e[j]);  // not 1 − ρ, which may round to 0
+      right[j] = label[i] == label[j] ? 1.0 : chance;
     }
     std::size_t j = i + 1;
     for (; j + 8 <= n; j += 8) {
-      *cost -= std::log(((right[j] * right[j + 1]) * (right[j + 2] * right[j + 3])) *
-                        ((right[j + 4] * right[j + 5]) * (right[j + 6] * right[j + 7])));
+      cost -= std::log(((right[j] * right[j + 1]) * (right[j + 2] * right[j + 3])) *
+                       ((right[j + 4] * right[j + 5]) * (right[j + 6] * right[j + 7])));
     }
-    for (; j < n; ++j) *cost -= std::log(right[j]);
+    for (; j < n; ++j) cost -= std::log(right[j]);
   }
-}
-PODIUM_AVX2 void logistic_rows_avx2(std::size_t n, const double* label, const double* e, const double* weight,
-                                    double* force, double* curvature, double* right, double* cost) {
-  logistic_rows(n, label, e, weight, force, curvature, right, cost);
+  return cost;
 }
 
 void logistic_sums(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums,
                    double middle) {
   const std::size_t n = query.scores.size();
   scratch.exponential.resize(n), scratch.weight.resize(n), scratch.row.resize(n);
-  scratch.force.assign(n, 0.0), scratch.curvature.assign(n, 0.0);
+  scratch.force.assign(n, 0.0);
+  if (sums.curvature) scratch.curvature.assign(n, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
-    scratch.exponential[i] = std::exp(spec.sigma * (query.scores[i] - middle));
+    scratch.exponential[i] = spec.sigma * (query.scores[i] - middle);
     scratch.weight[i] = query.weight(i);
   }
-  (has_avx2() ? logistic_rows_avx2 : logistic_rows)(
-      n, query.labels.data(), scratch.exponential.data(), scratch.weight.data(), scratch.force.data(),
-      scratch.curvature.data(), sums.cost ? scratch.row.data() : nullptr, sums.cost);
+  exponentials({scratch.exponential.data(), n});
+  const LogisticRow row{query.labels.data(), scratch.exponential.data(), scratch.weight.data(), scratch.force.data(),
+                        sums.curvature ? scratch.curvature.data() : nullptr};
+  (has_avx2() ? logistic_rows_avx2 : logistic_rows_portable)(n, row);
+  if (sums.cost) *sums.cost += logistic_cost(n, row.label, row.exponential, scratch.row.data());
   for (std::size_t i = 0; i < n; ++i) {
     sums.force[i] += spec.sigma * scratch.force[i];
     if (sums.curvature) sums.curvature[i] += spec.sigma * spec.sigma * scratch.curvature[i];

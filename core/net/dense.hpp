@@ -36,6 +36,8 @@ struct DenseKernels {
   // out[j] = (x[j] − centre[j]) · scale[j], or filled[j] where x[j] is missing.
   void (*standardise)(std::size_t columns, const float* x, const double* centre, const double* scale,
                       const double* filled, double* out);
+  // values[j] = e^{values[j]}.
+  void (*exponentials)(std::size_t n, double* values);
   void (*activate)(Activation activation, std::size_t n, double* values);
   // d[j] *= slope of the activation, from its value.
   void (*times_slope)(Activation activation, std::size_t n, const double* values, double* d);

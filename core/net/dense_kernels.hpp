@@ -181,6 +181,10 @@ inline double exponential(double x) {
   return p * power;
 }
 
+void exponentials(std::size_t n, double* values) {
+  for (std::size_t j = 0; j < n; ++j) values[j] = exponential(values[j]);
+}
+
 void activate(Activation activation, std::size_t n, double* values) {
   if (activation == Activation::relu) {
     for (std::size_t j = 0; j < n; ++j) values[j] = values[j] > 0 ? values[j] : 0.0;
@@ -213,7 +217,7 @@ void adam(std::size_t n, double rate, double epsilon, const double* g, double* m
   }
 }
 
-constexpr DenseKernels kKernels{multiply, dots, add_rows, standardise, activate, times_slope, step, adam};
+constexpr DenseKernels kKernels{multiply, dots, add_rows, standardise, exponentials, activate, times_slope, step, adam};
 
 }  // namespace
 }  // namespace podium

@@ -1,4 +1,5 @@
 #include "dispatch.hpp"
+#include "exponentials.hpp"
 #include "net/dense_kernels.hpp"
 
 namespace podium {
@@ -11,6 +12,10 @@ const DenseKernels& dense_kernels() {
   if (fused && has_avx2()) return dense_avx2;
 #endif
   return dense_portable;
+}
+
+void exponentials(std::span<double> values) {
+  dense_kernels().exponentials(values.size(), values.data());
 }
 
 }  // namespace podium

@@ -27,6 +27,7 @@ void Descent::hold(std::span<const double> given, std::vector<double>& held) con
 
 void Descent::set_parameters(std::span<const double> given) {
   hold(given, parameters_);
+  batch_.forget_weights();
   read_thresholds();
 }
 
@@ -44,8 +45,8 @@ void Descent::read_thresholds() {
 }
 
 double Descent::absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
-  constexpr std::size_t kBytes = 1 << 20;  // inputs of a chunk stay in the cache
-  const std::size_t most = std::max<std::size_t>(kBytes / (8 * std::max<std::size_t>(net_.shape().features(), 1)), 1);
+  constexpr std::size_t kBytes = 1 << 19;  // what a chunk of documents is worked on in stays in the cache
+  const std::size_t most = kBytes / batch_.row_bytes();
   double cost = 0;
   for (std::size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
     std::size_t rows = 0;
@@ -189,6 +190,7 @@ void Descent::update(double share, const DescentOptions& options) {
     }
     std::fill_n(g, count, 0.0);
   });
+  batch_.forget_weights();
   read_thresholds();
 }
 

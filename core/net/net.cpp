@@ -1,6 +1,7 @@
 #include "net/net.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "parallel.hpp"
 
@@ -48,6 +49,12 @@ void Net::give(std::span<const double> held, double* given) const {
 
 std::size_t NetBatch::input_stride(std::size_t layer) const {
   return layer == 0 ? row_stride(net_.shape().features()) : net_.layers()[layer - 1].stride;
+}
+
+std::size_t NetBatch::row_bytes() const {
+  std::size_t numbers = input_stride(0);
+  for (const Layer& layer : net_.layers()) numbers += 2 * layer.stride;
+  return sizeof(double) * numbers;
 }
 
 void NetBatch::reserve(std::size_t rows) {
@@ -123,6 +130,7 @@ void NetBatch::forward(const double* parameters) {
 // Weights of layers past the first as [outputs × inputs], in panels of inputs: what forces on outputs are multiplied
 // with to become forces on inputs.
 void NetBatch::transpose_weights(const double* parameters) {
+  if (std::exchange(transposed_known_, true)) return;
   for (std::size_t l = 1; l < net_.layers().size(); ++l) {
     const Layer& layer = net_.layers()[l];
     if (layer.single()) continue;

@@ -73,7 +73,10 @@ class NetBatch {
   void backward(const double* parameters, double* gradient);
   // Forward of some rows on the caller's thread.
   void forward_rows(const double* parameters, std::size_t first, std::size_t last);
-  Team& team() { return team_; }
+  // To be called when the parameters have changed.
+  void forget_weights() { transposed_known_ = false; }
+  // What a document takes of the room.
+  std::size_t row_bytes() const;
   // Whether a step over this batch is long enough to be shared: some twenty microseconds of multiply-adds.
   bool worth() const { return rows_ * work_ > 100'000; }
 
@@ -87,6 +90,7 @@ class NetBatch {
   const Net& net_;
   Team& team_;
   std::size_t rows_ = 0, work_ = 0;
+  bool transposed_known_ = false;
   std::vector<double> inputs_, scores_;
   std::vector<std::vector<double>> outputs_, forces_;  // of hidden layers, and of a last layer with several outputs
   std::vector<std::vector<double>> transposed_;        // weights of layers past the first, in panels of their inputs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
 from podium.errors import DataError, FormatError, MissingExtraError, OutputError, ParameterError, PodiumError
 from podium.evaluation import Comparison, Evaluation, compare, evaluate
-from podium.forces import Force, force, own_force
+from podium.forces import Force, Verdict, force, force_picture, laws, own_force
 from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
 from podium.metrics import Metric, metric
 from podium.rankers import load
@@ -17,6 +17,7 @@ from podium.training import Checkpoint, Epoch
 if TYPE_CHECKING:
     import podium.posteriors as posteriors
     from podium.rankers import (
+        CrossValidation,
         KernelRankNet,
         LambdaRank,
         ListMLE,
@@ -25,11 +26,15 @@ if TYPE_CHECKING:
         Ranker,
         RankNet,
         RankSVM,
+        Tuning,
+        cross_validate,
+        tune,
     )
 
 __all__ = [
     "Checkpoint",
     "Comparison",
+    "CrossValidation",
     "DataError",
     "Epoch",
     "Evaluation",
@@ -51,13 +56,18 @@ __all__ = [
     "Ranker",
     "RankingData",
     "Run",
+    "Tuning",
+    "Verdict",
     "compare",
     "convert",
+    "cross_validate",
     "describe",
     "evaluate",
     "folds",
     "force",
+    "force_picture",
     "from_frame",
+    "laws",
     "load",
     "metric",
     "normalise",
@@ -71,6 +81,7 @@ __all__ = [
     "split",
     "synthetic",
     "to_frame",
+    "tune",
     "write",
 ]
 

@@ -385,6 +385,16 @@ def matrix_product(
     a · b, row after row; a row of it does not depend on the rows around it.
     """
 
+def column_moments(
+    features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    num_threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]
+]:
+    """Mean and deviation of every feature, missing values left out."""
+
 class Descent:
     """A net that absorbs forces, an update a batch of queries or a pair."""
 

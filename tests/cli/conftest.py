@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import subprocess
 import sys
@@ -37,3 +39,25 @@ class Cli:
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
+
+
+@pytest.fixture
+def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Runs a command that must fail, in this process, and gives the one sentence it ends with."""
+    from podium.cli import main
+
+    def run(*words: object) -> str:
+        monkeypatch.setattr(sys, "argv", ["podium", *map(str, words)])
+        monkeypatch.chdir(tmp_path)
+        before = sorted(tmp_path.rglob("*"))
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as stop:
+            main()
+        assert stop.value.code == 2, out.getvalue() + err.getvalue()
+        assert err.getvalue().startswith("podium: ")
+        assert err.getvalue().count("\n") == 1
+        assert not out.getvalue()
+        assert sorted(tmp_path.rglob("*")) == before
+        return err.getvalue().removeprefix("podium: ").removesuffix("\n")
+
+    return run

@@ -11,7 +11,8 @@ import pytest
 import podium
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["docs/data.md", "docs/formats.md", "docs/forces.md", "docs/index.md", "docs/models.md", "README.md"]
+PAGES = ["data", "formats", "forces", "laws", "index", "models", "posteriors", "training", "tuning"]
+PAGES = [*(f"docs/{name}.md" for name in PAGES), "README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -53,6 +54,17 @@ def test_table_of_models() -> None:
     text = (ROOT / "docs" / "models.md").read_text()
     found = text.split("<!-- models table: begin -->")[1].split("<!-- models table: end -->")[0]
     assert found.strip().splitlines() == expected
+
+
+def test_verdicts_and_pictures_are_what_the_program_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import reference
+
+    text = (ROOT / "docs" / "laws.md").read_text()
+    assert text.count("```text\nThe laws of") == 2
+    assert reference.laws_page(text) == text
+    for name, svg in reference.force_pictures().items():
+        assert (ROOT / "docs" / "images" / name).read_text() == svg
 
 
 def test_table_of_forces() -> None:

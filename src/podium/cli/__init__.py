@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from podium.cli.stopping import Stopped
 from podium.errors import PodiumError
 
 
@@ -22,6 +23,8 @@ def main() -> None:
         raise
     except KeyboardInterrupt:
         _fail("interrupted; no output was written", code=130)
+    except Stopped as stop:
+        _fail(str(stop), code=stop.code)
     except PodiumError as error:
         _fail(str(error))
     except BrokenPipeError:

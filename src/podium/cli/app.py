@@ -6,7 +6,22 @@ from typing import Annotated
 
 import typer
 
-from podium.cli import compare, convert, describe, evaluate, metrics, normalise, split, synth
+from podium.cli import (
+    compare,
+    convert,
+    cv,
+    describe,
+    evaluate,
+    laws,
+    metrics,
+    normalise,
+    rankers,
+    score,
+    split,
+    synth,
+    train,
+    tune,
+)
 
 app = typer.Typer(
     name="podium",
@@ -18,9 +33,15 @@ app = typer.Typer(
 )
 data = typer.Typer(help="Look at, convert, split, make and normalise judged data.", no_args_is_help=True)
 
+app.command("train")(train.train)
+app.command("score")(score.score)
+app.command("cv")(cv.cv)
+app.command("tune")(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("metrics")(metrics.metrics)
+app.command("rankers")(rankers.rankers)
+app.command("laws")(laws.laws)
 data.command("describe")(describe.describe)
 data.command("convert")(convert.convert)
 data.command("split")(split.split)

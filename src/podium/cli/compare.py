@@ -22,10 +22,9 @@ from podium.cli.console import (
     out,
     print_json,
     read_data,
-    read_ranking,
-    refuse_swapped,
     show,
 )
+from podium.cli.models import Rankings
 from podium.errors import ParameterError
 from podium.evaluation import Comparison, PairComparison
 from podium.evaluation import compare as compare_systems
@@ -37,7 +36,7 @@ def compare(
         list[str],
         typer.Argument(
             metavar="[NAME=]RANKING…",
-            help="Two or more files of scores or TREC runs, each perhaps with a name: lambda=a.txt.",
+            help="Two or more models, files of scores or TREC runs, each perhaps with a name: lambda=a.txt.",
             show_default=False,
         ),
     ],
@@ -56,10 +55,9 @@ def compare(
 ) -> None:
     """Is one ranking better than another? Paired tests over the queries, with Holm's correction for more than two."""
     files = _named(rankings)
-    for path in files.values():
-        refuse_swapped(path, data)
-    judged = read_data(data, format_name, read, threads)
-    systems = {name: read_ranking(path, judged, data) for name, path in files.items()}
+    given = Rankings(files.values(), data)
+    judged = read_data(data, format_name, read, threads, n_features=given.n_features)
+    systems = {name: given.read(path, judged, threads) for name, path in files.items()}
     result = compare_systems(
         systems, judged, metric, confidence=confidence, seed=seed, n_changed=changed, num_threads=threads
     )

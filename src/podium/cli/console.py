@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,9 +19,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from podium.data import RankingData, Run
-from podium.errors import FormatError, ParameterError, unknown_name
+from podium.errors import FormatError, OutputError, ParameterError, unknown_name
 from podium.forces import Force, force
-from podium.formats import FORMATS, find_format, guess_format, read, read_scores
+from podium.formats import FORMATS, find_format, guess_format, read, read_scores, read_together
 from podium.formats.format import Progress as ProgressCall
 from podium.metrics import METRICS
 
@@ -184,10 +186,56 @@ def check_drop(drop: list[str] | None) -> list[str]:
 
 
 def read_data(
-    path: Path, format_name: str | None, options: list[str] | None, threads: int | None, drop: list[str] | None = None
+    path: Path,
+    format_name: str | None,
+    options: list[str] | None,
+    threads: int | None,
+    drop: list[str] | None = None,
+    *,
+    n_features: int | None = None,
 ) -> RankingData:
-    """The data of a command's argument, with a progress bar."""
+    """The data of a command's argument, with a progress bar; sparse text has at least `n_features` features."""
     keywords, dropped = read_options(path, format_name, options), dict.fromkeys(check_drop(drop))
+    if n_features is not None and "n_features" in find_format(path, format_name, reading=True).read_options:
+        keywords.setdefault("n_features", n_features)
     with progress(f"reading {path.name}") as bar:
         data = read(path, format=format_name, num_threads=threads, progress=bar, **keywords)
     return data.replace(**dropped) if dropped else data
+
+
+def read_parts(
+    paths: Sequence[Path], format_name: str | None, options: list[str] | None, threads: int | None
+) -> list[RankingData]:
+    """Training and validation data, with the same features."""
+    keywords: dict[str, Any] = {}
+    for path in paths:
+        keywords |= read_options(path, format_name, options)
+    with progress(f"reading {', '.join(path.name for path in paths)}") as bar:
+        return read_together(paths, format=format_name, num_threads=threads, progress=bar, **keywords)
+
+
+def check_target(target: Path, *sources: Path | None) -> None:
+    """That a file can be written there in the end, and is not one that is read: found out before the work, not after."""
+    folder = target.parent
+    if target.is_dir():
+        raise OutputError(f"{target}: is a directory; give the path of a file")
+    if not folder.is_dir():
+        raise OutputError(f"{target}: there is no folder {folder}; create it first")
+    if not os.access(folder, os.W_OK):
+        raise OutputError(f"{target}: the folder {folder} cannot be written to")
+    for source in sources:
+        if source is not None and source.resolve() == target.resolve():
+            raise OutputError(f"{target}: is read and would be written over; give another name")
+
+
+@contextlib.contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Warnings as sentences; what a command says itself about interrupts is not said twice."""
+
+    def show(message: Warning | str, *rest: Any, **more: Any) -> None:
+        err.print(f"podium: {message}", markup=False, highlight=False, soft_wrap=True)
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="training was interrupted")
+        warnings.showwarning = show
+        yield

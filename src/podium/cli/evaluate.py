@@ -21,11 +21,10 @@ from podium.cli.console import (
     make_table,
     print_json,
     read_data,
-    read_ranking,
-    refuse_swapped,
     say,
     show,
 )
+from podium.cli.models import Rankings
 from podium.data import Run
 from podium.evaluation import Evaluation
 from podium.evaluation import evaluate as evaluate_scores
@@ -37,7 +36,9 @@ DEFAULT_METRICS = ["ndcg@1", "ndcg@5", "ndcg@10", "map", "mrr"]
 def evaluate(
     ranking: Annotated[
         Path,
-        typer.Argument(help="A file of scores, one a row of DATA in its order, or a TREC run.", show_default=False),
+        typer.Argument(
+            help="A model, a file of scores, one a row of DATA in its order, or a TREC run.", show_default=False
+        ),
     ],
     data: DataFile,
     metric: MetricNames = None,
@@ -70,15 +71,15 @@ def evaluate(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Judge a ranking: the mean of each metric with its confidence interval, and how many queries could not be judged.
+    """Judge a model or a ranking: the mean of each metric with its confidence interval, and how many queries could not be judged.
 
     Without --metric: ndcg@1, ndcg@5, ndcg@10, map and mrr.
 
     With a TREC run, metrics follow trec_eval's conventions unless they name another.
     """
-    refuse_swapped(ranking, data)
-    judged = read_data(data, format_name, read, threads)
-    scores = read_ranking(ranking, judged, data)
+    rankings = Rankings([ranking], data)
+    judged = read_data(data, format_name, read, threads, n_features=rankings.n_features)
+    scores = rankings.read(ranking, judged, threads)
     result = evaluate_scores(
         scores,
         judged,
@@ -94,14 +95,15 @@ def evaluate(
     if json:
         print_json({"ranking": str(ranking), "data": str(data), **result.to_dict()})
         return
-    show(_table(result, f"{ranking} on {data}"))
+    show(evaluation_table(result, f"{ranking} on {data}"))
     notes = [f"{result.n_queries} queries", "trec_eval's conventions" if isinstance(scores, Run) else ""]
     say("; ".join(note for note in notes if note))
     if per_query is not None:
         say(f"wrote {per_query}")
 
 
-def _table(result: Evaluation, title: str) -> Table:
+def evaluation_table(result: Evaluation, title: str) -> Table:
+    """A row a metric: mean, intervals, and how many queries have nothing to find."""
     table = make_table(title, "metric", "mean", f"{result.confidence:.0%} interval", "bootstrap", "no relevant")
     for name in result.mean:
         spans = [f"[{low:.4f}, {high:.4f}]" for low, high in (result.interval[name], result.bootstrap_interval[name])]

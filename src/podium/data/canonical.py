@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -23,21 +22,6 @@ def shuffled_order(keys: npt.NDArray[np.uint64], seed: int, round: int) -> Order
     """Query numbers in an order drawn anew for every round, a function of the seed, the round and the ids' hashes."""
     start = mix(mix(np.array([seed], np.uint64)) ^ np.uint64(round))
     return np.lexsort((keys, mix(mix(keys ^ start)))).astype(np.int64)
-
-
-def canonical_blocks(data: RankingData, rows: int = 16384) -> Iterator[npt.NDArray[np.float64]]:
-    """The features in canonical order, in float64 blocks of about `rows` documents."""
-    order = canonical_order(data)
-    sizes = data.query_sizes[order]
-    ends = np.cumsum(sizes)
-    begin = 0
-    while begin < len(order):
-        done = ends[begin - 1] if begin else 0
-        end = max(int(np.searchsorted(ends, done + rows, side="right")), begin + 1)
-        chosen = order[begin:end]
-        starts = np.repeat(data.query_offsets[:-1][chosen] - (ends[begin:end] - sizes[begin:end]), sizes[begin:end])
-        yield data.features[np.arange(done, ends[end - 1]) + starts].astype(np.float64)
-        begin = end
 
 
 def fingerprint(data: RankingData) -> str:

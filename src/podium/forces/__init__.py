@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+import numpy.typing as npt
+
 from podium.errors import ParameterError, shown, unknown_name
 from podium.forces import lists, pairs, points
 from podium.forces.definition import Definition
 from podium.forces.force import Force, ForceData
+from podium.forces.laws_judge import judge
+from podium.forces.laws_verdict import Verdict
 from podium.forces.names import split_name
 from podium.forces.own import named_own_force, own_force
 from podium.forces.own_function import Function
+from podium.forces.pictures import both_pictures
+from podium.metrics import Metric
 
-__all__ = ["FORCES", "Definition", "Force", "ForceData", "force", "own_force"]
+__all__ = ["FORCES", "Definition", "Force", "ForceData", "Verdict", "force", "force_picture", "laws", "own_force"]
 
 FORCES: dict[str, Definition] = {
     definition.name: definition
@@ -57,3 +65,42 @@ def force(name: str | Force | Function) -> Force:
     if definition.takes == "force" and inner is not None:
         return Force.of(definition, force(inner), **parameters)
     return Force.of(definition, inner, **parameters)
+
+
+def laws(
+    force: str | Force | Function,
+    *,
+    metric: str | Metric | None = None,
+    points: Iterable[tuple[npt.ArrayLike, npt.ArrayLike]] = (),
+    draws: int = 100,
+    seed: int = 0,
+) -> Verdict:
+    """Which laws a force keeps, in words, with a counterexample for each that it breaks.
+
+    Momentum, action = reaction, conservative (a cost exists), convex (and the smallest regulariser that makes it so),
+    consistent with its metric; and that a declared cost is the right one. A law holds as far as was looked.
+
+    Args:
+        force: a name, a force, or a function of yours.
+        metric: what the force should not worsen; by default its own, as of lambdarank(ndcg@10), or else ndcg.
+        points: (scores, labels) of one query each, looked at as well as the random ones.
+        draws: how many random lists to look at.
+        seed: the same seed gives the same lists.
+    """
+    return judge(_force(force), metric_name=metric, points=points, draws=draws, seed=seed)
+
+
+def force_picture(
+    force: str | Force | Function, *, beside: Sequence[str | Force | Function] = (), metric: str | Metric | None = None
+) -> str:
+    """An SVG of a force: its pull on a pair against the score gap, and its field on three documents.
+
+    Args:
+        force: a name, a force, or a function of yours.
+        beside: other forces to draw against the gap.
+        metric: what the orders of the three documents are shaded by; by default the force's own, or else ndcg.
+    """
+    return both_pictures(_force(force), [_force(other) for other in beside], metric)
+
+
+_force = force

@@ -30,11 +30,14 @@ NO_METRIC = metric("dcg")
 class ForceData:
     """Labels, weights and preference pairs as forces take them; made once for a data set, used every round.
 
-    `levels` says how many levels there are where these labels are a part of the data and need not have them all.
+    Random draws follow `query_keys`, one number a query; by default they follow the queries' ids. `levels` is how many
+    levels labels have where these are only some of the queries; by default one more than the highest label here.
     """
 
-    def __init__(self, data: RankingData, *, levels: int | None = None) -> None:
-        self.levels = levels
+    def __init__(
+        self, data: RankingData, *, query_keys: npt.NDArray[np.uint64] | None = None, levels: int | None = None
+    ) -> None:
+        self.levels = int(data.labels.max()) + 1 if levels is None else levels
         self.checked: set[Force] = set()  # forces that have seen that they are defined on these labels
         self.labels, self.n_documents, self.n_queries = data.labels, data.n_documents, data.n_queries
         self.document_weights, self.pairs = data.document_weights, data.pairs
@@ -43,7 +46,7 @@ class ForceData:
             np.ascontiguousarray(data.query_offsets),
             document_weights=None if data.document_weights is None else np.ascontiguousarray(data.document_weights),
             query_weights=None if data.query_weights is None else np.ascontiguousarray(data.query_weights),
-            query_keys=query_hashes(data.query_ids, 0),
+            query_keys=query_hashes(data.query_ids, 0) if query_keys is None else query_keys,
         )
         if data.pairs is not None:
             queries = data.document_queries[data.pairs.winner]
@@ -153,8 +156,7 @@ class Force:
         """How many levels the labels have, for forces over levels."""
         if self.definition.labels != "levels":
             return 2
-        known = data.levels if isinstance(data, ForceData) else None
-        return int(data.labels.max()) + 1 if known is None else known
+        return data.levels if isinstance(data, ForceData) else int(data.labels.max()) + 1
 
     def n_outputs(self, data: ForceData | RankingData) -> int:
         """How many scores the force wants of a document."""

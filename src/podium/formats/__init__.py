@@ -150,7 +150,8 @@ def read_folds(
 
     Files are found by name: train/training(set), vali/valid/validation(set), test(set), any format.
     """
-    return _read_together(fold_files(folder), num_threads, options)
+    train, valid, test = read_together(fold_files(folder), num_threads=num_threads, **options)
+    return train, valid, test
 
 
 def read_all_folds(
@@ -160,20 +161,25 @@ def read_all_folds(
     return [read_folds(fold, num_threads=num_threads, **options) for fold in fold_folders(folder)]
 
 
-def _read_together(
-    files: tuple[Path, Path, Path], num_threads: int | None, options: dict[str, Any]
-) -> tuple[RankingData, RankingData, RankingData]:
-    formats = [guess_format(file, reading=True) for file in files]
-    if all(known is LETOR for known in formats):
+def read_together(
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    format: str | None = None,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> list[RankingData]:
+    """Files of one data set, all with the same features: LETOR files agree on the first and on the last one."""
+    if all(find_format(path, format, reading=True) is LETOR for path in paths):
         LETOR.check_options(options, reading=True)
-        parts = read_letor_together(files, LetorOptions(**options), num_threads=num_threads)
-    else:
-        parts = [read(file, num_threads=num_threads, **options) for file in files]
-    widest = max(part.n_features for part in parts)
-    for part, file in zip(parts, files, strict=True):
-        if part.n_features < widest:
-            raise FormatError(file, f"has {part.n_features} features where another file of the fold has {widest}")
-    return parts[0], parts[1], parts[2]
+        return read_letor_together(paths, LetorOptions(**options), num_threads=num_threads, progress=progress)
+    parts = [read(path, format=format, num_threads=num_threads, progress=progress, **options) for path in paths]
+    widths = [part.n_features for part in parts]
+    for width, path in zip(widths, paths, strict=True):
+        if width < max(widths):
+            widest = os.fspath(paths[widths.index(max(widths))])
+            raise FormatError(path, f"has {width} features where {widest} has {max(widths)}; both need the same")
+    return parts
 
 
 __all__ = [
@@ -189,6 +195,7 @@ __all__ = [
     "read_folds",
     "read_scores",
     "read_sizes",
+    "read_together",
     "sizes_to_qid",
     "to_frame",
     "write",

@@ -150,7 +150,9 @@ class Rows:
         found, given = max(self.max_index - base + 1, 0), self.options.n_features
         if given is not None and found > given:
             raise FormatError(
-                self.path, f"feature index {self.max_index} goes beyond n_features={given}; is this another data set?"
+                self.path,
+                f"feature index {self.max_index} goes beyond the {given} features expected (n_features); "
+                "is this another data set?",
             )
         return found if given is None else given
 

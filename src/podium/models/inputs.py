@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium import _core
 from podium.data import RankingData
-from podium.data.canonical import canonical_blocks
+from podium.data.canonical import canonical_order
 from podium.errors import DataError
 
 Floats = npt.NDArray[np.float64]
@@ -29,23 +30,16 @@ class InputMap:
         return cls(np.zeros(n_features), np.ones(n_features), np.zeros(n_features))
 
     @classmethod
-    def of(cls, data: RankingData, *, standardise: bool) -> InputMap:
+    def of(cls, data: RankingData, *, standardise: bool, num_threads: int = 1) -> InputMap:
         """Mean 0 and variance 1 over the training documents, or features as they are; missing ones count as the mean.
 
         A feature that is constant, or missing everywhere, is 0 when standardised.
         """
-        total, count = np.zeros(data.n_features), np.zeros(data.n_features)
-        for block in canonical_blocks(data):
-            there = ~np.isnan(block)
-            total += np.add.reduce(np.where(there, block, 0.0), axis=0)
-            count += there.sum(axis=0)
-        mean = total / np.maximum(count, 1)
+        features = np.ascontiguousarray(data.features)
+        offsets, order = np.ascontiguousarray(data.query_offsets), canonical_order(data)
+        mean, deviation = _core.column_moments(features, offsets, order, num_threads)
         if not standardise:
             return cls(np.zeros(data.n_features), np.ones(data.n_features), mean)
-        squares = np.zeros(data.n_features)
-        for block in canonical_blocks(data):
-            squares += np.add.reduce(np.where(np.isnan(block), 0.0, block - mean) ** 2, axis=0)
-        deviation = np.sqrt(squares / np.maximum(count, 1))
         varies = deviation > 1e-7 * np.abs(mean)
         return cls(mean, np.where(varies, 1 / np.where(varies, deviation, 1.0), 0.0), np.zeros(data.n_features))
 

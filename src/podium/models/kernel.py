@@ -222,7 +222,7 @@ class KernelSpec(Spec):
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
     ) -> KernelInTraining:
         """Landmarks drawn from the documents (all of them where they are few), f = 0; after a restart f is drawn too."""
-        map = InputMap.of(data, standardise=self.standardise)
+        map = InputMap.of(data, standardise=self.standardise, num_threads=num_threads)
         width = math.sqrt(data.n_features) if self.width is None else self.width
         kernel = Kernel(self.kernel, width, self.degree, self.offset)
         rows = np.ascontiguousarray(data.features[_landmark_rows(data, self.landmarks, seed)])

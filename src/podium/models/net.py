@@ -129,7 +129,10 @@ class NetSpec(Spec):
                 bound = 0.0  # a linear model needs nothing to break its symmetry
             parts += [bound * drawn, np.zeros(outputs)]
         return Net(
-            widths, self.activation, InputMap.of(data, standardise=self.standardise), np.concatenate(parts) + 0.0
+            widths,
+            self.activation,
+            InputMap.of(data, standardise=self.standardise, num_threads=num_threads),
+            np.concatenate(parts) + 0.0,
         )
 
 

@@ -16,15 +16,18 @@ from podium.errors import FormatError
 
 if TYPE_CHECKING:
     from podium.rankers.base import BaseRanker
+    from podium.rankers.cross_validation import CrossValidation, cross_validate
     from podium.rankers.lists import ListMLE, ListNet
     from podium.rankers.ordinal import OrdinalRegression
     from podium.rankers.pairs import KernelRankNet, LambdaRank, RankNet
     from podium.rankers.ranker import Ranker
+    from podium.rankers.search import Tuning, tune
     from podium.rankers.svm import RankSVM
 
 __all__ = [
     "RANKERS",
     "BaseRanker",
+    "CrossValidation",
     "KernelRankNet",
     "LambdaRank",
     "ListMLE",
@@ -33,7 +36,10 @@ __all__ = [
     "RankNet",
     "RankSVM",
     "Ranker",
+    "Tuning",
+    "cross_validate",
     "load",
+    "tune",
 ]
 
 NAMES = {
@@ -58,9 +64,19 @@ HOMES = {
 }
 
 
+# What works on any ranker, imported when it is asked for too.
+TOOLS = {
+    "CrossValidation": "cross_validation",
+    "Tuning": "search",
+    "cross_validate": "cross_validation",
+    "tune": "search",
+}
+
+
 def __getattr__(name: str) -> Any:
-    if name in HOMES:
-        return getattr(import_module(f"podium.rankers.{HOMES[name]}"), name)
+    home = HOMES.get(name) or TOOLS.get(name)
+    if home is not None:
+        return getattr(import_module(f"podium.rankers.{home}"), name)
     raise AttributeError(f"module 'podium.rankers' has no attribute {name!r}")
 
 

@@ -52,6 +52,8 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
     seed: int = 0
     num_threads: int | None = None
 
+    budget: ClassVar[str] = "epochs"  # the parameter that says how long training may go on
+
     # scikit-learn hands query ids on as `groups`, the name its splitters have for them. Its Pipeline always offers `score`
     # a sample_weight, if only None, and must find that it is known there, if only to be refused.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"qid": "groups"}

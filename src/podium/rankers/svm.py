@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,7 @@ from podium.models.net import LinearSpec
 from podium.rankers.ranker import PlannedRanker
 from podium.scoring import Scorer
 from podium.training.checkpoint import Checkpoint
-from podium.training.loop import Trained, train
+from podium.training.loop import Plan, Trained, train
 from podium.training.progress import Callback
 from podium.training.schedule import Schedule
 
@@ -28,17 +29,20 @@ SOLVERS = {"hinge": "bundle", "squared_hinge": "lbfgs"}
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RankSVM(PlannedRanker):
-    """min ½‖w‖² + C·Σ_pairs max(0, 1 − o), or its square, o = s_winner − s_loser; O(m log m) a gradient. [RankSVM]
+    """min ½‖w‖² + C · mean over pairs of max(0, 1 − o), or of its square, o = s_winner − s_loser. [RankSVM]
+
+    A gradient costs O(m log m), never a list of pairs.
 
     Args:
-        C: how much the pairs weigh against ‖w‖²; several values are tried, and the best on validation data is kept.
+        C: how much the mean loss weighs against ‖w‖²; several values are tried, and the best on validation data is kept.
         loss: hinge or squared_hinge.
-        query_norm: each query's pairs together weigh 1 (svm_rank -l 2), or each pair weighs 1 (svm_rank -l 1).
+        query_norm: whether the mean is taken inside each query first, so that queries count alike; else pairs do.
         kernel: linear, rbf or poly.
         width: of rbf and poly, in standardised features; √features by default.
         degree: of poly.
         landmarks: of rbf and poly, documents that stand for all of them where there are more. [Nyström]
-        standardise: whether features are brought to mean 0 and variance 1 first.
+        standardise: whether features are brought to mean 0 and variance 1 first; None does it unless all of them lie in
+            [−1, 1] already, because the scale of a feature is then part of what it says.
         tolerance: the solution's objective is proven to be within this share of the least one.
         epochs: at most this many iterations.
 
@@ -47,14 +51,14 @@ class RankSVM(PlannedRanker):
         certificate_: objective and gap, in the units of the objective above, and whether the tolerance was met.
     """
 
-    C: float | tuple[float, ...] = 1.0
+    C: float | tuple[float, ...] = 100.0
     loss: str = "hinge"
-    query_norm: bool = True
+    query_norm: bool = False
     kernel: str = "linear"
     width: float | None = None
     degree: int = 2
     landmarks: int = 2000
-    standardise: bool = True
+    standardise: bool | None = None
     tolerance: float = 1e-4
     epochs: int = 2000
 
@@ -66,16 +70,20 @@ class RankSVM(PlannedRanker):
         return Force.of(FORCES[self.loss])
 
     def _model(self) -> Spec:
-        if self.kernel == "linear":
-            return LinearSpec(standardise=self.standardise)
-        return KernelSpec(self.kernel, self.width, self.degree, landmarks=self.landmarks, standardise=self.standardise)
+        standardise = True if self.standardise is None else self.standardise
+        curved = KernelSpec(self.kernel, self.width, self.degree, landmarks=self.landmarks, standardise=standardise)
+        return LinearSpec(standardise=standardise) if self.kernel == "linear" else curved
+
+    def _plan(self, data: RankingData, has_valid: bool) -> Plan:
+        plan = super()._plan(data, has_valid)
+        if self.standardise is None and _on_one_scale(data):
+            assert isinstance(plan.model, LinearSpec | KernelSpec)
+            return replace(plan, model=replace(plan.model, standardise=False))
+        return plan
 
     def _schedule(self, data: RankingData, has_valid: bool) -> Schedule:
         return Schedule(
-            optimiser=SOLVERS[self.loss],
-            epochs=self.epochs,
-            l2=1 / (self._candidates()[0] * data.n_queries),
-            tolerance=self.tolerance,
+            optimiser=SOLVERS[self.loss], epochs=self.epochs, l2=1 / self._candidates()[0], tolerance=self.tolerance
         )
 
     def _candidates(self) -> list[float]:
@@ -98,12 +106,11 @@ class RankSVM(PlannedRanker):
             what = "validation data to choose by; give valid=" if valid is None else "one C a checkpoint"
             raise ParameterError(f"C={shown(self.C)}: several values need {what}, or a single C")
         plan = self._plan(data, has_valid=False)
-        weighted = _weigh_queries(data) if self.query_norm else data
+        weighted = _weigh_queries(data, query_norm=self.query_norm)
         best: tuple[float, Trained] | None = None
         interrupted = False
         for c in candidates:
-            schedule = replace(plan.schedule, l2=1 / (c * data.n_queries))
-            chosen = replace(plan, schedule=schedule)
+            chosen = replace(plan, schedule=replace(plan.schedule, l2=1 / c))
             try:
                 # The solution counts, not the best iteration on the way there: validation data only judges it.
                 trained = train(chosen, weighted, callbacks=callbacks, checkpoint=checkpoint)
@@ -119,16 +126,15 @@ class RankSVM(PlannedRanker):
         assert best is not None
         self.C_ = best[0]
         self._keep(plan, data, replace(best[1], interrupted=interrupted))
-        self._state_certificate(data)
+        self._state_certificate()
         if valid is not None:
             self.best_value_ = self._judge(best[1], valid) * (1.0 if plan.metric.higher_is_better else -1.0)
 
-    def _state_certificate(self, data: RankingData) -> None:
-        """The solver's objective is the mean over queries + ½·l2·‖w‖²; the one above is C · queries times that."""
+    def _state_certificate(self) -> None:
+        """The solver's objective is the mean loss + ½‖w‖²/C; the one above is C times that."""
         assert self.certificate_ is not None
-        unit = self.C_ * data.n_queries
         self.certificate_ = {
-            name: value * unit if isinstance(value, float) else value for name, value in self.certificate_.items()
+            name: value * self.C_ if isinstance(value, float) else value for name, value in self.certificate_.items()
         }
 
     def _more(self) -> dict[str, Any]:
@@ -142,14 +148,23 @@ class RankSVM(PlannedRanker):
         return self._mean_metric(Scorer(trained.model), valid)
 
 
-def _weigh_queries(data: RankingData) -> RankingData:
-    """The data with each query's weight divided by the weight of its pairs."""
+def _weigh_queries(data: RankingData, *, query_norm: bool) -> RankingData:
+    """The data with query weights that make the mean cost of a query the mean loss of a pair."""
     if data.pairs is not None:
         pairs = np.bincount(data.document_queries[data.pairs.winner], data.pairs.weight, data.n_queries)
     else:
         pairs = np.array([_count_pairs(data.labels[a:b]) for a, b in zip(*_bounds(data), strict=True)])
     own = np.ones(data.n_queries) if data.query_weights is None else data.query_weights
-    return data.replace(query_weights=own / np.where(pairs > 0, pairs, 1.0))
+    if query_norm:
+        total = math.fsum(own[pairs > 0])
+        weights = own / np.where(pairs > 0, pairs, 1.0)
+    else:
+        total, weights = math.fsum(own * pairs), own
+    return data.replace(query_weights=weights * (data.n_queries / total if total > 0 else 1.0))
+
+
+def _on_one_scale(data: RankingData) -> bool:
+    return not bool((np.abs(data.features) > 1).any())  # a missing value is no larger than anything
 
 
 def _bounds(data: RankingData) -> tuple[list[int], list[int]]:

@@ -109,7 +109,7 @@ class ForceLoss(Module):
         known, held = self._hold(data, labels, qid, query_offsets)
         own = self._thresholds_for_call(thresholds)
         if self.force.definition.labels == "levels":
-            held.labels = _with_every_level(known.labels, flat, own)
+            held.levels = _levels(known.labels, flat, own)
         return _ForceCost.apply(flat, own, self, known, held, self._round_for_call(round))
 
     def extra_repr(self) -> str:
@@ -260,11 +260,10 @@ def _data_of_labels(labels: Any, qid: Any, query_offsets: Any) -> RankingData:
     return RankingData.of_parts(features=features, labels=found, query_offsets=offsets, query_ids=numbers)
 
 
-def _with_every_level(labels: Array, scores: Any, thresholds: Any) -> Array:
-    """The labels and the highest level that scores or thresholds are made for, which a batch may lack."""
-    if thresholds is not None:
-        return np.append(labels, len(thresholds))
-    return np.append(labels, scores.shape[1] - 1 if scores.ndim == 2 else 0)
+def _levels(labels: Array, scores: Any, thresholds: Any) -> int:
+    """How many levels scores or thresholds are made for, which a batch may lack; or that the labels have, if more."""
+    outputs = scores.shape[1] if scores.ndim == 2 else 1
+    return max(int(labels.max()) + 1, outputs if thresholds is None else len(thresholds) + 1)
 
 
 def _array(values: Any) -> Any:

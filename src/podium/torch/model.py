@@ -64,7 +64,9 @@ class ModuleSpec(Spec):
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(int(2**53 * counter_uniform(seed, restart, 1)[0]))
                 made = self.given()
-        return TorchModel(made, InputMap.of(data, standardise=self.standardise), data.n_features, n_outputs)
+        return TorchModel(
+            made, InputMap.of(data, standardise=self.standardise, num_threads=num_threads), data.n_features, n_outputs
+        )
 
 
 class TorchModel(Model):

@@ -16,6 +16,7 @@ from podium.errors import FormatError, ParameterError
 
 Arrays = dict[str, npt.NDArray[np.float64]]
 KIND = "podium checkpoint 1"
+REMEDY = "remove the file to begin anew"
 
 
 @dataclass
@@ -30,28 +31,39 @@ class Checkpoint:
     seconds: float = 5.0
     _written: float = field(default=float("-inf"), repr=False)
 
-    def read(self, identity: dict[str, str]) -> tuple[dict[str, Any], Arrays] | None:
-        """(numbers, arrays) of a file written for the same training, or None where there is no file."""
+    def read(self, identity: dict[str, str], *, epochs: int | None = None) -> tuple[dict[str, Any], Arrays] | None:
+        """(numbers, arrays) of a file written for the same training, or None where there is no file.
+
+        `epochs` is where training shall end: a file written after more of them cannot be gone on from.
+        """
         if not Path(self.path).exists():
             return None
         raw = read_bytes(self.path)
         header = header_of(raw)
         arrays = None if header is None or header.get("kind") != KIND else arrays_of(raw, header)
         if header is None or arrays is None:
-            raise FormatError(self.path, "is not a checkpoint, or is damaged; remove it to begin anew")
+            raise FormatError(self.path, f"is not a checkpoint, or is damaged; {REMEDY}")
         found: dict[str, str] = header["identity"]
+        numbers: dict[str, Any] = header["numbers"]
         for name, value in identity.items():
             if found.get(name) != value:
                 raise ParameterError(
-                    f"{self.path} was written with another {name}: {found.get(name)} there, {value} now; remove the file "
-                    "to begin anew, or train with the settings it was written for"
+                    f"{self.path} was written with another {name}: {found.get(name)} there, {value} now; {REMEDY}, or "
+                    "train with the settings it was written for"
                 )
-        return header["numbers"], arrays
+        if epochs is not None and numbers["epoch"] > epochs:
+            raise ParameterError(
+                f"{self.path} was written after epoch {numbers['epoch']}, and training shall end after epochs={epochs}; "
+                f"{REMEDY}, or allow more epochs"
+            )
+        return numbers, arrays
 
-    def write(self, identity: dict[str, str], numbers: dict[str, Any], arrays: Arrays, *, force: bool = False) -> None:
-        """Writes the file, if the last time is long enough ago."""
-        now = time.monotonic()
-        if not force and now - self._written < self.seconds:
-            return
+    @property
+    def due(self) -> bool:
+        """Whether the file was last written long enough ago."""
+        return time.monotonic() - self._written >= self.seconds
+
+    def write(self, identity: dict[str, str], numbers: dict[str, Any], arrays: Arrays) -> None:
+        """Writes the file, whole or not at all."""
         write_tensors(self.path, {"kind": KIND, "identity": identity, "numbers": numbers}, arrays)
         self._written = time.monotonic()

@@ -19,6 +19,7 @@ from podium.metrics import Documents, Metric, per_query
 from podium.models import CoreModel, Model, Spec
 from podium.models.heads import to_scores
 from podium.training.checkpoint import Checkpoint
+from podium.training.convex import State
 from podium.training.progress import Callback, Epoch, Progress
 from podium.training.schedule import Schedule
 from podium.training.steps import FullSteps, Steps, Task, make_steps
@@ -113,6 +114,7 @@ class Training:
         )
         self.identity = {} if checkpoint is None else plan.identity(data, valid)
         self.progress = Progress(rate=float(plan.schedule.learning_rate))
+        self.held: tuple[Progress, State] | None = None
         self.steps.begin(self._starting_vector(self.model))
         self._resume()
 
@@ -132,7 +134,7 @@ class Training:
     def _resume(self) -> None:
         if self.checkpoint is None:
             return
-        found = self.checkpoint.read(self.identity)
+        found = self.checkpoint.read(self.identity, epochs=self.plan.schedule.epochs)
         if found is not None:
             numbers, arrays = found
             self.progress = Progress.of(numbers, arrays.pop("best_vector"))
@@ -148,10 +150,11 @@ class Training:
                 stops = [callback(self.progress.log[-1]) for callback in callbacks]  # all of them see every epoch
                 if any(stops):
                     break
-            self._save(force=True)
+            self._write()
         except KeyboardInterrupt:
             if self.progress.epoch == 0:
                 raise
+            self._write()
             interrupted = True
         return self._trained(interrupted)
 
@@ -257,10 +260,17 @@ class Training:
     def _certificate(self) -> dict[str, Any] | None:
         return self.steps.certificate() if isinstance(self.steps, FullSteps) else None
 
-    def _save(self, *, force: bool = False) -> None:
-        if self.checkpoint is not None and self.progress.epoch:
-            arrays = {**self.steps.state(), "best_vector": self.progress.best_vector}
-            self.checkpoint.write(self.identity, self.progress.numbers(), arrays, force=force)
+    def _save(self) -> None:
+        """Holds on to the state at the end of an epoch, since an interrupt may come in the middle of the next."""
+        if self.checkpoint is not None:
+            self.held = self.progress, {**self.steps.state(), "best_vector": self.progress.best_vector}
+            if self.checkpoint.due:
+                self._write()
+
+    def _write(self) -> None:
+        if self.checkpoint is not None and self.held is not None:
+            progress, arrays = self.held
+            self.checkpoint.write(self.identity, progress.numbers(), arrays)
 
     def _trained(self, interrupted: bool) -> Trained:
         progress = self.progress

@@ -18,7 +18,7 @@ class ModelDescent:
 
     def __init__(self, model: Model, force: Force, data: RankingData, num_threads: int) -> None:
         self.model, self.force, self.data, self.num_threads = model, force, data, num_threads
-        self.n_own = force.n_parameters(data)
+        self.n_own, self.levels = force.n_parameters(data), force.n_classes(data)
         self.own = np.zeros(self.n_own)
         self.first = np.zeros(self.size)
         self.second = np.zeros(self.size)
@@ -101,7 +101,7 @@ class ModelDescent:
         steps = np.exp(np.clip(self.own[1:], -30, 30))
         outcome = self.force.act(
             scores,
-            ForceData(part, levels=self.force.n_classes(self.data)),
+            ForceData(part, levels=self.levels),
             cost=cost,
             parameters=np.cumsum(np.concatenate([self.own[:1], steps])),
             seed=seed,

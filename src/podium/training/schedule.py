@@ -46,7 +46,7 @@ class Schedule:
             raise unknown_name("optimiser", self.optimiser, OPTIMISERS)
         if self.rate_rule not in RATE_RULES:
             raise unknown_name("rate_rule", self.rate_rule, RATE_RULES)
-        if self.batch != "pair" and not (is_whole(self.batch) and int(self.batch) >= 1):
+        if self.batch != "pair" and not (is_whole(self.batch) and 1 <= int(self.batch) < 2**31):
             raise ParameterError(f"batch={shown(self.batch)} must be a number of queries of at least 1, or 'pair'")
         if self.batch != "pair":
             object.__setattr__(self, "batch", int(self.batch))

@@ -252,13 +252,15 @@ class FullSteps:
 
     def state(self) -> State:
         """The solver's own state."""
-        return {**self.solver.state(), "converged": np.array([self.converged], np.float64)}
+        verdict = list(Verdict).index(self.verdict)
+        return {**self.solver.state(), "verdict": np.array([verdict], np.float64)}
 
     def resume(self, state: State) -> None:
         """The solver as it was."""
-        rest = {name: value for name, value in state.items() if name != "converged"}
+        rest = {name: value for name, value in state.items() if name != "verdict"}
         self.solver = LBFGS.resume(rest, self.lbfgs) if self.bundle is None else Bundle.resume(rest, self.bundle)
-        self.converged = bool(state["converged"][0])
+        self.verdict = list(Verdict)[int(state["verdict"][0])]
+        self.converged = self.verdict.done
 
     def certificate(self) -> dict[str, Any]:
         """How near the optimum is: the objective, and a bound on how far it lies above the least one."""

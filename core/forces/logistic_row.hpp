@@ -1,0 +1,79 @@
+// One document against those after it, by the logistic: four pairs at a time, without an exponential for any of them.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "dispatch.hpp"
+
+namespace podium {
+
+// Pairs of one row. With E = e^{σ s}, ρ_ij = 1 / (1 + e^{σ(s_i − s_j)}) = E_j / (E_i + E_j).
+struct LogisticRow {
+  const double* label;
+  const double* exponential;
+  const double* weight;  // of the pair with each j; its sign does not count
+  double* force;         // σ is left out of both
+  double* curvature;     // or null
+};
+
+// Adds the pairs (i, j), j from `begin` to n: to the force and curvature of i and of every j. Sums of i are kept in
+// four lanes, j in the lane (j − begin) mod 4, and the lanes are added as a tree: one order on every machine.
+template <bool kCurvature>
+PODIUM_INLINE void logistic_row(std::size_t i, std::size_t begin, std::size_t n, double scale, const LogisticRow& row) {
+  typedef double Four __attribute__((vector_size(32)));
+  typedef std::int64_t Mask __attribute__((vector_size(32)));
+  const double label = row.label[i], own = row.exponential[i];
+  double force[4] = {0, 0, 0, 0}, curvature[4] = {0, 0, 0, 0};
+  std::size_t j = begin;
+  Four f = {0, 0, 0, 0}, c = {0, 0, 0, 0};
+  const Four one = {1, 1, 1, 1}, zero = {0, 0, 0, 0};
+  const Mask magnitude = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+  for (; j + 4 <= n; j += 4) {
+    Four l, e, g;
+    Mask w;
+    std::memcpy(&l, row.label + j, sizeof l);
+    std::memcpy(&e, row.exponential + j, sizeof e);
+    std::memcpy(&w, row.weight + j, sizeof w);
+    w &= magnitude;
+    Four weight;
+    std::memcpy(&weight, &w, sizeof weight);
+    weight *= scale;
+    const Four share = e / (own + e);
+    const Mask above = label > l, below = label < l;
+    const Four up = weight * share, down = zero - weight * (one - share);
+    const Four pull = above ? up : (below ? down : zero);
+    std::memcpy(&g, row.force + j, sizeof g);
+    g -= pull;
+    std::memcpy(row.force + j, &g, sizeof g);
+    f += pull;
+    if constexpr (kCurvature) {
+      const Four bend = (above | below) ? weight * share * (one - share) : zero;
+      std::memcpy(&g, row.curvature + j, sizeof g);
+      g += bend;
+      std::memcpy(row.curvature + j, &g, sizeof g);
+      c += bend;
+    }
+  }
+  std::memcpy(force, &f, sizeof f);
+  std::memcpy(curvature, &c, sizeof c);
+  for (std::size_t lane = 0; j < n; ++j, ++lane) {
+    if (label == row.label[j]) continue;
+    const double weight = std::fabs(row.weight[j]) * scale;
+    const double share = row.exponential[j] / (own + row.exponential[j]);
+    const double pull = label > row.label[j] ? weight * share : 0.0 - weight * (1 - share);
+    row.force[j] -= pull;
+    force[lane] += pull;
+    if constexpr (kCurvature) {
+      const double bend = weight * share * (1 - share);
+      row.curvature[j] += bend;
+      curvature[lane] += bend;
+    }
+  }
+  row.force[i] += (force[0] + force[1]) + (force[2] + force[3]);
+  if constexpr (kCurvature) row.curvature[i] += (curvature[0] + curvature[1]) + (curvature[2] + curvature[3]);
+}
+
+}  // namespace podium

@@ -1,0 +1,133 @@
+"""podium cv."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from podium.cli.console import (
+    Confidence,
+    DataFile,
+    FormatName,
+    Json,
+    ReadOption,
+    check_target,
+    complete_metric,
+    err,
+    make_table,
+    out,
+    plain_warnings,
+    print_json,
+    progress,
+    read_data,
+    say,
+    show,
+)
+from podium.cli.evaluate import evaluation_table
+from podium.cli.ranker_options import refuse_idle_stopping, takes_ranker
+from podium.formats import write
+from podium.training import Epoch
+
+if TYPE_CHECKING:
+    from podium.rankers import BaseRanker
+    from podium.rankers.cross_validation import CrossValidation, Fold
+
+
+@takes_ranker
+def cv(
+    ranker: BaseRanker,
+    data: DataFile,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="How many parts the queries are dealt into.")] = 5,
+    valid_share: Annotated[
+        float | None,
+        typer.Option(
+            "--valid-share",
+            help="Set this share of each fold's training queries apart, to choose the best epoch and stop early by.",
+            show_default=False,
+        ),
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--also",
+            metavar="METRIC",
+            help="A further metric to report. May be given more than once.",
+            autocompletion=complete_metric,
+            show_default=False,
+        ),
+    ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write the scores, one a row of DATA, each by the ranker that did not see its query.",
+            show_default=False,
+        ),
+    ] = None,
+    confidence: Confidence = 0.95,
+    format_name: FormatName = None,
+    read: ReadOption = None,
+    json: Json = False,
+) -> None:
+    """Cross-validate a ranker: every query is ranked once, by a ranker trained on the other folds.
+
+    Folds are made of whole queries; the same seed gives the same folds, whatever the order of queries in DATA. The means
+    and intervals at the end are over all queries at once.
+    """
+    from podium.rankers.cross_validation import cross_validate
+
+    if target is not None:
+        check_target(target, data)
+    if valid_share is None:
+        refuse_idle_stopping(ranker, "--valid-share SHARE")
+    judged = read_data(data, format_name, read, ranker.num_threads)
+    done: list[Fold] = []
+    epochs = getattr(ranker, ranker.budget)
+
+    def finished(fold: Fold) -> None:
+        done.append(fold)
+        if not err.is_terminal:
+            value = fold.evaluation.mean[ranker.metric]
+            err.print(f"fold {fold.number} of {folds}: {ranker.metric} {value:.4f}", markup=False, highlight=False)
+
+    with plain_warnings(), progress(f"{folds} folds") as bar:
+
+        def watch(row: Epoch) -> None:
+            if bar is not None:
+                bar(len(done) * epochs + row.epoch, folds * epochs)
+
+        result = cross_validate(
+            ranker,
+            judged,
+            folds=folds,
+            metrics=[ranker.metric, *(also or [])],
+            valid_share=valid_share,
+            confidence=confidence,
+            seed=ranker.seed,
+            callbacks=[watch],
+            on_fold=finished,
+        )
+    if target is not None:
+        write(result.scores, target, format="scores")
+    if json:
+        print_json({"data": str(data), "out": None if target is None else str(target), **result.to_dict()})
+        return
+    _tell(result, data, target)
+
+
+def _tell(result: CrossValidation, data: Path, target: Path | None) -> None:
+    metrics = list(result.evaluation.mean)
+    table = make_table(f"{len(result.folds)} folds of {data}", "fold", "train", "valid", "test", "epoch", *metrics)
+    for fold in result.folds:
+        counts = (fold.n_train, fold.n_valid, len(fold.queries), fold.ranker.best_epoch_)
+        means = (f"{fold.evaluation.mean[name]:.4f}" for name in metrics)
+        table.add_row(str(fold.number), *map(str, counts), *means)
+    show(table)
+    out.print()
+    show(evaluation_table(result.evaluation, escape("all queries, each ranked by a ranker that did not see it")))
+    if target is not None:
+        say(f"wrote {target}: {len(result.scores)} scores")

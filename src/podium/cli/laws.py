@@ -1,0 +1,100 @@
+"""podium laws."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.cli.console import Json, Seed, complete_metric, named_force, out, print_json, say
+from podium.errors import ParameterError
+from podium.files import replacing
+from podium.forces import FORCES, Verdict, force_picture
+from podium.forces import laws as test_laws
+
+
+def _complete(incomplete: str) -> list[str]:
+    return [name for name in FORCES if name.startswith(incomplete)]
+
+
+def laws(
+    force: Annotated[
+        str,
+        typer.Argument(
+            metavar="FORCE",
+            help="A force such as ranknet or 'lambdarank(ndcg@10)', or a function of yours: module:function.",
+            autocompletion=_complete,
+            show_default=False,
+        ),
+    ],
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric",
+            "-m",
+            help="What the force should not worsen; by default its own metric, or else ndcg.",
+            autocompletion=complete_metric,
+            show_default=False,
+        ),
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at",
+            metavar="SCORES:LABELS",
+            help="A query to look at as well, as in 0.5,0.2,-1:0,2,1. May be given more than once.",
+            show_default=False,
+        ),
+    ] = None,
+    draws: Annotated[int, typer.Option("--draws", help="How many random lists to look at.")] = 100,
+    seed: Seed = 0,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE.svg", help="Draw the force into this SVG file.", show_default=False),
+    ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--beside", help="Another force for the picture. May be given more than once.", show_default=False
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Which laws a force keeps: momentum, action = reaction, a cost that is convex, agreement with its metric."""
+    if beside and plot is None:
+        raise ParameterError("--beside is for the picture; say where to draw it: --plot FILE.svg")
+    judged, others = named_force(force), [named_force(name) for name in beside or ()]
+    verdict = test_laws(judged, metric=metric, points=[_point(word) for word in at or ()], draws=draws, seed=seed)
+    if plot is not None:
+        with replacing(plot) as file:
+            file.write(force_picture(judged, beside=others, metric=metric).encode())
+    if json:
+        print_json(verdict.to_dict())
+        return
+    _print(verdict)
+    if plot is not None:
+        out.print()
+        say(f"Drawn into {plot}")
+
+
+def _point(word: str) -> tuple[list[float], list[float]]:
+    """`0.5,0.2:1,0` as scores and labels."""
+    parts = word.split(":")
+    try:
+        scores, labels = ([float(number) for number in part.split(",")] for part in parts)
+    except ValueError:
+        raise ParameterError(
+            f"--at {word}: write SCORES:LABELS with commas between numbers, as in 0.5,0.2:1,0"
+        ) from None
+    return scores, labels
+
+
+def _print(verdict: Verdict) -> None:
+    """The words of the verdict, with what holds and what is broken in colour."""
+    for line in repr(verdict).splitlines():
+        for word, style in (("holds ", "bold green"), ("BROKEN", "bold red")):
+            if line.startswith(word):
+                out.print(word, style=style, end="", highlight=False)
+                line = line[len(word) :]
+        say(line)

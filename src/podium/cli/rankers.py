@@ -1,0 +1,76 @@
+"""podium rankers."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from podium.cli.console import Json, out, print_json, say
+from podium.errors import unknown_name
+from podium.rankers import RANKERS
+
+if TYPE_CHECKING:
+    from podium.rankers import BaseRanker
+
+
+def rankers(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="One ranker, for all its parameters.",
+            autocompletion=lambda incomplete: [name for name in RANKERS if name.startswith(incomplete)],
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Every ranker that podium train knows by name, with its parameters."""
+    if name is not None and name not in RANKERS:
+        raise unknown_name("ranker", name, RANKERS)
+    chosen = {key: describe_ranker(RANKERS[key]) for key in (RANKERS if name is None else [name])}
+    if json:
+        print_json(chosen)
+        return
+    if name is not None:
+        _explain(name, chosen[name])
+        return
+    table = Table(show_lines=True)
+    for column in ("ranker", "in Python", "definition"):
+        table.add_column(column)
+    for key, described in chosen.items():
+        table.add_row(key, described["class"], escape(described["summary"]))
+    out.print(table)
+    say("podium rankers NAME lists a ranker's parameters; podium train --set gives them values.")
+
+
+def describe_ranker(kind: type[BaseRanker]) -> dict[str, Any]:
+    """What its docstring says, and each parameter with its default and what the class that brings it in says of it."""
+    described: dict[str, str] = {}
+    for ancestor in reversed(kind.__mro__):
+        described |= _arguments(ancestor.__doc__ or "")
+    parameters = inspect.signature(kind).parameters.values()
+    return {
+        "class": f"podium.{kind.__name__}",
+        "summary": (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " "),
+        "parameters": {p.name: {"default": p.default, "description": described.get(p.name, "")} for p in parameters},
+    }
+
+
+def _arguments(text: str) -> dict[str, str]:
+    """The entries under `Args:` of a docstring."""
+    found = re.search(r"^Args:\n(?P<entries>(?:[ ]+.*\n?|\n)*)", inspect.cleandoc(text), re.MULTILINE)
+    entries = re.findall(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", found["entries"] if found else "", re.MULTILINE)
+    return {name: re.sub(r"\s+", " ", what) for name, what in entries}
+
+
+def _explain(name: str, described: dict[str, Any]) -> None:
+    say(f"{name} ({described['class']})")
+    say(described["summary"])
+    say("")
+    for parameter, row in sorted(described["parameters"].items()):
+        say(f"  {parameter} = {row['default']!r}: {row['description']}")

@@ -1,0 +1,190 @@
+"""podium train."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from podium.cli.console import (
+    DataFile,
+    FormatName,
+    Json,
+    ReadOption,
+    check_target,
+    err,
+    plain_warnings,
+    print_json,
+    read_parts,
+    say,
+)
+from podium.cli.epochs import EpochTable, TrainingLog
+from podium.cli.ranker_options import refuse_idle_stopping, takes_ranker
+from podium.cli.stopping import Stoppable, Stopped
+from podium.errors import FormatError, ParameterError
+from podium.training import Checkpoint, Epoch
+from podium.training.checkpoint import REMEDY, Arrays
+
+if TYPE_CHECKING:
+    from podium.rankers import BaseRanker
+
+Valid = Annotated[
+    Path | None,
+    typer.Option(
+        "--valid",
+        metavar="FILE",
+        help="Judged data that is not trained on: the best epoch on it is kept, and training stops when it improves no more.",
+        show_default=False,
+    ),
+]
+
+
+@takes_ranker
+def train(
+    ranker: BaseRanker,
+    data: DataFile,
+    valid: Valid = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file of the model.")] = Path("model.podium"),
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            "--log",
+            help="The training log: JSON lines, the settings and then a row an epoch. By default OUT.log.jsonl.",
+            show_default=False,
+        ),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin anew where the checkpoint of a stopped run is there.")
+    ] = False,
+    checkpoint_seconds: Annotated[
+        float,
+        typer.Option("--checkpoint-seconds", min=0, help="Write OUT.checkpoint at most this often, after an epoch."),
+    ] = 5.0,
+    format_name: FormatName = None,
+    read: ReadOption = None,
+    json: Json = False,
+) -> None:
+    """Train a ranker: a named system, or any force × any function class.
+
+    The model is written to OUT when training ends. Until then progress is kept in OUT.checkpoint: after a crash the same
+    command goes on from there, and ends in the same model as if nothing had happened.
+
+    Ctrl-C (or SIGTERM) ends training and writes the best so far to OUT; the checkpoint stays, so that the same command
+    goes on. The exit code is then 130 (143).
+    """
+    job = Job(out, log or Path(f"{out}.log.jsonl"), Path(f"{out}.checkpoint"))
+    for target in (job.out, job.log):
+        check_target(target, data, valid)
+    if valid is None:
+        refuse_idle_stopping(ranker, "--valid FILE")
+    judged, *checked = read_parts([data] if valid is None else [data, valid], format_name, read, ranker.num_threads)
+    if fresh:
+        job.checkpoint.unlink(missing_ok=True)
+    settings = {"data": str(data), "valid": None if valid is None else str(valid), **_describe(ranker)}
+    began = time.perf_counter()
+    with Stoppable() as stop:
+        try:
+            _fit(ranker, judged, checked[0] if checked else None, job, settings, checkpoint_seconds)
+        except KeyboardInterrupt:
+            there = job.checkpoint.exists()
+            rest = f"; the same command goes on from {job.checkpoint}" if there else ""
+            raise Stopped(f"interrupted; no model was written{rest}", stop.code) from None
+        stop.finish()
+        ranker.save(out)
+        if not ranker.interrupted_:
+            job.checkpoint.unlink(missing_ok=True)
+        seconds = time.perf_counter() - began
+        if json:
+            print_json({**_outcome(ranker, job), "seconds": round(seconds, 3), **settings})
+        else:
+            _tell(ranker, job, seconds, has_valid=bool(checked))
+        if ranker.interrupted_:
+            again = "go on" if job.checkpoint.exists() else "begin anew"
+            raise Stopped(
+                f"interrupted after epoch {ranker.n_epochs_}; {_kept(ranker)} is in {out}; run the same command again to "
+                f"{again}",
+                stop.code,
+            )
+
+
+@dataclass(frozen=True)
+class Job:
+    """The files of one training."""
+
+    out: Path
+    log: Path
+    checkpoint: Path
+
+
+@dataclass
+class Announced(Checkpoint):
+    """A checkpoint that tells when training goes on from it, and how to begin anew where it cannot."""
+
+    tell: Callable[[Sequence[Epoch]], None] = field(default=lambda rows: None)
+
+    def read(self, identity: dict[str, str], *, epochs: int | None = None) -> tuple[dict[str, Any], Arrays] | None:
+        """As any checkpoint; the rows of its log go to `tell`."""
+        try:
+            found = super().read(identity, epochs=epochs)
+        except (FormatError, ParameterError) as error:
+            raise ParameterError(str(error).replace(REMEDY, "--fresh begins anew")) from None
+        if found is not None:
+            self.tell([Epoch(**row) for row in found[0]["log"]])
+        return found
+
+
+def _fit(ranker: BaseRanker, data: Any, valid: Any, job: Job, settings: dict[str, Any], seconds: float) -> None:
+    parameters = ranker.get_params()
+    table = EpochTable(
+        ranker.metric, epochs=parameters[ranker.budget], has_rate=parameters.get("optimiser") in ("adam", "sgd")
+    )
+    log = TrainingLog(job.log, settings)
+
+    def go_on(rows: Sequence[Epoch]) -> None:
+        table.begin_with(rows)
+        log.begin_with(rows)
+        text = f"going on from epoch {len(rows)} ({job.checkpoint}); --fresh begins anew"
+        err.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    # A RankSVM that chooses its C trains several times: each is short, and one checkpoint could not hold them all.
+    several = isinstance(parameters.get("C"), list | tuple)
+    checkpoint = None if several else Announced(job.checkpoint, seconds, tell=go_on)
+    with plain_warnings(), log, table:
+        ranker.fit(data, valid=valid, callbacks=[log, table], checkpoint=checkpoint)
+    log.finish(ranker.log_)
+
+
+def _describe(ranker: BaseRanker) -> dict[str, Any]:
+    return {"ranker": type(ranker).__name__, "parameters": ranker.get_params(deep=False)}
+
+
+def _outcome(ranker: BaseRanker, job: Job) -> dict[str, Any]:
+    return {
+        "model": str(job.out),
+        "log": str(job.log),
+        "metric": ranker.metric,
+        "epochs": ranker.n_epochs_,
+        "best_epoch": ranker.best_epoch_,
+        "best_value": ranker.best_value_,
+        "interrupted": ranker.interrupted_,
+    }
+
+
+def _kept(ranker: BaseRanker) -> str:
+    return f"epoch {ranker.best_epoch_}" if ranker.best_value_ is None else f"the best epoch, {ranker.best_epoch_},"
+
+
+def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> None:
+    """What was kept and where it is."""
+    value = "" if ranker.best_value_ is None else f", {ranker.metric} {ranker.best_value_:.4f} on the validation data"
+    say(f"wrote {job.out}: epoch {ranker.best_epoch_} of {ranker.n_epochs_}{value}; {seconds:.1f} s")
+    say(f"wrote {job.log}")
+    certificate = getattr(ranker, "certificate_", None)
+    if certificate is not None and certificate.get("gap") is not None:
+        say(f"{certificate['verdict']}: objective {certificate['objective']:.6g}, within {certificate['gap']:.2g}")
+    if not has_valid:
+        say("without --valid the last epoch is kept; podium data split sets validation data apart")

@@ -1,0 +1,150 @@
+"""Cross-validation by query: every query is ranked once, by a ranker that never saw it."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from podium.data import RankingData, split
+from podium.data.conversion import as_number
+from podium.data.splits import query_folds
+from podium.errors import ParameterError, shown
+from podium.evaluation import Evaluation, evaluate
+from podium.metrics import Metric
+from podium.rankers.base import BaseRanker
+from podium.training.progress import Callback
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One fold of a cross-validation.
+
+    Attributes:
+        number: counted from 1.
+        ranker: trained on the other folds.
+        queries: the numbers of the queries it was tested on, in the data.
+        n_train: queries it was trained on.
+        n_valid: queries its best epoch was chosen by; 0 where none were set apart.
+        evaluation: of its test queries.
+    """
+
+    number: int
+    ranker: BaseRanker
+    queries: npt.NDArray[np.int64]
+    n_train: int
+    n_valid: int
+    evaluation: Evaluation
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it says of itself, as JSON takes it."""
+        return {
+            "fold": self.number,
+            "n_train": self.n_train,
+            "n_valid": self.n_valid,
+            "best_epoch": self.ranker.best_epoch_,
+            **self.evaluation.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """What a cross-validation found.
+
+    Attributes:
+        folds: one after the other.
+        scores: of every row of the data in the caller's order, each by the ranker that never saw its query.
+        evaluation: of these scores, all queries at once: means with intervals, and values by query.
+    """
+
+    folds: tuple[Fold, ...]
+    scores: Floats
+    evaluation: Evaluation
+
+    def to_dict(self) -> dict[str, Any]:
+        """Folds and the whole, as JSON takes them."""
+        return {"folds": [fold.to_dict() for fold in self.folds], "all": self.evaluation.to_dict()}
+
+    def __str__(self) -> str:
+        metrics = list(self.evaluation.mean)
+        lines = [
+            f"fold {fold.number}: " + ", ".join(f"{name} {fold.evaluation.mean[name]:.4f}" for name in metrics)
+            for fold in self.folds
+        ]
+        return "\n".join([*lines, str(self.evaluation)])
+
+
+def cross_validate(
+    ranker: BaseRanker,
+    data: RankingData,
+    *,
+    folds: int = 5,
+    metrics: str | Metric | Iterable[str | Metric] | None = None,
+    valid_share: float | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    callbacks: Sequence[Callback] = (),
+    on_fold: Callable[[Fold], None] | None = None,
+) -> CrossValidation:
+    """Trains on all folds but one, ranks that one, and so for every fold; the ranker given is not changed.
+
+    Folds are made of whole queries by a hash of the seed and the query ids, as `podium.folds` makes them, so that they do
+    not depend on the order of queries in the data.
+
+    Args:
+        ranker: any of Podium's, with its parameters.
+        data: judged queries.
+        folds: how many.
+        metrics: to evaluate by; the ranker's own by default.
+        valid_share: of the training queries of each fold, to choose the best epoch by and to stop early; none by default.
+        confidence: of the intervals.
+        seed: of the folds; training has the ranker's own.
+        callbacks: each is called with every epoch's row of every fold's training.
+        on_fold: called with each fold as it is done.
+
+    Ctrl-C raises KeyboardInterrupt.
+    """
+    asked = [ranker.metric] if metrics is None else metrics
+    share = _check_share(valid_share)
+    judge = functools.partial(evaluate, metrics=asked, confidence=confidence, seed=seed, num_threads=ranker.num_threads)
+    held = np.empty(data.n_documents)
+    done: list[Fold] = []
+    for number, (train, test) in enumerate(query_folds(data, folds, seed=seed), start=1):
+        parts = [data.select(train)]
+        if share is not None:
+            parts = split(parts[0], (1 - share, share), seed=(seed + number) % 2**64)
+        fitted = fit_or_stop(clone(ranker), *parts, callbacks=callbacks)
+        tested = data.select(test)
+        scores = fitted.predict(tested)
+        held[np.isin(data.document_queries, test)] = tested.from_caller_order(scores)
+        judged = judge(scores, tested)
+        done.append(Fold(number, fitted, test, parts[0].n_queries, sum(p.n_queries for p in parts[1:]), judged))
+        if on_fold is not None:
+            on_fold(done[-1])
+    whole = data.to_caller_order(held)
+    return CrossValidation(tuple(done), whole, judge(whole, data))
+
+
+def _check_share(share: float | None) -> float | None:
+    number = as_number(share)
+    if share is not None and (number is None or not 0 < number < 1):
+        raise ParameterError(f"valid_share={shown(share)} must lie between 0 and 1, such as 0.2; None sets none apart")
+    return None if number is None else float(number)
+
+
+def fit_or_stop(ranker: BaseRanker, data: RankingData, valid: RankingData | None = None, **keywords: Any) -> BaseRanker:
+    """Fits; Ctrl-C, which for a single ranker ends training with the best so far, is raised as it is elsewhere."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="training was interrupted")
+        ranker.fit(data, valid=valid, **keywords)
+    if ranker.interrupted_:
+        raise KeyboardInterrupt
+    return ranker

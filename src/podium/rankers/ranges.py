@@ -1,0 +1,119 @@
+"""Ranges of parameters, declared in a word: `1e-4..1e-1:log`, `1..20`, `adam,sgd`, `(5,);(10,)`."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from podium.errors import ParameterError, shown
+
+WORDS = {"true": True, "false": False, "none": None}
+BETWEEN = re.compile(r"(?P<low>[^,;]+?)\.\.(?P<high>[^,;:]+?)(?P<log>:log)?")
+DIGITS = 6  # of a drawn number: enough to search by, few enough to write down
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers from `low` to `high`, evenly or evenly in the logarithm; or a list of choices.
+
+    A range between two whole numbers holds the whole numbers from one to the other, both included.
+    """
+
+    low: float = 0.0
+    high: float = 0.0
+    log: bool = False
+    choices: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.choices:
+            return
+        if not (math.isfinite(self.low) and math.isfinite(self.high)) or self.low >= self.high:
+            raise ParameterError(f"range {self}: the first number must be below the second")
+        if self.log and self.low <= 0:
+            raise ParameterError(f"range {self}: a logarithm needs numbers above 0; leave out :log or raise {self.low}")
+
+    @property
+    def whole(self) -> bool:
+        """Whether it holds whole numbers only."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    @property
+    def size(self) -> float:
+        """How many values it holds; infinity between two numbers that are not whole."""
+        if self.choices:
+            return len(self.choices)
+        return self.high - self.low + 1 if self.whole else math.inf
+
+    def at(self, share: float) -> Any:
+        """The value at a share in [0, 1) of the range."""
+        if self.choices:
+            return self.choices[int(share * len(self.choices))]
+        low, high = (self.low - 0.5, self.high + 0.5) if self.whole else (self.low, self.high)
+        value = low + share * (high - low)
+        if self.log:
+            value = math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
+        value = round(value) if self.whole else float(f"{value:.{DIGITS}g}")
+        return min(max(value, self.low), self.high)
+
+    def __str__(self) -> str:
+        if self.choices:
+            return ";".join(repr(choice) for choice in self.choices)
+        return f"{self.low!r}..{self.high!r}{':log' if self.log else ''}"
+
+
+def as_range(declared: Range | str | Iterable[Any]) -> Range:
+    """A range as it is, from its word, or from a list of choices."""
+    if isinstance(declared, Range):
+        return declared
+    if isinstance(declared, str):
+        return parse_range(declared)
+    choices = tuple(declared) if isinstance(declared, Iterable) else ()
+    if not choices:
+        raise ParameterError(
+            f"range {shown(declared)}: give a word such as '1e-4..1e-1:log', or a list of the values to try"
+        )
+    return Range(choices=choices)
+
+
+def parse_range(text: str) -> Range:
+    """The range of a word; `a..b` between two numbers, else choices apart by semicolons, or by commas where there are none."""
+    between = BETWEEN.fullmatch(text.strip())
+    if between is not None:
+        low, high = (literal(between[end].strip()) for end in ("low", "high"))
+        if any(isinstance(end, bool) or not isinstance(end, int | float) for end in (low, high)):
+            raise ParameterError(f"range {text!r}: write two numbers, as in 1e-4..1e-1:log or 1..20")
+        return Range(low, high, bool(between["log"]))
+    words = [word.strip() for word in (text.split(";") if ";" in text else _split_commas(text))]
+    if any(not word for word in words[:-1]) or not words[0]:
+        raise ParameterError(
+            f"range {text!r}: write low..high, low..high:log, or the values to try, as in adam,sgd or (5,);(10,)"
+        )
+    return Range(choices=tuple(literal(word) for word in words if word))
+
+
+def _split_commas(text: str) -> list[str]:
+    """The parts between commas that stand in no brackets or quotes."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote or letter in "'\"":
+            quote = "" if letter == quote else quote or letter
+        depth += (letter in "([{") - (letter in ")]}") if not quote else 0
+        if letter == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def literal(text: str) -> Any:
+    """A Python literal; true, false or none in any case; or else the text it is."""
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        return text

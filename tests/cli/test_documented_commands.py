@@ -1,0 +1,42 @@
+"""The commands that the pages show run as they stand, and the table of rankers is the program's own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import forked
+import pytest
+
+import podium
+from podium.cli.rankers import describe_ranker
+from podium.rankers import RANKERS
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("page", ["training.md", "tuning.md"])
+def test_commands_run(page, tmp_path):
+    data = podium.synthetic.network(queries=20, documents=8, features=5)
+    for name, part in zip(("train", "vali", "test"), podium.split(data, (0.5, 0.3, 0.2)), strict=True):
+        podium.write(part, tmp_path / f"{name}.txt")
+    blocks = re.findall(r"```sh\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
+    commands = [line for block in blocks for line in block.splitlines()]
+    assert len(commands) >= 5
+    for line in commands:
+        name, *words = shlex.split(line)
+        assert name == "podium"
+        process = forked.start(tmp_path, *words)
+        process.join(60)
+        assert process.exitcode == 0, f"{line}\n{(tmp_path / 'printed').read_text()}"
+
+
+def test_table_of_rankers():
+    expected = ["| on the command line | in Python | definition |", "|---|---|---|"]
+    for name, kind in RANKERS.items():
+        described = describe_ranker(kind)
+        expected.append(f"| `{name}` | `{described['class']}` | {described['summary'].replace('|', '&#124;')} |")
+    text = (DOCS / "training.md").read_text()
+    found = text.split("<!-- rankers table: begin -->")[1].split("<!-- rankers table: end -->")[0]
+    assert found.strip().splitlines() == expected

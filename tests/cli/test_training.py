@@ -1,0 +1,213 @@
+"""podium train, score and rankers; models given to evaluate and compare."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import podium
+from podium.rankers import RANKERS
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """train.txt, vali.txt and test.txt, as files and as data."""
+    data = podium.synthetic.network(queries=40, documents=8, features=5, seed=1)
+    made = dict(zip(("train", "vali", "test"), podium.split(data, (0.5, 0.25, 0.25)), strict=True))
+    for name, part in made.items():
+        podium.write(part, tmp_path / f"{name}.txt")
+    return made
+
+
+TRAIN = ["train", "train.txt", "--valid", "vali.txt"]
+
+
+def test_train_equals_the_library(cli, parts):
+    said = cli(
+        *TRAIN, "--ranker", "lambdarank", "--epochs", 6, "--hidden", "4", "--set", "sigma=2.0", "-o", "m.podium"
+    ).out
+    ranker = podium.LambdaRank(epochs=6, hidden=(4,), sigma=2.0).fit(parts["train"], valid=parts["vali"])
+    ranker.save(cli.folder / "library.podium")
+    assert (cli.folder / "m.podium").read_bytes() == (cli.folder / "library.podium").read_bytes()
+    assert f"wrote m.podium: epoch {ranker.best_epoch_} of 6, ndcg@10 {ranker.best_value_:.4f} on the" in said
+    assert not (cli.folder / "m.podium.checkpoint").exists()
+    header, *rows = [json.loads(line) for line in (cli.folder / "m.podium.log.jsonl").read_text().splitlines()]
+    assert (header["ranker"], header["parameters"]["sigma"], header["valid"]) == ("LambdaRank", 2, "vali.txt")
+    assert [row["valid"] for row in rows] == [row.valid for row in ranker.log_]
+    assert set(rows[0]) == set(ranker.log_[0].to_dict())
+
+
+@pytest.mark.parametrize("name", [*RANKERS, "force × model"])
+def test_every_ranker_trains(cli, parts, name):
+    given = ["--ranker", name] if name in RANKERS else ["--force", "listnet", "--model", "net(3, activation='relu')"]
+    said = cli("train", "train.txt", *given, "--epochs", 3, "--json").json
+    assert said["model"] == "model.podium"
+    assert said["epochs"] <= 3
+    assert not said["interrupted"]
+    assert podium.load(cli.folder / "model.podium").predict(parts["test"]).shape == (80,)
+
+
+def test_without_validation_data_the_last_epoch_is_kept(cli, parts):
+    shown = cli("train", "train.txt", "--ranker", "ranknet", "--epochs", 4)
+    assert "wrote model.podium: epoch 4 of 4; " in shown.out
+    assert "without --valid the last epoch is kept; podium data split" in shown.out
+    assert "epoch 4: train ndcg@10" in shown.err
+
+
+def test_a_force_of_ones_own_is_found_in_the_folder(cli, parts):
+    (cli.folder / "mine.py").write_text(
+        "import numpy as np\n\ndef push(scores, labels):\n    return labels - labels.mean(), np.ones(len(labels))\n"
+    )
+    cli("train", "train.txt", "--force", "mine:push(compile=False)", "--model", "linear", "--epochs", 2)
+    assert podium.load(cli.folder / "model.podium").force_ == "mine:push(compile=False)"
+
+
+def test_scores_are_printed_as_exactly_as_they_are_written(cli, parts):
+    cli("train", "train.txt", "--ranker", "ranknet", "--epochs", 2)
+    printed = cli("score", "model.podium", "test.txt").out
+    cli("score", "model.podium", "test.txt", "-o", "a.scores")
+    assert (cli.folder / "a.scores").read_text() == printed
+    said = cli("score", "model.podium", "test.txt", "--json").json
+    assert said["scores"] == podium.load(cli.folder / "model.podium").predict(parts["test"]).tolist()
+    assert cli("score", "model.podium", "test.txt", "-o", "b.scores", "--json").json["documents"] == 80
+
+
+def test_a_model_is_evaluated_and_compared_as_its_scores_are(cli, parts):
+    cli("train", "train.txt", "--ranker", "ranknet", "--epochs", 2)
+    cli("score", "model.podium", "test.txt", "-o", "a.scores")
+    metrics = ["-m", "ndcg@5", "-m", "map", "--json"]
+    by_model = cli("evaluate", "model.podium", "test.txt", *metrics).json
+    by_scores = cli("evaluate", "a.scores", "test.txt", *metrics).json
+    assert by_model["metrics"] == by_scores["metrics"]
+    pair = cli("compare", "test.txt", "model.podium", "same=a.scores", "--json").json["pairs"][0]
+    assert pair["ties"] == 10
+
+
+def test_rows_and_features_as_sparse_files_have_them(cli, tmp_path):
+    """Queries in pieces, trailing features absent: scores come in the file's order, features where they belong."""
+    data = podium.synthetic.network(queries=30, documents=6, features=6, seed=5)
+    podium.write(data, tmp_path / "train.txt")
+    narrow = data.select([3, 4]).replace(features=np.where(np.arange(6) < 4, data.select([3, 4]).features, 0))
+    lines = [
+        re.sub(r" [56]:\S+", "", line)
+        for line in (podium.write(narrow, tmp_path / "n.txt"), (tmp_path / "n.txt").read_text())[1].splitlines()
+    ]
+    (tmp_path / "narrow.txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "mixed.txt").write_text("\n".join(lines[k] for k in (0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11)) + "\n")
+    cli("train", "train.txt", "--valid", "narrow.txt", "--ranker", "listnet", "--epochs", 2)
+    cli("train", "narrow.txt", "--valid", "train.txt", "--ranker", "listnet", "--epochs", 2, "--out", "wide.podium")
+    assert podium.load(tmp_path / "wide.podium").n_features_in_ == 6
+    expected = podium.load(tmp_path / "model.podium").predict(narrow)
+    cli("score", "model.podium", "narrow.txt", "-o", "a.scores")
+    np.testing.assert_array_equal(podium.read_scores(tmp_path / "a.scores"), expected)
+    cli("score", "model.podium", "mixed.txt", "--read", "scattered=group", "-o", "b.scores")
+    scattered = podium.read_scores(tmp_path / "b.scores")
+    np.testing.assert_array_equal(scattered, expected[[0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]])
+    cli("evaluate", "model.podium", "narrow.txt", "--json")
+
+
+def test_a_stopped_run_goes_on_and_says_so(cli, parts):
+    words = [*TRAIN, "--ranker", "ranknet"]
+    podium.RankNet(epochs=5).fit(parts["train"], valid=parts["vali"], checkpoint=cli.folder / "model.podium.checkpoint")
+    left = (cli.folder / "model.podium.checkpoint").read_bytes()
+    again = cli(*words, "--epochs", 8)
+    assert "going on from epoch 5 (model.podium.checkpoint); --fresh begins anew\n" in again.err
+    log = (cli.folder / "model.podium.log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["epoch"] for line in log[1:]] == [1, 2, 3, 4, 5, 6, 7, 8]
+    resumed = (cli.folder / "model.podium").read_bytes()
+    (cli.folder / "model.podium.checkpoint").write_bytes(left)
+    assert "going on" not in cli(*words, "--epochs", 8, "--fresh").err
+    assert (cli.folder / "model.podium").read_bytes() == resumed
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--l2", "1"], r"written with another l2: 0.0 there, 1.0 now; --fresh begins anew, or train with"),
+        (
+            ["--epochs", "2"],
+            r"after epoch 3, and training shall end after epochs=2; --fresh begins anew, or allow more",
+        ),
+        (["--metric", "map"], r"another metric: ndcg@10 there, map now"),
+    ],
+)
+def test_a_checkpoint_of_another_training_is_refused(refused, parts, tmp_path, words, message):
+    podium.RankNet(epochs=3).fit(parts["train"], valid=parts["vali"], checkpoint=tmp_path / "model.podium.checkpoint")
+    assert re.search(message, refused(*TRAIN, "--ranker", "ranknet", *words))
+
+
+def test_a_damaged_checkpoint_is_refused(refused, parts, tmp_path):
+    (tmp_path / "model.podium.checkpoint").write_text("nonsense")
+    said = refused(*TRAIN, "--ranker", "ranknet")
+    assert said == "model.podium.checkpoint: is not a checkpoint, or is damaged; --fresh begins anew"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train", "train.txt"], "say what to train: --ranker with one of ranknet, "),
+        (["train", "train.txt", "--ranker", "ranknt"], "unknown ranker 'ranknt'. Did you mean 'ranknet'?"),
+        (["train", "train.txt", "--ranker", "ranknet", "--model", "linear"], "leave out --force and --model"),
+        (["train", "train.txt", "--model", "linear"], "say what to train"),
+        (["train", "train.txt", "--force", "ranknt"], "Did you mean 'ranknet'?"),
+        (["train", "train.txt", "--force", "ranknet", "--model", "nett"], "Did you mean 'net'?"),
+        (["train", "train.txt", "--force", "nowhere:push"], "there is no module 'nowhere'"),
+        (["train", "train.txt", "--force", "ranknet", "--hidden", "10"], '--model "net(10)"'),
+        (
+            ["train", "train.txt", "--ranker", "ranksvm", "--learning-rate", "1"],
+            "ranksvm has no parameter learning_rate",
+        ),
+        (["train", "train.txt", "--ranker", "ranknet", "--set", "sgma=2"], "Did you mean 'sigma'?"),
+        (["train", "train.txt", "--ranker", "ranknet", "--set", "sigma"], "--set sigma: write NAME=VALUE"),
+        (["train", "train.txt", "--ranker", "ranknet", "--set", "sigma=abc"], "sigma='abc'"),
+        (["train", "train.txt", "--ranker", "ranknet", "--set", "l2=1", "--l2", "2"], "--l2 and --set l2"),
+        (["train", "train.txt", "--ranker", "ranknet", "--set", "l2=1", "--set", "l2=2"], "l2 is given twice"),
+        (["train", "train.txt", "--ranker", "ranknet", "--hidden", "a,b"], 'as in "10" or "128,64"'),
+        (["train", "train.txt", "--ranker", "ranknet", "--metric", "ncdg"], "Did you mean 'ndcg'?"),
+        (["train", "train.txt", "--ranker", "ranknet", "--optimiser", "adm"], "Did you mean 'adam'?"),
+        (["train", "train.txt", "--ranker", "ranknet", "--batch", "pears"], "batch='pears'"),
+        (["train", "train.txt", "--ranker", "ranknet", "--early-stopping-rounds", "3"], "give --valid FILE"),
+        (["train", "train.txt", "--ranker", "lambdarank", "--optimiser", "lbfgs"], "needs a cost"),
+        (["train", "train.txt", "--ranker", "ranknet", "--out", "nowhere/m"], "there is no folder nowhere"),
+        (["train", "train.txt", "--ranker", "ranknet", "--out", "."], "is a directory"),
+        (["train", "train.txt", "--ranker", "ranknet", "--out", "train.txt"], "would be written over"),
+        (["train", "nowhere.txt", "--ranker", "ranknet"], "nowhere.txt: there is no such file"),
+        (["train", "train.txt", "--valid", "named.csv", "--ranker", "ranknet"], "named.csv: has 1 features where"),
+        (["score", "train.txt", "test.txt"], "train.txt: is not a Podium model"),
+        (["score", "train.txt", "m.podium"], "m.podium is a model where judged data is needed; the other way round?"),
+        (["score", "m.podium", "other.txt"], "goes beyond the 5 features expected"),
+        (["score", "m.podium", "named.csv"], "m.podium cannot score named.csv: the documents have 1 features"),
+        (["score", "cut.podium", "test.txt"], "cut.podium: is "),
+        (["score", "m.podium", "test.txt", "-o", "m.podium"], "would be written over"),
+        (["evaluate", "cut.podium", "test.txt"], "cut.podium: is "),
+        (["evaluate", "test.txt", "m.podium"], "the other way round?"),
+        (["compare", "m.podium", "test.txt", "m.podium"], "the other way round?"),
+        (["rankers", "foo"], "unknown ranker 'foo'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(refused, parts, tmp_path, words, message):
+    podium.RankNet(epochs=1).fit(parts["train"]).save(tmp_path / "m.podium")
+    (tmp_path / "cut.podium").write_bytes((tmp_path / "m.podium").read_bytes()[:-8])
+    (tmp_path / "named.csv").write_text("label,qid,bm25\n1,1,0.5\n0,1,0.25\n")
+    (tmp_path / "other.txt").write_text("1 qid:1 9:1\n")
+    assert message in refused(*words)
+
+
+def test_rankers_are_listed_with_every_parameter(cli):
+    said = cli("rankers", "--json").json
+    assert set(said) == set(RANKERS)
+    for row in said.values():
+        assert row["summary"]
+        assert all(parameter["description"] for parameter in row["parameters"].values()), row
+    shown = cli("rankers", "ranksvm").out
+    assert "C = 1.0: how much the pairs weigh" in shown
+    assert "kernel-ranknet" in cli("rankers").out
+
+
+def test_several_values_of_c_are_chosen_among_by_validation(cli, parts):
+    cli(*TRAIN, "--ranker", "ranksvm", "--set", "C=0.001,10")
+    assert podium.load(cli.folder / "model.podium").C_ in (0.001, 10)
