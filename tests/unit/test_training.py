@@ -20,10 +20,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import podium
+from podium import _core
+from podium.data.canonical import shuffled_order
+from podium.data.hashing import query_hashes
 from podium.models import MODELS, model
 from podium.models.kernel import KernelSpec
 from podium.models.net import LinearSpec, NetSpec
 from podium.training import Checkpoint, Plan, Schedule, train
+from podium.training.steps import Task, make_descent
 from podium.training.thresholds import rising_thresholds, starting_parameters
 
 
@@ -46,6 +50,36 @@ def plan(force="ranknet", spec="linear", metric="ndcg@5", seed=0, **schedule: An
 def mean(metric: str, trained: Any, data: podium.RankingData) -> float:
     """The metric of a trained model, by the public way."""
     return podium.evaluate(trained.model.scores(data.features), data, metric).mean[metric]
+
+
+# ---- epochs
+
+
+@pytest.mark.parametrize("force", ["listmle", "xendcg", "ranknet"])
+def test_every_epoch_draws_its_own_order_and_targets(force):
+    """As many passes by hand, each with the order and the draws of its number."""
+    trained = train(plan(force, optimiser="sgd", learning_rate=0.05, batch=5, l2=0.1, epochs=3, seed=6), TRAIN)
+    start = model("linear").start(TRAIN, n_outputs=1, seed=6)
+    descent = make_descent(Task(podium.force(force), start, TRAIN, Schedule(), 6, 1))
+    descent.set_parameters(start.vector)
+    orders = []
+    for number in (1, 2, 3):
+        orders.append(shuffled_order(query_hashes(TRAIN.query_ids, 0), 6, number))
+        descent.run(
+            orders[-1],
+            optimiser=_core.Optimiser.sgd,
+            rate=0.05,
+            l2=0.1,
+            batch=5,
+            per_pair=False,
+            cost=False,
+            seed=6,
+            round=number,
+            seen=None,
+        )
+    assert trained.model.vector.tobytes() == descent.parameters().tobytes()
+    assert len({order.tobytes() for order in orders}) == 3
+    assert all(sorted(order) == list(range(TRAIN.n_queries)) for order in orders)
 
 
 # ---- rates
