@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "bind/bind.hpp"
@@ -18,11 +20,25 @@ namespace {
 
 using Floats = Vector<double>;
 
-InputMap as_map(const Floats& centre, const Floats& scale, const Floats& filled) {
+// Sizes are checked here too, where a wrong one would read or write past an array.
+void check_size(const char* what, std::size_t found, std::size_t needed) {
+  if (found == needed) return;
+  throw std::invalid_argument(std::string(what) + " has size " + std::to_string(found) + ", and " +
+                              std::to_string(needed) + " is needed");
+}
+
+InputMap as_map(const Net& net, const Matrix<float>& features, const Floats& centre, const Floats& scale,
+                const Floats& filled) {
+  const std::size_t width = net.shape().features();
+  check_size("a row of features", features.shape(1), width);
+  check_size("centre", centre.size(), width);
+  check_size("scale", scale.size(), width);
+  check_size("filled", filled.size(), width);
   return {as_span(centre), as_span(scale), as_span(filled)};
 }
 
 std::vector<double> held(const Net& net, const Floats& parameters) {
+  check_size("parameters", parameters.size(), net.size());
   std::vector<double> out(net.held_size());
   net.hold(as_span(parameters).first(net.size()), out.data());
   return out;
@@ -31,10 +47,11 @@ std::vector<double> held(const Net& net, const Floats& parameters) {
 auto scores(const Net& net, Floats parameters, Matrix<float> features, Floats centre, Floats scale, Floats filled,
             int num_threads) {
   std::vector<double> out(features.shape(0) * net.shape().outputs());
+  const InputMap map = as_map(net, features, centre, scale, filled);
   {
     nb::gil_scoped_release release;
-    net_scores(net, held(net, parameters).data(), {features.data(), features.size()}, features.shape(0),
-               as_map(centre, scale, filled), num_threads, out.data());
+    net_scores(net, held(net, parameters).data(), {features.data(), features.size()}, features.shape(0), map,
+               num_threads, out.data());
   }
   return to_numpy(std::move(out));
 }
@@ -43,6 +60,8 @@ auto scores(const Net& net, Floats parameters, Matrix<float> features, Floats ce
 auto backward(const Net& net, Floats parameters, Matrix<float> features, Floats centre, Floats scale, Floats filled,
               Floats force, int num_threads) {
   std::vector<double> out(net.size());
+  const InputMap map = as_map(net, features, centre, scale, filled);
+  check_size("force", force.size(), features.shape(0) * net.shape().outputs());
   {
     nb::gil_scoped_release release;
     Team team(num_threads);
@@ -55,7 +74,7 @@ auto backward(const Net& net, Floats parameters, Matrix<float> features, Floats 
       const std::size_t rows = std::min(kRows, features.shape(0) - begin);
       batch.reserve(rows);
       for (std::size_t i = 0; i < rows; ++i) {
-        batch.set_inputs(i, features.data() + (begin + i) * net.shape().features(), as_map(centre, scale, filled));
+        batch.set_inputs(i, features.data() + (begin + i) * net.shape().features(), map);
       }
       batch.forward(weights.data());
       std::copy_n(force.data() + begin * outputs, rows * outputs, batch.scores());
@@ -79,15 +98,18 @@ auto matrix_product(Matrix<double> a, Matrix<double> b, int num_threads) {
 struct HeldDescent {
   HeldDescent(const Net& net, const ForceSpec& spec, const ForceData& data, Matrix<float> features, Floats centre,
               Floats scale, Floats filled, int num_threads)
-      : data(data), features(features), centre(centre), scale(scale), filled(filled) {
+      : data(data), features(features), centre(centre), scale(scale), filled(filled), outputs(net.shape().outputs()) {
     const ForceTable table = this->data.table({}, {}, 0, 0);
-    const NetTask task{
-        {this->features.data(), this->features.size()}, as_map(this->centre, this->scale, this->filled), table};
+    check_size("features", features.shape(0), this->data.labels.size());
+    const NetTask task{{this->features.data(), this->features.size()},
+                       as_map(net, this->features, this->centre, this->scale, this->filled),
+                       table};
     descent = std::make_unique<Descent>(net, Force(spec, table.longest()), task, num_threads);
   }
   ForceData data;
   Matrix<float> features;
   Floats centre, scale, filled;
+  std::size_t outputs;
   std::unique_ptr<Descent> descent;
 };
 
@@ -96,8 +118,11 @@ DescentOptions options(Optimiser optimiser, double rate, double l2, std::size_t 
   return {optimiser, rate, l2, batch, per_pair, cost, seed, round};
 }
 
-double* data_or_null(std::optional<MutableVector<double>>& values) {
-  return values ? values->data() : nullptr;
+// Where each document's scores go, or null.
+double* seen_or_null(const HeldDescent& d, std::optional<MutableVector<double>>& seen) {
+  if (!seen) return nullptr;
+  check_size("seen", seen->size(), d.data.labels.size() * d.outputs);
+  return seen->data();
 }
 
 }  // namespace
@@ -155,7 +180,11 @@ void bind_net(nb::module_& m) {
       .def_prop_ro("size", [](const HeldDescent& d) { return d.descent->size(); })
       .def_prop_ro("updates", [](const HeldDescent& d) { return d.descent->updates(); })
       .def(
-          "set_parameters", [](HeldDescent& d, Floats given) { d.descent->set_parameters(as_span(given)); },
+          "set_parameters",
+          [](HeldDescent& d, Floats given) {
+            check_size("parameters", given.size(), d.descent->size());
+            d.descent->set_parameters(as_span(given));
+          },
           nb::arg("parameters"))
       .def("parameters",
            [](const HeldDescent& d) {
@@ -166,6 +195,8 @@ void bind_net(nb::module_& m) {
       .def(
           "set_moments",
           [](HeldDescent& d, Floats first, Floats second, std::uint64_t updates) {
+            check_size("first moments", first.size(), d.descent->size());
+            check_size("second moments", second.size(), d.descent->size());
             d.descent->set_moments(as_span(first), as_span(second), updates);
           },
           nb::arg("first"), nb::arg("second"), nb::arg("updates"))
@@ -180,9 +211,10 @@ void bind_net(nb::module_& m) {
           [](HeldDescent& d, Vector<std::int64_t> queries, Optimiser optimiser, double rate, double l2,
              std::size_t batch, bool per_pair, bool cost, std::uint64_t seed, std::uint64_t round,
              std::optional<MutableVector<double>> seen) {
+            double* const out = seen_or_null(d, seen);
             nb::gil_scoped_release release;
             return d.descent->pass(as_span(queries), options(optimiser, rate, l2, batch, per_pair, cost, seed, round),
-                                   data_or_null(seen));
+                                   out);
           },
           nb::arg("queries"), nb::kw_only(), nb::arg("optimiser"), nb::arg("rate"), nb::arg("l2"), nb::arg("batch"),
           nb::arg("per_pair"), nb::arg("cost"), nb::arg("seed"), nb::arg("round"), nb::arg("seen").none(),
@@ -193,11 +225,12 @@ void bind_net(nb::module_& m) {
              std::optional<MutableVector<double>> seen, bool cost) {
             std::vector<double> out(d.descent->size());
             double total = 0;
+            double* const scores = seen_or_null(d, seen);
             {
               nb::gil_scoped_release release;
               total =
                   d.descent->gradient(as_span(queries), options(Optimiser::sgd, 0, 0, 1, per_pair, cost, seed, round),
-                                      data_or_null(seen), out.data());
+                                      scores, out.data());
             }
             return std::pair(total, to_numpy(std::move(out)));
           },

@@ -4,6 +4,15 @@
 #include <cmath>
 
 namespace podium {
+namespace {
+
+bool all_finite(std::span<const double> values) {
+  double sum = 0;  // 0 · x is NaN for what is not finite
+  for (const double value : values) sum += 0.0 * value;
+  return sum == 0.0;
+}
+
+}  // namespace
 
 Descent::Descent(const Net& net, const Force& force, const NetTask& task, int num_threads)
     : net_(net), force_(force), task_(task), team_(num_threads), batch_(net_, team_) {
@@ -97,7 +106,12 @@ double Descent::absorb_chunk(std::span<const std::int64_t> queries, const Descen
     ForceSums sums{force};
     if (options.cost) sums.cost = &cost_[k];
     if (own) sums.parameter_force = threshold_force_.data() + k * own;
-    force_.act(query, scratch, sums);
+    // Training that has diverged: no force is defined there. The scores seen, and the cost, say so to the caller.
+    if (all_finite(query.scores)) {
+      force_.act(query, scratch, sums);
+    } else {
+      cost_[k] = std::nan("");
+    }
     const double weight = task_.table.query_weight(q);
     for (std::size_t i = 0; i < documents * outputs; ++i) scores[i] = weight * force[i];
     cost_[k] *= weight;
@@ -144,7 +158,11 @@ double Descent::absorb_pair(std::size_t query, const GivenPair& pair, bool given
   thread_local ForceScratch scratch;
   ForceSums sums{force};
   if (options.cost) sums.cost = &cost;
-  force_.act(two, scratch, sums);
+  if (all_finite(two.scores)) {
+    force_.act(two, scratch, sums);
+  } else {
+    cost = std::nan("");
+  }
   const double weight = task_.table.query_weight(query);
   for (std::size_t k = 0; k < 2; ++k) batch_.scores()[k] = weight * force[k];
   batch_.backward(parameters_.data(), gradient_.data());
@@ -200,6 +218,7 @@ double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions
   if (options.per_pair) {
     for (const std::int64_t q : queries) {
       const auto query = static_cast<std::size_t>(q);
+      if (seen) score_query(query, seen);
       double pairs = 0;
       each_pair(query, [&](const GivenPair&, bool) { ++pairs; });
       DescentOptions shared = options;
@@ -209,7 +228,6 @@ double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions
         cost += absorb_pair(query, pair, given, options);
         update(1.0, shared);
       });
-      if (seen) score_query(query, seen);
     }
     return cost;
   }

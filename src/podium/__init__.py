@@ -11,8 +11,6 @@ from podium.evaluation import Comparison, Evaluation, compare, evaluate
 from podium.forces import Force, Verdict, force, force_picture, laws, own_force
 from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
 from podium.metrics import Metric, metric
-from podium.rankers import load
-from podium.training import Checkpoint, Epoch
 
 if TYPE_CHECKING:
     import podium.posteriors as posteriors
@@ -28,8 +26,10 @@ if TYPE_CHECKING:
         RankSVM,
         Tuning,
         cross_validate,
+        load,
         tune,
     )
+    from podium.training import Checkpoint, Epoch
 
 __all__ = [
     "Checkpoint",
@@ -87,9 +87,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Rankers and posteriors are imported when asked for: they bring scikit-learn and SciPy along."""
+    """Rankers, training and posteriors are imported when asked for: they bring scikit-learn and SciPy along."""
     if name == "posteriors":
         return import_module("podium.posteriors")
+    if name in ("Checkpoint", "Epoch"):
+        return getattr(import_module("podium.training"), name)
     if name in __all__:
         return getattr(import_module("podium.rankers"), name)
     raise AttributeError(f"module 'podium' has no attribute {name!r}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import podium
@@ -31,3 +33,10 @@ def test_the_stub_names_what_the_compiled_core_has():
     stub = (ROOT / "src" / "podium" / "_core.pyi").read_text()
     named = set(re.findall(r"^(?:def|class) (\w+)", stub, re.MULTILINE))
     assert named == {name for name in dir(_core) if not name.startswith("_")}
+
+
+def test_scoring_never_loads_training_code():
+    words = (
+        "import sys, podium, podium.scoring; print([n for n in sys.modules if n.startswith(('podium.tra', 'sklearn'))])"
+    )
+    assert subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout == "[]\n"

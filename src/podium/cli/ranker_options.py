@@ -68,7 +68,11 @@ OPTIONS: dict[str, Any] = {
     "learning_rate": Annotated[float | None, _option("--learning-rate", "The rate of adam and sgd.")],
     "batch": Annotated[str | None, _option("--batch", "Queries an update; or pair, an update a pair of documents.")],
     "optimiser": Annotated[
-        str | None, _option("--optimiser", "adam, sgd, or lbfgs (all queries at once, for a force with a cost).")
+        str | None,
+        _option(
+            "--optimiser",
+            "adam, sgd, lbfgs (all queries at once, for a force with a cost) or bundle (the same for a cost with corners).",
+        ),
     ],
     "l2": Annotated[float | None, _option("--l2", "½·l2·‖weights‖² is added to the mean cost of a query.")],
     "hidden": Annotated[

@@ -185,6 +185,8 @@ def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> N
     say(f"wrote {job.log}")
     certificate = getattr(ranker, "certificate_", None)
     if certificate is not None and certificate.get("gap") is not None:
-        say(f"{certificate['verdict']}: objective {certificate['objective']:.6g}, within {certificate['gap']:.2g}")
+        proven = f"objective {certificate['objective']:.6g}, proven to be within {certificate['gap']:.2g} of the least"
+        solved = certificate["verdict"] == "converged"
+        say(f"solved: {proven}" if solved else f"not solved to the tolerance: {proven}; allow more --epochs")
     if not has_valid:
         say("without --valid the last epoch is kept; podium data split sets validation data apart")

@@ -193,4 +193,10 @@ def _tell(result: Tuning, out: Path, study: Path, count: int) -> None:
     show(table)
     say(f"wrote {out}: trial {result.best.number}, {result.metric} {result.best.value:.4f} on the validation data")
     say(f"wrote {study}; to train with these parameters again:")
-    say("  podium train … " + " ".join(f"--set {shlex.quote(word)}" for word in _words(result.best).split(" ")))
+    words = [
+        f"--{name} {shlex.quote(_plain(value))}"
+        if name in ("force", "model")
+        else f"--set {shlex.quote(f'{name}={_plain(value)}')}"
+        for name, value in result.best.parameters.items()
+    ]
+    say(f"  podium train … {' '.join(words)}")

@@ -9,8 +9,17 @@ import numpy.typing as npt
 
 from podium.data.hashing import mix, query_hashes
 from podium.data.ranking_data import RankingData
+from podium.errors import DataError
 
 Order = npt.NDArray[np.int64]
+
+
+def check_data(name: str, given: object) -> None:
+    """That what was given is a RankingData."""
+    if not isinstance(given, RankingData):
+        raise DataError(
+            f"{name} is a {type(given).__name__}; give podium.RankingData(X, y, qid), or what podium.read gives"
+        )
 
 
 def canonical_order(data: RankingData) -> Order:

@@ -175,7 +175,7 @@ class Evaluation:
 
     def _mean(self, number: int) -> float:
         counted = self._values[number][~np.isnan(self._values[number])]
-        return float(counted.mean()) if len(counted) else math.nan
+        return math.fsum(counted.tolist()) / len(counted) if len(counted) else math.nan  # the same for any order
 
     def _interval(self, number: int) -> tuple[float, float]:
         return normal_interval(self._values[number], self.confidence)

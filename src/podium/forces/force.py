@@ -177,6 +177,16 @@ class Force:
                     f"{self}: a force of your own acts on scores and labels alone, and this data has {part.replace('_', ' ')}; "
                     f"leave them out: data.replace({part}=None)"
                 )
+        if data.pairs is not None and self.definition.over != "pairs":
+            raise DataError(
+                f"{self}: a force over {self.definition.over} has no use for pairs, and this data has some; leave them out: "
+                "data.replace(pairs=None)"
+            )
+        if data.document_weights is not None and self.definition.over == "lists":
+            raise DataError(
+                f"{self}: a force over lists has no use for document weights, and this data has some; leave them out: "
+                "data.replace(document_weights=None), or weigh whole queries: query_weights"
+            )
         if rule == "not negative" and (labels.min() < 0 or labels.max() > 1000):
             raise DataError(
                 f"{self}: labels must lie between 0 and 1000, since 2^label is used; found {labels.min():g} to {labels.max():g}"
@@ -186,6 +196,11 @@ class Force:
                 f"{self}: labels must be whole levels 0, 1, 2, … below 1000; found {labels.min():g} to {labels.max():g}"
             )
         carried = (self.inner or self).metric
+        if carried is not None and data.pairs is not None and len(labels) and (labels == labels[0]).all():
+            raise DataError(
+                f"{self}: its strength is what {carried} would gain by a swap, and with equal labels everywhere that is "
+                "nothing; give labels beside the pairs, or use ranknet"
+            )
         if carried is not None:  # it says itself which labels it is defined on
             rows = np.arange(len(labels))
             per_query([carried], Documents(np.zeros(len(rows)), labels, [0, len(rows)], tie_order=rows))

@@ -98,6 +98,7 @@ class KernelModel(Model):
 
     def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
         """Σ_i λ_i k(x̂_i, landmark), then Σ_i λ_i."""
+        self.check_features(features)
         values = self.kernel(features, self.map, self.landmarks, num_threads)
         force = force.reshape(len(features), -1)
         return np.concatenate([np.einsum("ij,ik->jk", values, force).reshape(-1), force.sum(axis=0)])

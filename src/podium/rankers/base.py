@@ -19,7 +19,7 @@ from podium import __version__
 from podium.artefact import Artefact, save_artefact
 from podium.data import RankingData
 from podium.data.canonical import fingerprint
-from podium.errors import DataError, FormatError, ParameterError
+from podium.errors import DataError, FormatError, ParameterError, shown
 from podium.evaluation import evaluate
 from podium.metrics import metric as as_metric
 from podium.models import MODELS
@@ -66,7 +66,7 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
         *,
         qid: npt.ArrayLike | None = None,
         valid: Valid | None = None,
-        callbacks: Sequence[Callback] = (),
+        callbacks: Callback | Sequence[Callback] = (),
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     ) -> BaseRanker:
         """Learns from judged queries.
@@ -87,7 +87,11 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
             check_names(judged.feature_names, data.feature_names)
         if isinstance(checkpoint, str | os.PathLike):
             checkpoint = Checkpoint(checkpoint)
-        self._learn(data, judged, tuple(callbacks), checkpoint)
+        if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
+            raise ParameterError(f"checkpoint={shown(checkpoint)} must be the path of a file, or a podium.Checkpoint")
+        called = (callbacks,) if callable(callbacks) else tuple(callbacks)
+        self._learn(data, judged, called, checkpoint)
+        self.fitted_parameters_ = self._saved_parameters()
         self.feature_names_ = data.feature_names
         self.fingerprint_ = fingerprint(data)
         if self.interrupted_:
@@ -147,10 +151,10 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
         header = {
             "library": __version__,
             "ranker": type(self).__name__,
-            "parameters": self._saved_parameters(),
+            "parameters": self.fitted_parameters_,
             "force": self.force_,
             "model": {"name": self.model_name_, "spec": self.model_spec_, "settings": model.settings()},
-            "metric": str(as_metric(self.metric)),
+            "metric": str(as_metric(self.fitted_parameters_["metric"])),
             "features": {
                 "count": model.n_features,
                 "names": None if self.feature_names_ is None else list(self.feature_names_),
@@ -202,6 +206,7 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
 
     def _set_fitted(self, scorer: Scorer, header: dict[str, Any]) -> None:
         self.scorer_, self.model_ = scorer, scorer.model
+        self.fitted_parameters_ = header["parameters"]
         self._set_features(scorer.model.n_features, scorer.feature_names)
         self.feature_names_ = scorer.feature_names
         self.fingerprint_, self.force_ = header["data"], header["force"]
@@ -234,7 +239,10 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
             )
         if qid is None:
             warnings.warn(
-                "no qid: all rows are taken as one query; give qid=, one query id a row", UserWarning, stacklevel=3
+                "no qid: all rows are taken as one query; give qid=, one query id a row (from scikit-learn's tools: "
+                "sklearn.set_config(enable_metadata_routing=True) and groups=, or params={'groups': …})",
+                UserWarning,
+                stacklevel=3,
             )
             qid = np.zeros(len(X), np.int64)
         names = getattr(self, "feature_names_in_", None)

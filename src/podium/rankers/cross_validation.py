@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from podium.data import RankingData, split
+from podium.data.canonical import check_data
 from podium.data.conversion import as_number
 from podium.data.splits import query_folds
 from podium.errors import ParameterError, shown
@@ -112,6 +113,7 @@ def cross_validate(
 
     Ctrl-C raises KeyboardInterrupt.
     """
+    check_data("data", data)
     asked = [ranker.metric] if metrics is None else metrics
     share = _check_share(valid_share)
     judge = functools.partial(evaluate, metrics=asked, confidence=confidence, seed=seed, num_threads=ranker.num_threads)

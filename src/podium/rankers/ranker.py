@@ -85,13 +85,15 @@ class GradientRanker(PlannedRanker):
     """A ranker that follows gradients.
 
     Args:
-        optimiser: adam, sgd, or lbfgs (all queries at once, for a force with a cost).
+        optimiser: adam, sgd, lbfgs (all queries at once, for a force with a cost) or bundle (the same for a convex force
+            with l2 whose cost may have corners).
         learning_rate: of adam and sgd.
         batch: queries an update, or "pair": an update a pair of documents.
         epochs: at most this many passes over the data.
         l2: ½·l2·‖weights‖² is added to the mean cost of a query.
         rate_rule: constant; halve when the epoch's mean cost rises; shrink, ×0.8 when the training metric falls.
-        restart_rounds: draw new weights after this many epochs without progress; the best is kept.
+        restart_rounds: draw new weights after this many epochs without progress, instead of stopping early; the best is
+            kept.
         early_stopping_rounds: with validation data, stop after this many epochs without progress; None never does.
         tolerance: of lbfgs, where it stops: for a convex problem with l2 > 0 the gap to the least objective, as a share of
             the objective; else the share of the first gradient.
@@ -117,7 +119,7 @@ class GradientRanker(PlannedRanker):
             l2=self.l2,
             rate_rule=self.rate_rule,
             restart_rounds=self.restart_rounds,
-            early_stopping_rounds=self.early_stopping_rounds if has_valid else None,
+            early_stopping_rounds=self.early_stopping_rounds if has_valid and self.restart_rounds is None else None,
             tolerance=self.tolerance,
         )
 

@@ -16,7 +16,7 @@ from typing import Any
 from sklearn.base import clone
 
 from podium.data import RankingData
-from podium.data.canonical import fingerprint
+from podium.data.canonical import check_data, fingerprint
 from podium.data.hashing import query_hashes, unit_interval
 from podium.errors import DataError, FormatError, ParameterError, is_whole, shown, unknown_name
 from podium.metrics import metric as as_metric
@@ -94,6 +94,8 @@ def tune(
 
     Ctrl-C raises KeyboardInterrupt; the study has all that was done.
     """
+    check_data("data", data)
+    check_data("valid", valid)
     search = Search(
         ranker, data, valid, check_ranges(ranker, ranges), tuple(callbacks), on_trial or (lambda trial: None)
     )

@@ -150,10 +150,7 @@ class RankSVM(PlannedRanker):
 
 def _weigh_queries(data: RankingData, *, query_norm: bool) -> RankingData:
     """The data with query weights that make the mean cost of a query the mean loss of a pair."""
-    if data.pairs is not None:
-        pairs = np.bincount(data.document_queries[data.pairs.winner], data.pairs.weight, data.n_queries)
-    else:
-        pairs = np.array([_count_pairs(data.labels[a:b]) for a, b in zip(*_bounds(data), strict=True)])
+    pairs = _pair_weights(data)
     own = np.ones(data.n_queries) if data.query_weights is None else data.query_weights
     if query_norm:
         total = math.fsum(own[pairs > 0])
@@ -163,16 +160,21 @@ def _weigh_queries(data: RankingData, *, query_norm: bool) -> RankingData:
     return data.replace(query_weights=weights * (data.n_queries / total if total > 0 else 1.0))
 
 
+def _pair_weights(data: RankingData) -> npt.NDArray[np.float64]:
+    """What the pairs of each query weigh together: of different labels, (Σw)² less that of every level, halved."""
+    weight = np.ones(data.n_documents) if data.document_weights is None else data.document_weights
+    if data.pairs is not None:
+        each = data.pairs.weight * weight[data.pairs.winner] * weight[data.pairs.loser]
+        return np.asarray(np.bincount(data.document_queries[data.pairs.winner], each, data.n_queries), np.float64)
+    queries = data.document_queries
+    order = np.lexsort((data.labels, queries))
+    starts = np.flatnonzero(np.diff(queries[order], prepend=-1) | (np.diff(data.labels[order], prepend=np.nan) != 0))
+    levels = np.add.reduceat(weight[order], starts)
+    of = queries[order][starts]
+    whole, same = (np.bincount(of, values, data.n_queries) for values in (levels, levels**2))
+    return np.asarray((whole**2 - same) / 2)
+
+
 def _on_one_scale(data: RankingData) -> bool:
-    return not bool((np.abs(data.features) > 1).any())  # a missing value is no larger than anything
-
-
-def _bounds(data: RankingData) -> tuple[list[int], list[int]]:
-    return data.query_offsets[:-1].tolist(), data.query_offsets[1:].tolist()
-
-
-def _count_pairs(labels: npt.NDArray[np.float64]) -> float:
-    """Pairs of different labels: all pairs less those inside a level."""
-    counts = np.unique(labels, return_counts=True)[1]
-    n = len(labels)
-    return float(n * (n - 1) // 2 - (counts * (counts - 1) // 2).sum())
+    """Whether every value lies in [−1, 1]; a missing one does not count."""
+    return bool(np.fmax.reduce(data.features, axis=None) <= 1 and np.fmin.reduce(data.features, axis=None) >= -1)

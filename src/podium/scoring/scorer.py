@@ -53,8 +53,9 @@ class Scorer:
             check_names(data.feature_names, self.feature_names)
         outputs = self.model.scores(features, num_threads=resolve_threads(num_threads))
         if not np.isfinite(outputs).all():
-            row = int(np.argwhere(~np.isfinite(outputs))[0][0])
-            raise DataError(f"the score of document {row} is not finite; its features are too large for the model")
+            held = int(np.argwhere(~np.isfinite(outputs))[0][0])
+            row = held if data is None or data.row_order is None else int(data.row_order[held])
+            raise DataError(f"the score of row {row} is not finite; its features are too large for the model")
         scores = to_scores(outputs)
         return scores if data is None else data.to_caller_order(scores)
 

@@ -33,7 +33,7 @@ def module(given: Any, *, standardise: bool = True) -> ModuleSpec:
             function without arguments that makes one, which is called with PyTorch's seed set from the ranker's.
         standardise: whether features are brought to mean 0 and variance 1 first; missing ones become the mean.
 
-    The module is held in evaluation mode, so dropout is off and batch statistics are fixed: for those, write the loop
+    How many threads PyTorch uses is its own affair (`torch.set_num_threads`), and may show in the last bits. The module is held in evaluation mode, so dropout is off and batch statistics are fixed: for those, write the loop
     yourself with `podium.torch.loss`. A ranker over a module is pickled, not saved: a file cannot hold its code.
     """
     return ModuleSpec(given, standardise)
@@ -50,7 +50,9 @@ class ModuleSpec(Spec):
         self.given, self.standardise = given, standardise
 
     def __str__(self) -> str:
-        return f"torch({self.given!r}, standardise={self.standardise})"
+        given = self.given
+        named = f"{given.__module__}:{given.__qualname__}" if hasattr(given, "__qualname__") else repr(given)
+        return f"torch({named}, standardise={self.standardise})"
 
     def start(
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1

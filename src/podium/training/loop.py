@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium import __version__
 from podium.data import RankingData
 from podium.data.canonical import fingerprint
-from podium.errors import DataError, ParameterError
+from podium.errors import DataError, FormatError, ParameterError
 from podium.forces import Force
 from podium.metrics import Documents, Metric, per_query
 from podium.models import CoreModel, Model, Spec
 from podium.models.heads import to_scores
-from podium.training.checkpoint import Checkpoint
+from podium.training.checkpoint import REMEDY, Checkpoint
 from podium.training.convex import State
 from podium.training.progress import Callback, Epoch, Progress
 from podium.training.schedule import Schedule
@@ -42,7 +43,13 @@ class Plan:
 
     def identity(self, data: RankingData, valid: RankingData | None) -> dict[str, str]:
         """What must be the same for one training to go on from another's checkpoint."""
-        named = {"force": str(self.force), "model": str(self.model), "metric": str(self.metric), "seed": str(self.seed)}
+        named = {
+            "Podium": __version__,
+            "force": str(self.force),
+            "model": str(self.model),
+            "metric": str(self.metric),
+            "seed": str(self.seed),
+        }
         schedule = {name: str(value) for name, value in self.schedule.__dict__.items() if name != "epochs"}
         return {
             **named,
@@ -88,6 +95,14 @@ def train(
     return Training(plan, data, valid, checkpoint).run(callbacks)
 
 
+def mean_value(metric: Metric, data: RankingData, scores: Floats, num_threads: int) -> float | None:
+    """The mean of a metric over the queries that have a value, the same for any order of queries; None where none has."""
+    documents = Documents(scores, data.labels, data.query_offsets, row_order=data.row_order)
+    values = per_query([metric], documents, num_threads=num_threads)[0][0]
+    known = values[~np.isnan(values)]
+    return math.fsum(known.tolist()) / len(known) if len(known) else None
+
+
 class Training:
     """One run of the loop."""
 
@@ -103,7 +118,13 @@ class Training:
             raise DataError("the data has no features; a model needs at least one to tell documents apart")
         if valid is None and plan.schedule.early_stopping_rounds is not None:
             raise ParameterError("early_stopping_rounds needs validation data; give valid=, or leave it out")
+        if checkpoint is not None and not plan.force.reads_back:
+            raise ParameterError(
+                f"a checkpoint must know the force, and {plan.force} has no name to know it by; define the function in a module"
+            )
         self.plan, self.data, self.valid, self.checkpoint = plan, data, valid, checkpoint
+        plan.force.check_labels(data)
+        self._check_judges()
         self.model = self._start(restart=0)
         self.task = Task(plan.force, self.model, data, plan.schedule, plan.seed, plan.num_threads)
         self.steps: Steps = make_steps(self.task)
@@ -117,6 +138,17 @@ class Training:
         self.held: tuple[Progress, State] | None = None
         self.steps.begin(self._starting_vector(self.model))
         self._resume()
+
+    def _check_judges(self) -> None:
+        """That the metric has a value on what it shall choose by, before any time is spent."""
+        if self.valid is None and self.plan.schedule.restart_rounds is None:
+            return
+        what, data = ("validation", self.valid) if self.valid is not None else ("training", self.data)
+        if mean_value(self.plan.metric, data, np.zeros(data.n_documents), self.plan.num_threads) is None:
+            raise DataError(
+                f"{self.plan.metric} has no value on any query of the {what} data, so no epoch is best; use other data or "
+                "another metric"
+            )
 
     def _start(self, restart: int) -> Model:
         plan = self.plan
@@ -137,8 +169,15 @@ class Training:
         found = self.checkpoint.read(self.identity, epochs=self.plan.schedule.epochs)
         if found is not None:
             numbers, arrays = found
-            self.progress = Progress.of(numbers, arrays.pop("best_vector"))
-            self.steps.resume(arrays)
+            try:
+                self.progress = Progress.of(numbers, arrays.pop("best_vector"))
+                if self.progress.best_vector.shape != self.steps.vector.shape:
+                    raise ValueError("best_vector has another size")
+                self.steps.resume(arrays)
+            except (KeyError, TypeError, ValueError) as error:
+                raise FormatError(
+                    self.checkpoint.path, f"is not a checkpoint of this training ({error}); {REMEDY}"
+                ) from None
 
     def run(self, callbacks: Sequence[Callback]) -> Trained:
         """Epochs until the end, whatever ends it."""
@@ -242,10 +281,7 @@ class Training:
     def _value(self, data: RankingData, outputs: Floats) -> float | None:
         """The mean of the metric over queries that have a value; the same for any order of queries."""
         scores = to_scores(outputs[:, 0] if outputs.shape[1] == 1 else outputs)
-        documents = Documents(scores, data.labels, data.query_offsets, row_order=data.row_order)
-        values = per_query([self.plan.metric], documents, num_threads=self.plan.num_threads)[0][0]
-        known = values[~np.isnan(values)]
-        return math.fsum(known.tolist()) / len(known) if len(known) else None
+        return mean_value(self.plan.metric, data, scores, self.plan.num_threads)
 
     def _valid_value(self, vector: Floats) -> float | None:
         assert self.valid is not None
@@ -274,11 +310,6 @@ class Training:
 
     def _trained(self, interrupted: bool) -> Trained:
         progress = self.progress
-        if not len(progress.best_vector):
-            raise DataError(
-                f"{self.plan.metric} has no value on any query of the validation data, so no epoch is best; "
-                "use other validation data or another metric"
-            )
         own = self.plan.force.n_parameters(self.data)
         size = len(progress.best_vector) - own
         self.model.vector = progress.best_vector[:size].copy()
