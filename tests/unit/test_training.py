@@ -381,7 +381,7 @@ def test_a_checkpoint_of_another_training_is_refused(name, other, tmp_path):
 def test_files_that_are_no_checkpoint_are_refused(tmp_path):
     path = tmp_path / "a.checkpoint"
     ranker = podium.OrdinalRegression(epochs=2)
-    refused = pytest.raises(podium.FormatError, match=r"is not a checkpoint, or is damaged; remove it")
+    refused = pytest.raises(podium.FormatError, match=r"is not a checkpoint, or is damaged; remove the file")
     for content in (b"", b"hello", b"\0" * 100):
         path.write_bytes(content)
         with refused:
