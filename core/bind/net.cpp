@@ -228,9 +228,8 @@ void bind_net(nb::module_& m) {
             double* const scores = seen_or_null(d, seen);
             {
               nb::gil_scoped_release release;
-              total =
-                  d.descent->gradient(as_span(queries), options(Optimiser::sgd, 0, 0, 1, per_pair, cost, seed, round),
-                                      scores, out.data());
+              total = d.descent->gradient(
+                  as_span(queries), options(Optimiser::sgd, 0, 0, 1, per_pair, cost, seed, round), scores, out.data());
             }
             return std::pair(total, to_numpy(std::move(out)));
           },
