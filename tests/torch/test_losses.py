@@ -69,6 +69,8 @@ def slope(name, scores, *judged, loss=None, **options):
 @by_name(EVERY)
 @pytest.mark.parametrize("parts", [{}, {"document_weights": np.linspace(0.5, 2, 60), "query_weights": np.arange(1, 8)}])
 def test_gradient_is_minus_the_force_bit_for_bit(name, parts):
+    if podium.force(name).definition.over == "lists":
+        parts = {key: value for key, value in parts.items() if key != "document_weights"}  # they are refused
     data = make(**parts)
     assert data.row_order is not None
     scores = random_scores(name, 60)

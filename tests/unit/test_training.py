@@ -749,3 +749,34 @@ def test_thresholds_begin_at_the_frequencies_of_the_levels():
     np.testing.assert_allclose(below, [0.5, 0.75, 0.9], atol=0.01)
     assert len(starting_parameters(podium.force("ranknet"), data)) == 0
     assert (np.diff(rising_thresholds(np.array([1.0, -800, 800, 0]))) > 0).all()
+
+
+def test_training_that_diverges_inside_an_epoch_says_so_and_touches_nothing_else():
+    """Weights that overflow in the middle of an epoch: one long query before short ones, as a kernel would suffer most."""
+    rng = np.random.default_rng(0)
+    sizes = [2000, 30, 30, 30, 30, 30]
+    data = podium.RankingData(
+        rng.normal(size=(sum(sizes), 3)), rng.integers(0, 3, sum(sizes)), np.repeat(np.arange(6), sizes)
+    )
+    for force in ("lambdarank(ndcg@10)", "ranknet", "hinge", "listmle"):
+        ranker = podium.Ranker(force=force, model="linear", optimiser="sgd", learning_rate=1e308, epochs=3)
+        with pytest.raises(podium.DataError, match="training diverged in epoch"):
+            ranker.fit(data)
+
+
+def test_a_checkpoint_of_another_size_is_refused(tmp_path):
+    from podium.artefact.tensors import arrays_of, header_of, read_bytes, write_tensors
+
+    data, path = podium.synthetic.network(queries=5), tmp_path / "c"
+    podium.RankNet(epochs=2).fit(data, checkpoint=path)
+    raw = read_bytes(path)
+    header = header_of(raw)
+    arrays = arrays_of(raw, header)
+    header = {name: header[name] for name in ("kind", "identity", "numbers")}
+    for name in ("vector", "first", "best_vector"):
+        write_tensors(path, header, {**arrays, name: np.zeros(10**5)})
+        with pytest.raises(podium.FormatError, match="is not a checkpoint of this training"):
+            podium.RankNet(epochs=3).fit(data, checkpoint=path)
+    write_tensors(path, header, {name: value for name, value in arrays.items() if name != "best_vector"})
+    with pytest.raises(podium.FormatError, match="best_vector"):
+        podium.RankNet(epochs=3).fit(data, checkpoint=path)
