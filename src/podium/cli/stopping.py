@@ -19,23 +19,31 @@ class Stopped(Exception):  # noqa: N818  (it is no error of the program)
 
 
 class Stoppable:
-    """While it lasts, SIGTERM raises KeyboardInterrupt as Ctrl-C does.
+    """While it lasts, SIGTERM raises KeyboardInterrupt as Ctrl-C does; as a callback of training it raises it once more.
 
-    `code` is the exit code for the signal that came; after `finish` signals go unheard until the process ends, so that
+    An exception that a signal raises is lost where Python ignores exceptions, in a finaliser say; the callback sees to it
+    that the stop is heard at the end of the epoch. `code` is the exit code for the signal that came; after `finish` signals go unheard until the process ends, so that
     nothing cuts short the writing of a model or denies that it was written.
     """
 
     def __enter__(self) -> Stoppable:
-        self.code = 128 + signal.SIGINT
+        self.code, self.asked = 128 + signal.SIGINT, False
         self._before: dict[signal.Signals, Any] = {}
         if threading.current_thread() is threading.main_thread():  # elsewhere Python sets no handlers
             self._before = {number: signal.getsignal(number) for number in SIGNALS}
-            signal.signal(signal.SIGTERM, self._terminate)
+            signal.signal(signal.SIGTERM, self._stop)
+            if self._before[signal.SIGINT] is signal.default_int_handler:  # and not where Ctrl-C is to be ignored
+                signal.signal(signal.SIGINT, self._stop)
         return self
 
-    def _terminate(self, number: int, frame: FrameType | None) -> NoReturn:
-        self.code = 128 + number
+    def _stop(self, number: int, frame: FrameType | None) -> NoReturn:
+        self.code, self.asked = 128 + number, True
         raise KeyboardInterrupt
+
+    def __call__(self, row: object) -> None:
+        """Stops at the end of an epoch, if asked to."""
+        if self.asked:
+            raise KeyboardInterrupt
 
     def finish(self) -> None:
         """From here on no signal is heard."""

@@ -88,7 +88,8 @@ def train(
     began = time.perf_counter()
     with Stoppable() as stop:
         try:
-            _fit(ranker, judged, checked[0] if checked else None, job, settings, checkpoint_seconds)
+            parts = judged, checked[0] if checked else None
+            _fit(ranker, parts, job, settings, seconds=checkpoint_seconds, stop=stop)
         except KeyboardInterrupt:
             there = job.checkpoint.exists()
             rest = f"; the same command goes on from {job.checkpoint}" if there else ""
@@ -137,7 +138,9 @@ class Announced(Checkpoint):
         return found
 
 
-def _fit(ranker: BaseRanker, data: Any, valid: Any, job: Job, settings: dict[str, Any], seconds: float) -> None:
+def _fit(
+    ranker: BaseRanker, parts: tuple[Any, Any], job: Job, settings: dict[str, Any], *, seconds: float, stop: Stoppable
+) -> None:
     parameters = ranker.get_params()
     table = EpochTable(
         ranker.metric, epochs=parameters[ranker.budget], has_rate=parameters.get("optimiser") in ("adam", "sgd")
@@ -154,7 +157,7 @@ def _fit(ranker: BaseRanker, data: Any, valid: Any, job: Job, settings: dict[str
     several = isinstance(parameters.get("C"), list | tuple)
     checkpoint = None if several else Announced(job.checkpoint, seconds, tell=go_on)
     with plain_warnings(), log, table:
-        ranker.fit(data, valid=valid, callbacks=[log, table], checkpoint=checkpoint)
+        ranker.fit(parts[0], valid=parts[1], callbacks=[log, table, stop], checkpoint=checkpoint)
     log.finish(ranker.log_)
 
 

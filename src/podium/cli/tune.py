@@ -107,6 +107,7 @@ def tune(
                 seed=ranker.seed,
                 study=study,
                 before=before,
+                callbacks=[stop],
             )
         except KeyboardInterrupt:
             raise Stopped(
