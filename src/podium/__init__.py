@@ -95,3 +95,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         return getattr(import_module("podium.rankers"), name)
     raise AttributeError(f"module 'podium' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -780,3 +780,16 @@ def test_a_checkpoint_of_another_size_is_refused(tmp_path):
     write_tensors(path, header, {name: value for name, value in arrays.items() if name != "best_vector"})
     with pytest.raises(podium.FormatError, match="best_vector"):
         podium.RankNet(epochs=3).fit(data, checkpoint=path)
+
+
+def test_validation_data_that_can_choose_nothing_is_refused():
+    data = podium.synthetic.network(queries=5)
+    flat = data.replace(labels=np.ones(len(data)))
+    with pytest.raises(podium.DataError, match="no query of the validation data has two different labels"):
+        podium.RankNet(epochs=1).fit(data, valid=flat)
+
+
+@pytest.mark.parametrize("name", ["./mine.py:lift", "mine.py:lift", "folder/mine:lift"])
+def test_a_file_is_no_module_and_the_error_says_what_to_write(name):
+    with pytest.raises(podium.ParameterError, match=r"write mine:lift in the folder where the file is"):
+        podium.force(name)

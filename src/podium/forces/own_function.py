@@ -177,6 +177,12 @@ def find_function(path: str) -> Any:
 
 
 def _module(name: str, path: str) -> ModuleType:
+    if "/" in name or name.startswith(".") or name.endswith(".py"):
+        plain = name.removesuffix(".py").rpartition("/")[2].lstrip(".")
+        raise ParameterError(
+            f"force {path!r}: {name!r} is the name of a file, and a module is needed: write {plain}:{path.rpartition(':')[2]} "
+            "in the folder where the file is"
+        )
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

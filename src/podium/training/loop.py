@@ -149,6 +149,13 @@ class Training:
                 f"{self.plan.metric} has no value on any query of the {what} data, so no epoch is best; use other data or "
                 "another metric"
             )
+        order = np.lexsort((data.labels, data.document_queries))
+        same_query = np.diff(data.document_queries[order]) == 0
+        if not (same_query & (np.diff(data.labels[order]) != 0)).any():
+            raise DataError(
+                f"no query of the {what} data has two different labels, so {self.plan.metric} cannot tell one epoch from "
+                "another (pairs have no part in metrics); give labels, or train without validation data"
+            )
 
     def _start(self, restart: int) -> Model:
         plan = self.plan
