@@ -787,6 +787,8 @@ def test_validation_data_that_can_choose_nothing_is_refused():
     flat = data.replace(labels=np.ones(len(data)))
     with pytest.raises(podium.DataError, match="no query of the validation data has two different labels"):
         podium.RankNet(epochs=1).fit(data, valid=flat)
+    with pytest.raises(podium.DataError, match="no query of the validation data has two different labels"):
+        podium.RankSVM(C=(1.0, 2.0)).fit(data, valid=flat)
 
 
 @pytest.mark.parametrize("name", ["./mine.py:lift", "mine.py:lift", "folder/mine:lift"])

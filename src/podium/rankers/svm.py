@@ -20,7 +20,7 @@ from podium.models.net import LinearSpec
 from podium.rankers.ranker import PlannedRanker
 from podium.scoring import Scorer
 from podium.training.checkpoint import Checkpoint
-from podium.training.loop import Plan, Trained, train
+from podium.training.loop import Plan, Trained, check_choice, train
 from podium.training.progress import Callback
 from podium.training.schedule import Schedule
 
@@ -106,16 +106,19 @@ class RankSVM(PlannedRanker):
             what = "validation data to choose by; give valid=" if valid is None else "one C a checkpoint"
             raise ParameterError(f"C={shown(self.C)}: several values need {what}, or a single C")
         plan = self._plan(data, has_valid=False)
+        if valid is not None:
+            check_choice(plan.metric, valid, "validation", plan.num_threads)
         weighted = _weigh_queries(data, query_norm=self.query_norm)
-        best: tuple[float, Trained] | None = None
+        best: tuple[float, Trained, float | None] | None = None
         interrupted = False
         for c in candidates:
             chosen = replace(plan, schedule=replace(plan.schedule, l2=1 / c))
             try:
                 # The solution counts, not the best iteration on the way there: validation data only judges it.
                 trained = train(chosen, weighted, callbacks=callbacks, checkpoint=checkpoint)
-                if best is None or (valid is not None and self._judge(trained, valid) > self._judge(best[1], valid)):
-                    best = c, trained
+                value = None if valid is None else self._mean_metric(Scorer(trained.model), valid)
+                if best is None or (value is not None and best[2] is not None and value > best[2]):
+                    best = c, trained, value
                 interrupted = trained.interrupted
             except KeyboardInterrupt:
                 if best is None:
@@ -127,8 +130,8 @@ class RankSVM(PlannedRanker):
         self.C_ = best[0]
         self._keep(plan, data, replace(best[1], interrupted=interrupted))
         self._state_certificate()
-        if valid is not None:
-            self.best_value_ = self._judge(best[1], valid) * (1.0 if plan.metric.higher_is_better else -1.0)
+        if best[2] is not None:
+            self.best_value_ = best[2] if plan.metric.higher_is_better else -best[2]
 
     def _state_certificate(self) -> None:
         """The solver's objective is the mean loss + ½‖w‖²/C; the one above is C times that."""
@@ -143,9 +146,6 @@ class RankSVM(PlannedRanker):
     def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
         super()._restore_more(more, arrays)
         self.C_ = float(more["C"])
-
-    def _judge(self, trained: Trained, valid: RankingData) -> float:
-        return self._mean_metric(Scorer(trained.model), valid)
 
 
 def _weigh_queries(data: RankingData, *, query_norm: bool) -> RankingData:

@@ -103,6 +103,21 @@ def mean_value(metric: Metric, data: RankingData, scores: Floats, num_threads: i
     return math.fsum(known.tolist()) / len(known) if len(known) else None
 
 
+def check_choice(metric: Metric, data: RankingData, what: str, num_threads: int) -> None:
+    """That the metric can tell one ranking of the data from another, so that there is a best one."""
+    if mean_value(metric, data, np.zeros(data.n_documents), num_threads) is None:
+        raise DataError(
+            f"{metric} has no value on any query of the {what} data, so nothing is best; use other data or another metric"
+        )
+    order = np.lexsort((data.labels, data.document_queries))
+    same_query = np.diff(data.document_queries[order]) == 0
+    if not (same_query & (np.diff(data.labels[order]) != 0)).any():
+        raise DataError(
+            f"no query of the {what} data has two different labels, so {metric} cannot tell one ranking from another (pairs "
+            "have no part in metrics); give labels, or train without validation data"
+        )
+
+
 class Training:
     """One run of the loop."""
 
@@ -140,22 +155,11 @@ class Training:
         self._resume()
 
     def _check_judges(self) -> None:
-        """That the metric has a value on what it shall choose by, before any time is spent."""
-        if self.valid is None and self.plan.schedule.restart_rounds is None:
-            return
-        what, data = ("validation", self.valid) if self.valid is not None else ("training", self.data)
-        if mean_value(self.plan.metric, data, np.zeros(data.n_documents), self.plan.num_threads) is None:
-            raise DataError(
-                f"{self.plan.metric} has no value on any query of the {what} data, so no epoch is best; use other data or "
-                "another metric"
-            )
-        order = np.lexsort((data.labels, data.document_queries))
-        same_query = np.diff(data.document_queries[order]) == 0
-        if not (same_query & (np.diff(data.labels[order]) != 0)).any():
-            raise DataError(
-                f"no query of the {what} data has two different labels, so {self.plan.metric} cannot tell one epoch from "
-                "another (pairs have no part in metrics); give labels, or train without validation data"
-            )
+        """That the metric can choose an epoch, before any time is spent."""
+        if self.valid is not None:
+            check_choice(self.plan.metric, self.valid, "validation", self.plan.num_threads)
+        elif self.plan.schedule.restart_rounds is not None:
+            check_choice(self.plan.metric, self.data, "training", self.plan.num_threads)
 
     def _start(self, restart: int) -> Model:
         plan = self.plan
