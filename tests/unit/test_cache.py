@@ -193,7 +193,7 @@ def test_sparse_text_streams_too(tmp_path):
         file.write("1 qid:last 50000:1\n")
     script = LIMITED.format(room=160 << 20)
     command = [sys.executable, "-c", script, tmp_path / "wide.txt", tmp_path / "wide.podium-data"]
-    subprocess.run(command, check=True, env={"MALLOC_ARENA_MAX": "2", "PATH": ""})
+    subprocess.run(command, check=True, env={"MALLOC_ARENA_MAX": "1", "PATH": ""})
     data = read_cache(tmp_path / "wide.podium-data")
     assert data.features.shape == (1501, 50_000)
     assert (data.features[:-1] != 0).sum() == 7500
@@ -221,7 +221,7 @@ def test_a_file_four_times_the_memory_limit_is_converted(tmp_path):
     subprocess.run(
         [sys.executable, "-c", LIMITED.format(room=96 << 20), source, target],
         check=True,
-        env={"MALLOC_ARENA_MAX": "2", "PATH": ""},
+        env={"MALLOC_ARENA_MAX": "1", "PATH": ""},
     )
     data = read_cache(target)
     assert data.n_features == 40
