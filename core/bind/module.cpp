@@ -16,4 +16,5 @@ NB_MODULE(_core, m) {
   podium::bind::bind_metrics(m);
   podium::bind::bind_forces(m);
   podium::bind::bind_net(m);
+  podium::bind::bind_trees(m);
 }

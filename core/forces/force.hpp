@@ -42,13 +42,16 @@ struct OwnForce {
 
 struct ForceSpec {
   ForceKind kind = ForceKind::ranknet;
-  double sigma = 1;         // steepness of the logistic
-  double margin = 1;        // spring, step, hinges
-  bool ties = false;        // ranknet: train on equal labels with target ½
-  bool neighbours = false;  // only pairs adjacent in the sorted list
-  MetricSpec metric = {};   // lambdarank, step
-  std::size_t classes = 2;  // ordinal, multiclass: labels 0 to classes − 1
-  OwnForce own = {};        // own
+  double sigma = 1;            // steepness of the logistic
+  double margin = 1;           // spring, step, hinges
+  bool ties = false;           // ranknet: train on equal labels with target ½
+  bool neighbours = false;     // only pairs adjacent in the sorted list
+  std::size_t truncation = 0;  // lambdarank: only pairs with one among the first this many; 0: all
+  bool normalise = false;      // lambdarank: forces of a query times log₂(1 + S)/S, S = Σ over pairs of 2|force|
+  bool damping = false;        // lambdarank: a pair's |ΔZ| is divided by 0.01 + |gap|
+  MetricSpec metric = {};      // lambdarank, step
+  std::size_t classes = 2;     // ordinal, multiclass: labels 0 to classes − 1
+  OwnForce own = {};           // own
 };
 
 // A preference given in so many words: documents of the query, by number.

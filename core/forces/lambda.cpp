@@ -33,7 +33,8 @@ class Lambdas {
   }
 
   void all_pairs() {
-    const std::size_t rows = std::min(n_, scratch_.swaps.depth());  // two documents past the depth swap without effect
+    std::size_t rows = std::min(n_, scratch_.swaps.depth());  // two documents past the depth swap without effect
+    if (spec_.truncation > 0) rows = std::min(rows, spec_.truncation);
     const double range = scratch_.score.front() - scratch_.score.back();
     const bool fast = spec_.kind == ForceKind::lambdarank && spec_.sigma * range < 600 && query_.weights.empty();
     const double middle = scratch_.score.back() + range / 2;
@@ -41,11 +42,16 @@ class Lambdas {
       for (std::size_t p = 0; p < n_; ++p) scratch_.exponential[p] = spec_.sigma * (scratch_.score[p] - middle);
       exponentials({scratch_.exponential.data(), n_});
     }
-    const LogisticRow row{label_, scratch_.exponential.data(), scratch_.row.data(), scratch_.force.data(),
-                          curvature_ ? scratch_.curvature.data() : nullptr};
+    const LogisticRow row{label_,
+                          scratch_.exponential.data(),
+                          scratch_.row.data(),
+                          scratch_.force.data(),
+                          curvature_ ? scratch_.curvature.data() : nullptr,
+                          &total_};
     const auto add_row = has_avx2() ? lambda_row_avx2 : lambda_row_portable;
     for (std::size_t p = 0; p < rows; ++p) {
       scratch_.swaps.row(p, scratch_.row);
+      if (spec_.damping) damp(p);
       if (fast) {
         add_row(p, n_, row);
       } else {
@@ -53,14 +59,25 @@ class Lambdas {
       }
     }
     if (!fast) return;
+    total_ *= spec_.sigma;
     for (std::size_t p = 0; p < n_; ++p) {
       scratch_.force[p] *= spec_.sigma;
       scratch_.curvature[p] *= spec_.sigma * spec_.sigma;
     }
   }
 
+  // Queries with many or wide pairs count less: forces grow with the logarithm of their sum. [as LightGBM does]
+  void normalise() {
+    const double sum = 2 * total_;
+    if (!(sum > 0)) return;
+    const double scale = std::log2(1 + sum) / sum;
+    for (std::size_t p = 0; p < n_; ++p) scratch_.force[p] *= scale, scratch_.curvature[p] *= scale;
+  }
+
   void neighbours() {
-    for (std::size_t p = 0; p + 1 < n_; ++p) add(p, p + 1, scratch_.swaps.pair(p, p + 1));
+    for (std::size_t p = 0; p + 1 < n_ && !truncated(p, p + 1); ++p) {
+      add(p, p + 1, damped(scratch_.swaps.pair(p, p + 1), p, p + 1));
+    }
   }
 
   void given_pairs() {
@@ -68,8 +85,8 @@ class Lambdas {
     for (std::uint32_t p = 0; p < n_; ++p) position[scratch_.ranked.order()[p]] = p;
     for (const GivenPair& pair : query_.pairs) {
       const std::uint32_t p = position[pair.winner], q = position[pair.loser];
-      if (spec_.neighbours && p + 1 != q && q + 1 != p) continue;
-      const double delta = scratch_.swaps.pair(p, q);
+      if ((spec_.neighbours && p + 1 != q && q + 1 != p) || truncated(p, q)) continue;
+      const double delta = damped(scratch_.swaps.pair(p, q), p, q);
       push(p, q, delta, pair.weight * pair.probability);
       push(q, p, delta, pair.weight * (1 - pair.probability));
     }
@@ -84,6 +101,18 @@ class Lambdas {
   }
 
  private:
+  void damp(std::size_t p) {
+    for (std::size_t q = p + 1; q < n_; ++q) scratch_.row[q] /= 0.01 + (scratch_.score[p] - scratch_.score[q]);
+  }
+
+  double damped(double delta, std::size_t p, std::size_t q) const {
+    return spec_.damping ? delta / (0.01 + std::fabs(scratch_.score[p] - scratch_.score[q])) : delta;
+  }
+
+  bool truncated(std::size_t p, std::size_t q) const {
+    return spec_.truncation > 0 && std::min(p, q) >= spec_.truncation;
+  }
+
   // Metrics that count pairs see equal scores as half right, so that nothing would change when two of them swap; the
   // force is about places, and the places stand.
   void break_ties(QueryView view) {
@@ -111,6 +140,7 @@ class Lambdas {
       force = spec_.sigma * weight * rho;
       bend = spec_.sigma * spec_.sigma * weight * rho * (1 - rho);
     }
+    total_ += force;
     scratch_.force[winner] += force;
     scratch_.force[loser] -= force;
     scratch_.curvature[winner] += bend;
@@ -123,6 +153,7 @@ class Lambdas {
   const std::size_t n_;
   const bool curvature_;
   const double* label_ = nullptr;
+  double total_ = 0;  // of the forces of all pairs
 };
 
 }  // namespace
@@ -139,6 +170,7 @@ void lambda_force(const ForceSpec& spec, const Metric& metric, const ForceQuery&
   } else {
     lambdas.all_pairs();
   }
+  if (spec.normalise) lambdas.normalise();
   lambdas.collect(sums);
 }
 

@@ -17,6 +17,7 @@ struct LogisticRow {
   const double* weight;  // of the pair with each j; its sign does not count
   double* force;         // σ is left out of both
   double* curvature;     // or null
+  double* total;         // Σ |force| over pairs; or null
 };
 
 // Adds the pairs (i, j), j from `begin` to n: to the force and curvature of i and of every j. Sums of i are kept in
@@ -26,9 +27,9 @@ PODIUM_INLINE void logistic_row(std::size_t i, std::size_t begin, std::size_t n,
   typedef double Four __attribute__((vector_size(32)));
   typedef std::int64_t Mask __attribute__((vector_size(32)));
   const double label = row.label[i], own = row.exponential[i];
-  double force[4] = {0, 0, 0, 0}, curvature[4] = {0, 0, 0, 0};
+  double force[4] = {0, 0, 0, 0}, curvature[4] = {0, 0, 0, 0}, total[4] = {0, 0, 0, 0};
   std::size_t j = begin;
-  Four f = {0, 0, 0, 0}, c = {0, 0, 0, 0};
+  Four f = {0, 0, 0, 0}, c = {0, 0, 0, 0}, t = {0, 0, 0, 0};
   const Four one = {1, 1, 1, 1}, zero = {0, 0, 0, 0};
   const Mask magnitude = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
   for (; j + 4 <= n; j += 4) {
@@ -49,6 +50,7 @@ PODIUM_INLINE void logistic_row(std::size_t i, std::size_t begin, std::size_t n,
     g -= pull;
     std::memcpy(row.force + j, &g, sizeof g);
     f += pull;
+    t += above ? pull : zero - pull;
     if constexpr (kCurvature) {
       const Four bend = (above | below) ? weight * share * (one - share) : zero;
       std::memcpy(&g, row.curvature + j, sizeof g);
@@ -59,6 +61,7 @@ PODIUM_INLINE void logistic_row(std::size_t i, std::size_t begin, std::size_t n,
   }
   std::memcpy(force, &f, sizeof f);
   std::memcpy(curvature, &c, sizeof c);
+  std::memcpy(total, &t, sizeof t);
   for (std::size_t lane = 0; j < n; ++j, ++lane) {
     if (label == row.label[j]) continue;
     const double weight = std::fabs(row.weight[j]) * scale;
@@ -66,12 +69,14 @@ PODIUM_INLINE void logistic_row(std::size_t i, std::size_t begin, std::size_t n,
     const double pull = label > row.label[j] ? weight * share : 0.0 - weight * (1 - share);
     row.force[j] -= pull;
     force[lane] += pull;
+    total[lane] += std::fabs(pull);
     if constexpr (kCurvature) {
       const double bend = weight * share * (1 - share);
       row.curvature[j] += bend;
       curvature[lane] += bend;
     }
   }
+  if (row.total) *row.total += (total[0] + total[1]) + (total[2] + total[3]);
   row.force[i] += (force[0] + force[1]) + (force[2] + force[3]);
   if constexpr (kCurvature) row.curvature[i] += (curvature[0] + curvature[1]) + (curvature[2] + curvature[3]);
 }

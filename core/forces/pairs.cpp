@@ -223,8 +223,12 @@ void logistic_sums(const ForceSpec& spec, const ForceQuery& query, ForceScratch&
     scratch.weight[i] = query.weight(i);
   }
   exponentials({scratch.exponential.data(), n});
-  const LogisticRow row{query.labels.data(), scratch.exponential.data(), scratch.weight.data(), scratch.force.data(),
-                        sums.curvature ? scratch.curvature.data() : nullptr};
+  const LogisticRow row{query.labels.data(),
+                        scratch.exponential.data(),
+                        scratch.weight.data(),
+                        scratch.force.data(),
+                        sums.curvature ? scratch.curvature.data() : nullptr,
+                        nullptr};
   (has_avx2() ? logistic_rows_avx2 : logistic_rows_portable)(n, row);
   if (sums.cost) *sums.cost += logistic_cost(n, row.label, row.exponential, scratch.row.data());
   for (std::size_t i = 0; i < n; ++i) {

@@ -15,8 +15,10 @@ from podium.metrics import Metric, metric
 if TYPE_CHECKING:
     import podium.posteriors as posteriors
     from podium.rankers import (
+        MART,
         CrossValidation,
         KernelRankNet,
+        LambdaMART,
         LambdaRank,
         ListMLE,
         ListNet,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from podium.training import Checkpoint, Epoch
 
 __all__ = [
+    "MART",
     "Checkpoint",
     "Comparison",
     "CrossValidation",
@@ -41,6 +44,7 @@ __all__ = [
     "Force",
     "FormatError",
     "KernelRankNet",
+    "LambdaMART",
     "LambdaRank",
     "ListMLE",
     "ListNet",

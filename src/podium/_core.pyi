@@ -281,6 +281,9 @@ class ForceSpec:
         margin: float,
         ties: bool,
         neighbours: bool,
+        truncation: int,
+        normalise: bool,
+        damping: bool,
         metric: MetricSpec,
         classes: int,
         own: OwnForce | None = None,
@@ -458,3 +461,136 @@ class Descent:
         cost: bool,
     ) -> tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
         """The sums over queries of cost and of force · ∂s/∂parameter."""
+
+class BoostSettings:
+    """How trees are grown; checked in Python."""
+
+    def __init__(
+        self,
+        *,
+        learning_rate: float,
+        num_leaves: int,
+        max_depth: int,
+        depth_wise: bool,
+        l1: float,
+        l2: float,
+        min_curvature: float,
+        min_gain: float,
+        min_documents: int,
+        random_strength: float,
+        random_thresholds: bool,
+        row_share: float,
+        by_force: bool,
+        query_share: float,
+        column_share: float,
+        directions: Sequence[int],
+        histogram_bytes: int,
+    ) -> None: ...
+
+class Bins:
+    """How features are cut into bins."""
+
+    def cuts(self, arg: int, /) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]: ...
+    def __len__(self) -> int: ...
+
+def make_bins(
+    features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    sample: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    most: int,
+    categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    num_threads: int,
+) -> Bins: ...
+
+class BinColumns:
+    """Documents as bins."""
+
+class BoostedTree:
+    """A tree over bins."""
+
+    @property
+    def n_leaves(self) -> int: ...
+
+class Booster:
+    """The training documents as bins, and the growing of trees from them."""
+
+    def __init__(
+        self,
+        features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        bins: Bins,
+        query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        query_keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        num_threads: int,
+    ) -> None: ...
+    def grow(
+        self,
+        force: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        curvature: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        settings: BoostSettings,
+        draw: int,
+    ) -> BoostedTree: ...
+    def bin(
+        self,
+        features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> BinColumns: ...
+    def add(
+        self,
+        tree: BoostedTree,
+        columns: BinColumns | None,
+        *,
+        scale: float,
+        scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        output: int,
+        outputs: int,
+    ) -> None: ...
+    def tree_arrays(self, tree: BoostedTree) -> dict[str, object]: ...
+    def recall_tree(
+        self,
+        *,
+        feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        set: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        documents: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> BoostedTree: ...
+
+class Forest:
+    """Trained trees, ready to score."""
+
+    def __init__(
+        self,
+        *,
+        n_features: int,
+        outputs: int,
+        node_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        leaf_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        set: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        category_features: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        category_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        categories: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def scores(
+        self,
+        features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        num_threads: int,
+    ) -> None: ...
+    def leaves(
+        self,
+        features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
+        num_threads: int,
+    ) -> None: ...

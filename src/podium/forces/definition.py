@@ -31,9 +31,19 @@ def _truth(name: str, given: object) -> Value:
     return given
 
 
+def _places(name: str, given: object) -> Value:
+    number = as_number(given)
+    if number is None or number != int(number) or not 0 <= number < 2**31:
+        raise ParameterError(f"{name}={shown(given)} must be a number of places; 0 for the whole list")
+    return int(number)
+
+
 SIGMA = Parameter("sigma", 1, "steepness of the logistic", _above_zero)
 MARGIN = Parameter("margin", 1, "how far above a document should stand", _above_zero)
 STEP_MARGIN = Parameter("margin", 0, "the force acts while the gap is below this", _not_negative)
+TRUNCATION = Parameter("truncation", 0, "only pairs with a document among the first this many; 0 for all", _places)
+NORMALISE = Parameter("normalise", False, "scale a query's forces by log₂(1 + S)/S, S the sum over its pairs", _truth)
+DAMPING = Parameter("damping", False, "divide a pair's force by 0.01 + its gap in scores", _truth)
 TIES = Parameter("ties", False, "train on equal labels too, with target ½", _truth)
 
 

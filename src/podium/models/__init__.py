@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from podium.errors import ParameterError, shown, unknown_name
 from podium.models.kernel import KernelModel, KernelSpec
-from podium.models.model import CoreModel, Model, Spec
+from podium.models.model import CoreModel, GradientModel, GradientSpec, Model, Spec
 from podium.models.names import split_name
 from podium.models.net import LinearSpec, Net, NetSpec
+from podium.models.trees import TreeModel, TreesSpec
 
-__all__ = ["MODELS", "CoreModel", "Definition", "Model", "Spec", "model", "restore_model"]
+__all__ = [
+    "MODELS",
+    "CoreModel",
+    "Definition",
+    "GradientModel",
+    "GradientSpec",
+    "Model",
+    "Spec",
+    "model",
+    "restore_model",
+]
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,14 @@ MODELS: dict[str, Definition] = {
             lambda *kernel, **settings: KernelSpec(*kernel, **settings),
             KernelModel.restore,
         ),
+        Definition(
+            "trees",
+            "Boosted regression trees: trees, trees(num_leaves=31, l2=1).",
+            "s = Σ_t tree_t(x), a leaf gives rate · Σλ / (Σw + l2)",
+            tuple(field.name for field in fields(TreesSpec)),
+            lambda **settings: TreesSpec(**settings),
+            TreeModel.restore,
+        ),
     )
 }
 
@@ -67,7 +86,9 @@ def model(name: str | Spec) -> Spec:
     if isinstance(name, Spec):
         return name
     if not isinstance(name, str):
-        raise ParameterError(f"model={shown(name)} must be a name such as 'linear', 'net(10)' or 'kernel(rbf)'")
+        raise ParameterError(
+            f"model={shown(name)} must be a name such as 'linear', 'net(10)', 'kernel(rbf)' or 'trees'"
+        )
     base, first, parameters = split_name(name)
     definition = MODELS.get(base.lower())
     if definition is None:

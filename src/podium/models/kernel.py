@@ -22,7 +22,7 @@ from podium.data.conversion import as_number
 from podium.data.hashing import counter_uniform, mix, query_hashes
 from podium.errors import DataError, ParameterError, is_whole, shown, unknown_name
 from podium.models.inputs import InputMap, saved
-from podium.models.model import CoreInputs, CoreModel, Features, Floats, Model, Spec
+from podium.models.model import CoreInputs, CoreModel, Features, Floats, GradientModel, GradientSpec, Model
 
 KERNELS = ("rbf", "poly", "linear")
 KEPT = 1e-10  # directions of the landmarks' kernel matrix below this share of the largest are noise
@@ -69,7 +69,7 @@ def too_large() -> DataError:
     )
 
 
-class KernelModel(Model):
+class KernelModel(GradientModel):
     """A finished expansion: landmarks and their α."""
 
     def __init__(self, kernel: Kernel, map: InputMap, landmarks: Floats, alpha: Floats, bias: Floats) -> None:
@@ -184,7 +184,7 @@ class KernelInTraining(CoreModel):
 
 
 @dataclass(frozen=True)
-class KernelSpec(Spec):
+class KernelSpec(GradientSpec):
     """A kernel, its shape, and how many landmarks stand for the training documents."""
 
     kernel: str = "rbf"

@@ -26,13 +26,19 @@ class Spec(ABC):
     def __str__(self) -> str:
         return self.name
 
+
+class GradientSpec(Spec):
+    """A function class that absorbs forces by following them."""
+
     @abstractmethod
-    def start(self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1) -> Model:
+    def start(
+        self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
+    ) -> GradientModel:
         """A model for this data, with starting values that are a function of the seed and of how often it restarted."""
 
 
 class Model(ABC):
-    """A function class at work.
+    """A function class at work: what turns features into scores, and how it is kept.
 
     Attributes:
         n_features: how many features a document must have.
@@ -42,31 +48,9 @@ class Model(ABC):
     n_features: int
     n_outputs: int
 
-    @property
-    @abstractmethod
-    def vector(self) -> Floats:
-        """Everything that is learned, in one vector."""
-
-    @vector.setter
-    @abstractmethod
-    def vector(self, values: Floats) -> None: ...
-
     @abstractmethod
     def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
         """Scores of every row: [documents], or [documents × outputs] where there are several."""
-
-    @abstractmethod
-    def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
-        """Σ_i λ_i · ∂s_i/∂parameter, in the order of `vector`: where the forces on the scores push the parameters."""
-
-    @property
-    def penalised(self) -> Floats:
-        """1 for the parameters that a regulariser holds small, 0 for those it leaves alone, in the order of `vector`."""
-        return np.ones(len(self.vector))
-
-    def finished(self) -> Model:
-        """The model as it is kept once it is trained."""
-        return self
 
     @abstractmethod
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -93,6 +77,32 @@ class Model(ABC):
             )
 
 
+class GradientModel(Model):
+    """A model with parameters, which absorbs forces by following them: `backward`."""
+
+    @property
+    @abstractmethod
+    def vector(self) -> Floats:
+        """Everything that is learned, in one vector."""
+
+    @vector.setter
+    @abstractmethod
+    def vector(self, values: Floats) -> None: ...
+
+    @abstractmethod
+    def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
+        """Σ_i λ_i · ∂s_i/∂parameter, in the order of `vector`: where the forces on the scores push the parameters."""
+
+    @property
+    def penalised(self) -> Floats:
+        """1 for the parameters that a regulariser holds small, 0 for those it leaves alone, in the order of `vector`."""
+        return np.ones(len(self.vector))
+
+    def finished(self) -> Model:
+        """The model as it is kept once it is trained."""
+        return self
+
+
 @dataclass(frozen=True)
 class CoreInputs:
     """Rows as the core's nets take them."""
@@ -101,7 +111,7 @@ class CoreInputs:
     map: InputMap
 
 
-class CoreModel(Model):
+class CoreModel(GradientModel):
     """A model that the core can train: a net of dense layers over inputs made from the features.
 
     `net` and `vector` are the core's; `prepare` makes the inputs, once for a data set.

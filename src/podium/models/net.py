@@ -16,7 +16,7 @@ from podium.data import RankingData
 from podium.data.hashing import counter_uniform
 from podium.errors import DataError, ParameterError, is_whole, shown, unknown_name
 from podium.models.inputs import InputMap, saved
-from podium.models.model import CoreInputs, CoreModel, Features, Floats, Spec
+from podium.models.model import CoreInputs, CoreModel, Features, Floats, GradientSpec
 
 ACTIVATIONS = ("tanh", "sigmoid", "relu")
 STARTS = ("uniform", "zero_first")
@@ -82,7 +82,7 @@ class Net(CoreModel):
 
 
 @dataclass(frozen=True)
-class NetSpec(Spec):
+class NetSpec(GradientSpec):
     """A net with these hidden layers."""
 
     hidden: tuple[int, ...] = (10,)

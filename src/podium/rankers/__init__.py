@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from podium.rankers.ranker import Ranker
     from podium.rankers.search import Tuning, tune
     from podium.rankers.svm import RankSVM
+    from podium.rankers.trees import MART, LambdaMART
 
 __all__ = [
+    "MART",
     "RANKERS",
     "BaseRanker",
     "CrossValidation",
     "KernelRankNet",
+    "LambdaMART",
     "LambdaRank",
     "ListMLE",
     "ListNet",
@@ -45,6 +48,8 @@ __all__ = [
 NAMES = {
     "ranknet": "RankNet",
     "lambdarank": "LambdaRank",
+    "lambdamart": "LambdaMART",
+    "mart": "MART",
     "listnet": "ListNet",
     "listmle": "ListMLE",
     "kernel-ranknet": "KernelRankNet",
@@ -56,6 +61,8 @@ HOMES = {
     "Ranker": "ranker",
     "RankNet": "pairs",
     "LambdaRank": "pairs",
+    "LambdaMART": "trees",
+    "MART": "trees",
     "KernelRankNet": "pairs",
     "ListNet": "lists",
     "ListMLE": "lists",

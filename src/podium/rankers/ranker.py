@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,19 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.hashing import check_seed
+from podium.errors import ParameterError, shown
 from podium.forces import Force
 from podium.forces import force as as_force
 from podium.metrics import metric as as_metric
 from podium.models import Spec
 from podium.models import model as as_model
+from podium.models.trees import TreesSpec
 from podium.rankers.base import BaseRanker
 from podium.scoring import Scorer
 from podium.threads import resolve_threads
+from podium.training import BoostSchedule, Plan, Schedule, Trained, train
 from podium.training.checkpoint import Checkpoint
-from podium.training.loop import Plan, Trained, train
 from podium.training.progress import Callback
-from podium.training.schedule import Schedule
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -38,7 +39,7 @@ class PlannedRanker(BaseRanker):
         """What turns features into scores."""
 
     @abstractmethod
-    def _schedule(self, data: RankingData, has_valid: bool) -> Schedule:
+    def _schedule(self, data: RankingData, has_valid: bool) -> Schedule | BoostSchedule:
         """How the forces are absorbed."""
 
     def _plan(self, data: RankingData, has_valid: bool) -> Plan:
@@ -109,7 +110,7 @@ class GradientRanker(PlannedRanker):
     early_stopping_rounds: int | None = 20
     tolerance: float = 1e-6
 
-    def _schedule(self, data: RankingData, has_valid: bool) -> Schedule:
+    def _schedule(self, data: RankingData, has_valid: bool) -> Schedule | BoostSchedule:
         """How the forces are absorbed."""
         return Schedule(
             optimiser=self.optimiser,
@@ -130,14 +131,42 @@ class Ranker(GradientRanker):
 
     Args:
         force: a name such as "lambdarank(map)", a Force, or your own function of one query.
-        model: a name such as "linear", "net(10)" or "kernel(rbf)".
+        model: a name such as "linear", "net(10)", "kernel(rbf)" or "trees(num_leaves=31)".
+        learning_rate: of adam and sgd, 0.001 by default; of trees, by default chosen by the size of the data.
+        epochs: at most this many passes over the data, 100 by default, or trees, 1000 by default.
+        early_stopping_rounds: with validation data, stop after this many epochs without progress, by default 20, or 100
+            trees; 0 never does.
     """
 
     force: Any = "lambdarank(ndcg@10)"
     model: Any = "linear"
+    learning_rate: float | None = None  # type: ignore[assignment]
+    epochs: int | None = None  # type: ignore[assignment]
+    early_stopping_rounds: int | None = None
 
     def _force(self) -> Force:
         return as_force(self.force)
+
+    def _schedule(self, data: RankingData, has_valid: bool) -> Schedule | BoostSchedule:
+        trees = isinstance(self._model(), TreesSpec)
+        patience = (100 if trees else 20) if self.early_stopping_rounds is None else self.early_stopping_rounds
+        settled: dict[str, Any] = {
+            "learning_rate": self.learning_rate,
+            "epochs": (1000 if trees else 100) if self.epochs is None else self.epochs,
+            "early_stopping_rounds": patience if has_valid and self.restart_rounds is None and patience != 0 else None,
+        }
+        others = {f.name: getattr(self, f.name) for f in fields(Schedule) if f.name not in settled}
+        if not trees:
+            return Schedule(
+                **{**settled, **others, "learning_rate": 0.001 if self.learning_rate is None else self.learning_rate}
+            )
+        for field in fields(Schedule):
+            if field.name in others and others[field.name] != field.default:
+                raise ParameterError(
+                    f"{field.name}={shown(others[field.name])} belongs to models that follow gradients; trees take "
+                    "learning_rate, epochs and early_stopping_rounds, and what trees(…) is given"
+                )
+        return BoostSchedule(**settled)
 
     def _saved_parameters(self) -> dict[str, Any]:
         named = self.force if isinstance(self.force, str) else str(self._force())  # not a function's place in memory

@@ -19,10 +19,10 @@ from podium.models.kernel import KernelSpec
 from podium.models.net import LinearSpec
 from podium.rankers.ranker import PlannedRanker
 from podium.scoring import Scorer
+from podium.training import Plan, Schedule, Trained, train
 from podium.training.checkpoint import Checkpoint
-from podium.training.loop import Plan, Trained, check_choice, train
+from podium.training.judging import check_choice
 from podium.training.progress import Callback
-from podium.training.schedule import Schedule
 
 SOLVERS = {"hinge": "bundle", "squared_hinge": "lbfgs"}
 
@@ -108,6 +108,7 @@ class RankSVM(PlannedRanker):
         plan = self._plan(data, has_valid=False)
         if valid is not None:
             check_choice(plan.metric, valid, "validation", plan.num_threads)
+        assert isinstance(plan.schedule, Schedule)
         weighted = _weigh_queries(data, query_norm=self.query_norm)
         best: tuple[float, Trained, float | None] | None = None
         interrupted = False

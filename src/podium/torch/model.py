@@ -12,7 +12,7 @@ import numpy.typing as npt
 from podium.data import RankingData
 from podium.data.hashing import counter_uniform
 from podium.errors import DataError, MissingExtraError, ParameterError, shown
-from podium.models import Model, Spec
+from podium.models import GradientModel, GradientSpec
 from podium.models.inputs import InputMap
 
 try:
@@ -39,7 +39,7 @@ def module(given: Any, *, standardise: bool = True) -> ModuleSpec:
     return ModuleSpec(given, standardise)
 
 
-class ModuleSpec(Spec):
+class ModuleSpec(GradientSpec):
     """A module, or what makes one, before it has seen data."""
 
     name = "torch"
@@ -71,7 +71,7 @@ class ModuleSpec(Spec):
         )
 
 
-class TorchModel(Model):
+class TorchModel(GradientModel):
     """A module at work, with the map that standardises its inputs."""
 
     def __init__(self, made: torch.nn.Module, map: InputMap, n_features: int, n_outputs: int) -> None:

@@ -1,8 +1,10 @@
 """Training: schedules by which function classes absorb forces, early stopping, checkpoints."""
 
+from podium.training.boost_schedule import BoostSchedule
 from podium.training.checkpoint import Checkpoint
-from podium.training.loop import Plan, Trained, train
 from podium.training.progress import Epoch
+from podium.training.run import Plan, Trained
 from podium.training.schedule import Schedule
+from podium.training.train import train
 
-__all__ = ["Checkpoint", "Epoch", "Plan", "Schedule", "Trained", "train"]
+__all__ = ["BoostSchedule", "Checkpoint", "Epoch", "Plan", "Schedule", "Trained", "train"]

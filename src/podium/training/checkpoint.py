@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from podium.artefact.tensors import arrays_of, header_of, read_bytes, write_tensors
 from podium.errors import FormatError, ParameterError
 
-Arrays = dict[str, npt.NDArray[np.float64]]
+Arrays = dict[str, npt.NDArray[Any]]
 KIND = "podium checkpoint 1"
 REMEDY = "remove the file to begin anew"
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.forces import Force, ForceData
-from podium.models import Model
+from podium.models import GradientModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 class ModelDescent:
     """A model that absorbs forces through `scores` and `backward`; the same methods as the core's Descent."""
 
-    def __init__(self, model: Model, force: Force, data: RankingData, num_threads: int) -> None:
+    def __init__(self, model: GradientModel, force: Force, data: RankingData, num_threads: int) -> None:
         self.model, self.force, self.data, self.num_threads = model, force, data, num_threads
         self.n_own, self.levels = force.n_parameters(data), force.n_classes(data)
         self.own = np.zeros(self.n_own)

@@ -25,6 +25,7 @@ class Epoch:
         restart: how often the weights had been drawn anew.
         best: whether it is the best epoch so far.
         seconds: since training began, or went on from a checkpoint.
+        also: other metrics on the validation data that were asked for, by name; None where none were.
     """
 
     epoch: int
@@ -35,10 +36,12 @@ class Epoch:
     restart: int
     best: bool
     seconds: float
+    also: dict[str, float | None] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON takes it."""
-        return asdict(self)
+        row = asdict(self)
+        return row if self.also is not None else {name: value for name, value in row.items() if name != "also"}
 
 
 Callback = Callable[[Epoch], bool | None]

@@ -14,7 +14,7 @@ from podium.data.canonical import canonical_order, shuffled_order
 from podium.data.hashing import query_hashes
 from podium.errors import ParameterError
 from podium.forces import Force, ForceData
-from podium.models import CoreModel, Model
+from podium.models import CoreModel, GradientModel
 from podium.training.bundle import Bundle, BundleSettings
 from podium.training.convex import State, Verdict
 from podium.training.lbfgs import LBFGS, LBFGSSettings
@@ -32,7 +32,7 @@ class Task:
     """What is learned: a force on the scores of data, by a model that has begun."""
 
     force: Force
-    model: Model
+    model: GradientModel
     data: RankingData
     schedule: Schedule
     seed: int

@@ -1,0 +1,232 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <stdexcept>
+
+#include "bind/bind.hpp"
+#include "bind/force_data.hpp"
+#include "trees/boost.hpp"
+#include "trees/forest.hpp"
+
+namespace podium::bind {
+namespace {
+
+using nb::literals::operator""_a;
+
+FeatureTable table_of(const Matrix<float>& features) {
+  return {features.data(), features.shape(0), features.shape(1)};
+}
+
+void check_size(std::size_t found, std::size_t wanted, const char* what) {
+  if (found != wanted) throw std::invalid_argument(what);
+}
+
+struct Bins {
+  std::vector<FeatureBins> features;
+};
+
+Bins make_bins(Matrix<float> features, Vector<std::int64_t> sample, std::size_t most, Vector<std::uint8_t> categorical,
+               int num_threads) {
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    if (sample.data()[i] < 0 || static_cast<std::size_t>(sample.data()[i]) >= features.shape(0)) {
+      throw std::invalid_argument("a row of the sample is not there");
+    }
+  }
+  check_size(categorical.size(), features.shape(1), "one mark a feature");
+  if (most < 2 || most > kMostBins) throw std::invalid_argument("from 2 to 255 bins");
+  nb::gil_scoped_release release;
+  return {choose_bins(table_of(features), as_span(sample), most, as_span(categorical), num_threads)};
+}
+
+void make_booster(Booster* self, Matrix<float> features, const Bins& bins, Vector<std::int64_t> query_offsets,
+                  Vector<std::uint64_t> query_keys, int num_threads) {
+  check_size(bins.features.size(), features.shape(1), "bins of as many features as there are");
+  check_size(query_offsets.size(), query_keys.size() + 1, "one key a query");
+  if (features.shape(0) >= (std::size_t{1} << 31)) throw std::invalid_argument("fewer than 2^31 documents");
+  nb::gil_scoped_release release;
+  new (self) Booster(table_of(features), bins.features, as_span(query_offsets), as_span(query_keys), num_threads);
+}
+
+BoostedTree grow(Booster& booster, Vector<double> force, Vector<double> curvature, const BoostSettings& settings,
+                 std::uint64_t draw) {
+  check_size(force.size(), booster.rows(), "one force a document");
+  check_size(curvature.size(), booster.rows(), "one curvature a document");
+  if (!settings.grow.directions.empty()) {
+    check_size(settings.grow.directions.size(), booster.features().size(), "one direction a feature");
+  }
+  nb::gil_scoped_release release;
+  return booster.grow(as_span(force), as_span(curvature), settings, draw);
+}
+
+void add(Booster& booster, const BoostedTree& tree, const BinColumns* columns, double scale,
+         MutableVector<double> scores, std::size_t output, std::size_t outputs) {
+  const std::size_t rows = columns == nullptr ? booster.rows() : columns->rows();
+  check_size(scores.size(), rows * outputs, "one score a document and output");
+  if (output >= outputs) throw std::invalid_argument("an output that is not there");
+  nb::gil_scoped_release release;
+  if (columns == nullptr) {
+    booster.add(tree, scale, scores.data() + output, outputs);
+  } else {
+    booster.add(tree, *columns, scale, scores.data() + output, outputs);
+  }
+}
+
+// A tree over values, as forests keep it.
+nb::typed<nb::dict, nb::str, nb::object> tree_arrays(const Booster& booster, const BoostedTree& boosted) {
+  const std::size_t n = boosted.tree.nodes.size();
+  std::vector<std::int32_t> feature(n), left(n), right(n), set(n);
+  std::vector<float> threshold(n);
+  std::vector<std::uint8_t> missing_left(n);
+  std::vector<std::uint64_t> sets;
+  for (std::size_t k = 0; k < n; ++k) {
+    const TreeNode& node = boosted.tree.nodes[k];
+    const std::uint32_t f = booster.used()[node.column];
+    const auto& cuts = booster.features()[f].cuts;
+    feature[k] = static_cast<std::int32_t>(f), left[k] = node.left, right[k] = node.right;
+    missing_left[k] = node.missing_left;
+    set[k] = node.categorical() ? static_cast<std::int32_t>(node.set) : -1;
+    if (!node.categorical()) threshold[k] = node.bin < cuts.size() ? cuts[node.bin] : FLT_MAX;
+  }
+  for (const BinSet& bins : boosted.tree.sets) sets.insert(sets.end(), bins.begin(), bins.end());
+  nb::typed<nb::dict, nb::str, nb::object> out;
+  out["feature"] = to_numpy(std::move(feature));
+  out["threshold"] = to_numpy(std::move(threshold));
+  out["left"] = to_numpy(std::move(left));
+  out["right"] = to_numpy(std::move(right));
+  out["missing_left"] = to_numpy(std::move(missing_left));
+  out["set"] = to_numpy(std::move(set));
+  out["sets"] = to_numpy(std::move(sets));
+  out["gain"] = to_numpy(std::vector<double>(boosted.gains));
+  out["value"] = to_numpy(std::vector<double>(boosted.values));
+  out["documents"] = to_numpy(std::vector<std::int64_t>(boosted.documents));
+  return out;
+}
+
+// The tree that `tree_arrays` gave, for a booster with the same bins.
+BoostedTree recall_tree(const Booster& booster, Vector<std::int32_t> feature, Vector<float> threshold,
+                        Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<std::uint8_t> missing_left,
+                        Vector<std::int32_t> set, Vector<std::uint64_t> sets, Vector<double> gain, Vector<double> value,
+                        Vector<std::int64_t> documents) {
+  BoostedTree out;
+  for (std::size_t k = 0; k < feature.size(); ++k) {
+    const auto f = static_cast<std::uint32_t>(feature.data()[k]);
+    const auto place = std::find(booster.used().begin(), booster.used().end(), f);
+    if (place == booster.used().end()) throw std::invalid_argument("a feature that is not used");
+    const auto& cuts = booster.features()[f].cuts;
+    TreeNode node;
+    node.column = static_cast<std::uint32_t>(place - booster.used().begin());
+    node.left = left.data()[k], node.right = right.data()[k], node.missing_left = missing_left.data()[k] != 0;
+    if (set.data()[k] >= 0) node.set = static_cast<std::uint16_t>(set.data()[k]);
+    node.bin =
+        static_cast<std::uint8_t>(std::lower_bound(cuts.begin(), cuts.end(), threshold.data()[k]) - cuts.begin());
+    out.tree.nodes.push_back(node);
+  }
+  for (std::size_t k = 0; k + 4 <= sets.size(); k += 4) {
+    out.tree.sets.push_back({sets.data()[k], sets.data()[k + 1], sets.data()[k + 2], sets.data()[k + 3]});
+  }
+  out.gains.assign(gain.data(), gain.data() + gain.size());
+  out.values.assign(value.data(), value.data() + value.size());
+  out.documents.assign(documents.data(), documents.data() + documents.size());
+  return out;
+}
+
+void bind_settings(nb::module_& m) {
+  nb::class_<BoostSettings>(m, "BoostSettings", "How trees are grown; checked in Python.")
+      .def(
+          "__init__",
+          [](BoostSettings* self, double learning_rate, std::uint32_t num_leaves, std::uint32_t max_depth,
+             bool depth_wise, double l1, double l2, double min_curvature, double min_gain, std::uint32_t min_documents,
+             double random_strength, bool random_thresholds, double row_share, bool by_force, double query_share,
+             double column_share, std::vector<std::int8_t> directions, std::size_t histogram_bytes) {
+            new (self)
+                BoostSettings{{{l1, l2, min_curvature, min_gain, min_documents, random_strength, random_thresholds},
+                               num_leaves,
+                               max_depth,
+                               depth_wise,
+                               std::move(directions),
+                               histogram_bytes},
+                              {row_share, by_force, query_share, column_share},
+                              learning_rate};
+          },
+          nb::kw_only(), "learning_rate"_a, "num_leaves"_a, "max_depth"_a, "depth_wise"_a, "l1"_a, "l2"_a,
+          "min_curvature"_a, "min_gain"_a, "min_documents"_a, "random_strength"_a, "random_thresholds"_a, "row_share"_a,
+          "by_force"_a, "query_share"_a, "column_share"_a, "directions"_a, "histogram_bytes"_a);
+}
+
+void bind_booster(nb::module_& m) {
+  nb::class_<Bins>(m, "Bins", "How features are cut into bins.")
+      .def("cuts",
+           [](const Bins& bins, std::size_t f) { return to_numpy(std::vector<float>(bins.features.at(f).cuts)); })
+      .def("__len__", [](const Bins& bins) { return bins.features.size(); });
+  m.def("make_bins", &make_bins, "features"_a, "sample"_a, "most"_a, "categorical"_a, "num_threads"_a);
+  nb::class_<BinColumns>(m, "BinColumns", "Documents as bins.");
+  nb::class_<BoostedTree>(m, "BoostedTree", "A tree over bins.").def_prop_ro("n_leaves", [](const BoostedTree& tree) {
+    return tree.values.size();
+  });
+  nb::class_<Booster>(m, "Booster", "The training documents as bins, and the growing of trees from them.")
+      .def("__init__", &make_booster, "features"_a, "bins"_a, "query_offsets"_a, "query_keys"_a, "num_threads"_a)
+      .def("grow", &grow, "force"_a, "curvature"_a, "settings"_a, "draw"_a)
+      .def(
+          "bin",
+          [](Booster& booster, Matrix<float> features) {
+            check_size(features.shape(1), booster.features().size(), "as many features as the booster has");
+            nb::gil_scoped_release release;
+            return booster.bin(table_of(features));
+          },
+          "features"_a)
+      .def("add", &add, "tree"_a, "columns"_a.none(), nb::kw_only(), "scale"_a, "scores"_a, "output"_a, "outputs"_a)
+      .def("tree_arrays", &tree_arrays, "tree"_a)
+      .def("recall_tree", &recall_tree, nb::kw_only(), "feature"_a, "threshold"_a, "left"_a, "right"_a,
+           "missing_left"_a, "set"_a, "sets"_a, "gain"_a, "value"_a, "documents"_a);
+}
+
+void check_scoring(const Forest& forest, const Matrix<float>& features) {
+  check_size(features.shape(1), forest.features(), "as many features as the forest has");
+}
+
+}  // namespace
+
+void bind_trees(nb::module_& m) {
+  bind_settings(m);
+  bind_booster(m);
+  nb::class_<Forest>(m, "Forest", "Trained trees, ready to score.")
+      .def(
+          "__init__",
+          [](Forest* self, std::size_t n_features, std::size_t outputs, Vector<std::int64_t> node_offsets,
+             Vector<std::int64_t> leaf_offsets, Vector<std::int32_t> feature, Vector<float> threshold,
+             Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<std::uint8_t> missing_left,
+             Vector<std::int32_t> set, Vector<std::uint64_t> sets, Vector<double> value,
+             Vector<std::int32_t> category_features, Vector<std::int64_t> category_offsets, Vector<float> categories) {
+            const ForestArrays arrays{
+                as_span(node_offsets), as_span(leaf_offsets), as_span(feature),           as_span(threshold),
+                as_span(left),         as_span(right),        as_span(missing_left),      as_span(set),
+                as_span(sets),         as_span(value),        as_span(category_features), as_span(category_offsets),
+                as_span(categories)};
+            new (self) Forest(arrays, n_features, outputs);
+          },
+          nb::kw_only(), "n_features"_a, "outputs"_a, "node_offsets"_a, "leaf_offsets"_a, "feature"_a, "threshold"_a,
+          "left"_a, "right"_a, "missing_left"_a, "set"_a, "sets"_a, "value"_a, "category_features"_a,
+          "category_offsets"_a, "categories"_a)
+      .def(
+          "scores",
+          [](const Forest& forest, Matrix<float> features, MutableVector<double> out, int num_threads) {
+            check_scoring(forest, features);
+            check_size(out.size(), features.shape(0) * forest.outputs(), "one score a document and output");
+            nb::gil_scoped_release release;
+            forest.scores(table_of(features), {out.data(), out.size()}, num_threads);
+          },
+          "features"_a, "out"_a, "num_threads"_a)
+      .def(
+          "leaves",
+          [](const Forest& forest, Matrix<float> features, MutableMatrix<std::int32_t> out, int num_threads) {
+            check_scoring(forest, features);
+            check_size(out.size(), features.shape(0) * forest.trees(), "one leaf a document and tree");
+            nb::gil_scoped_release release;
+            forest.leaves(table_of(features), {out.data(), out.size()}, num_threads);
+          },
+          "features"_a, "out"_a, "num_threads"_a);
+}
+
+}  // namespace podium::bind

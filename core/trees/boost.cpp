@@ -1,0 +1,229 @@
+#include "trees/boost.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+#include "random.hpp"
+#include "trees/fixed_point.hpp"
+
+namespace podium {
+namespace {
+
+constexpr std::size_t kTile = Binner::kTile;
+constexpr std::size_t kTiles = 128;  // that one thread takes at a time
+
+// The largest of |f| and of c; then their sums in fixed point.
+struct Extent {
+  double force = 0, curvature = 0;
+};
+
+template <class Body>
+void pieces(Team& team, std::size_t count, Body&& body) {
+  team.loop(count, kTiles * kTile, count > 4 * kTiles * kTile, body);
+}
+
+template <class Force, class Curvature>
+Extent largest(Team& team, std::size_t count, const Force& force, const Curvature& curvature) {
+  Extent out;
+  std::mutex door;
+  pieces(team, count, [&](std::size_t begin, std::size_t end) {
+    Extent own;
+    for (std::size_t i = begin; i < end; ++i) {
+      own.force = std::max(own.force, std::fabs(force(i)));
+      own.curvature = std::max(own.curvature, curvature(i));
+    }
+    const std::lock_guard lock(door);
+    out = {std::max(out.force, own.force), std::max(out.curvature, own.curvature)};
+  });
+  return out;
+}
+
+}  // namespace
+
+Booster::Booster(const FeatureTable& table, std::vector<FeatureBins> features,
+                 std::span<const std::int64_t> query_offsets, std::span<const std::uint64_t> query_keys,
+                 int num_threads)
+    : features_(std::move(features)),
+      team_(std::make_unique<Team>(num_threads)),
+      data_(bin_rows(table, features_, *team_, static_cast<std::size_t>(std::max(num_threads, 1)))),
+      query_offsets_(query_offsets.begin(), query_offsets.end()),
+      query_keys_(query_keys.begin(), query_keys.end()),
+      keys_(table.rows),
+      leaf_((table.rows + kTile - 1) / kTile * kTile) {
+  for (std::size_t q = 0; q < query_keys.size(); ++q) {
+    const auto begin = static_cast<std::size_t>(query_offsets[q]), end = static_cast<std::size_t>(query_offsets[q + 1]);
+    for (std::size_t i = begin; i < end; ++i) keys_[i] = scatter(scatter(query_keys[q]) ^ (i - begin));
+  }
+}
+
+BoostedTree Booster::grow(std::span<const double> force, std::span<const double> curvature,
+                          const BoostSettings& settings, std::uint64_t draw) {
+  const GrowRows rows = choose_rows(force, curvature, settings, draw);
+  GrownTree grown = grow_tree(data_, rows, settings.grow, scatter(draw ^ 0xA24BAED4963EE407), room_, *team_);
+  BoostedTree tree;
+  set_values(force, curvature, settings, grown, tree);
+  tree.tree = std::move(grown.tree), tree.gains = std::move(grown.gains);
+  return tree;
+}
+
+GrowRows Booster::choose_rows(std::span<const double> force, std::span<const double> curvature,
+                              const BoostSettings& settings, std::uint64_t draw) {
+  GrowRows rows;
+  const bool fewer_columns = settings.sample.column_share < 1;
+  const bool fewer_rows = settings.sample.row_share < 1 || settings.sample.query_share < 1;
+  if (fewer_columns) rows.columns = sample_columns(data_.used, settings.sample.column_share, scatter(draw ^ 1));
+  if (fewer_rows) {
+    kept_.sample =
+        sample_rows(force, curvature, settings.sample, keys_, query_keys_, query_offsets_, scatter(draw ^ 2), *team_);
+    rows.rows = kept_.sample.rows.size();
+    rows.document = kept_.sample.rows.data();
+  } else {
+    rows.rows = data_.rows;
+  }
+  fill_cells(force, curvature, fewer_rows ? &kept_.sample : nullptr, rows);
+  if (fewer_rows || fewer_columns) {
+    copy_rows(rows);
+  } else {
+    for (const RowBlock& block : data_.blocks) {
+      rows.blocks.push_back({block.bins.data(), block.first, block.count, block.stride});
+    }
+  }
+  return rows;
+}
+
+void Booster::fill_cells(std::span<const double> force, std::span<const double> curvature, const Sample* sample,
+                         GrowRows& rows) {
+  const bool weighs = sample != nullptr && !sample->weight.empty();
+  const auto document = [&](std::size_t i) { return sample != nullptr ? sample->rows[i] : i; };
+  const auto push = [&](std::size_t i) { return force[document(i)] * (weighs ? sample->weight[i] : 1.0); };
+  const auto bend = [&](std::size_t i) { return curvature[document(i)] * (weighs ? sample->weight[i] : 1.0); };
+  const std::size_t n = rows.rows;
+  const Extent most = largest(*team_, n, push, bend);
+  const int force_exponent = sum_exponent(most.force, n), curvature_exponent = sum_exponent(most.curvature, n);
+  const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
+  std::atomic<std::int64_t> force_sum{0}, curvature_sum{0};
+  pieces(*team_, n, [&](std::size_t begin, std::size_t end) {
+    std::int64_t f = 0, c = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      f += to_fixed(std::fabs(push(i)), force_scale);
+      c += to_fixed(bend(i), curvature_scale);
+    }
+    force_sum += f, curvature_sum += c;
+  });
+  const auto bound = [&](std::int64_t sum, int exponent) {
+    return std::ldexp(static_cast<double>(sum) + static_cast<double>(n), -exponent);
+  };
+  const int f = cell_exponent(most.force > 0 ? bound(force_sum, force_exponent) : 0, n);
+  const int c = cell_exponent(most.curvature > 0 ? bound(curvature_sum, curvature_exponent) : 0, n);
+  rows.units = {std::ldexp(1.0, -f), std::ldexp(1.0, -c)};
+  const double to_force = std::ldexp(1.0, f), to_curvature = std::ldexp(1.0, c);
+  kept_.cells.resize(n);
+  std::atomic<std::int64_t> total{0};
+  pieces(*team_, n, [&](std::size_t begin, std::size_t end) {
+    Cell sum = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      kept_.cells[i] = make_cell(to_fixed(push(i), to_force), to_fixed(bend(i), to_curvature));
+      sum += kept_.cells[i];
+    }
+    total += sum;
+  });
+  rows.cells = kept_.cells.data();
+  rows.total = total.load();
+}
+
+// The kept rows, one after the other, in blocks of the kept columns.
+void Booster::copy_rows(GrowRows& rows) {
+  const std::size_t columns = rows.columns.empty() ? data_.used.size() : rows.columns.size();
+  kept_.bins.resize(data_.blocks.size());
+  std::vector<std::vector<std::uint32_t>> chosen(data_.blocks.size());  // columns of each block, counted inside it
+  for (std::size_t c = 0, k = 0; c < columns; ++c) {
+    const std::size_t j = rows.columns.empty() ? c : rows.columns[c];
+    while (j >= data_.blocks[k].first + data_.blocks[k].count) ++k;
+    chosen[k].push_back(static_cast<std::uint32_t>(j - data_.blocks[k].first));
+  }
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < data_.blocks.size(); ++k) {
+    const std::size_t count = chosen[k].size();
+    if (count == 0) continue;
+    const std::size_t stride = (count + 7) / 8 * 8;
+    kept_.bins[k].resize(std::max(kept_.bins[k].size(), rows.rows * stride));
+    rows.blocks.push_back({kept_.bins[k].data(), first, count, stride});
+    first += count;
+    const RowBlock& from = data_.blocks[k];
+    std::uint8_t* to = kept_.bins[k].data();
+    const bool whole = count == from.count;
+    pieces(*team_, rows.rows, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t document = rows.document ? rows.document[i] : i;
+        if (rows.document && i + 16 < end) __builtin_prefetch(from.bins.data() + rows.document[i + 16] * from.stride);
+        const std::uint8_t* source = from.bins.data() + document * from.stride;
+        if (whole) {
+          std::memcpy(to + i * stride, source, stride);
+        } else {
+          for (std::size_t c = 0; c < count; ++c) to[i * stride + c] = source[chosen[k][c]];
+        }
+      }
+    });
+  }
+}
+
+void Booster::set_values(std::span<const double> force, std::span<const double> curvature,
+                         const BoostSettings& settings, const GrownTree& grown, BoostedTree& tree) {
+  const std::size_t n = data_.rows, leaves = grown.leaves.size();
+  const Extent most =
+      largest(*team_, n, [&](std::size_t i) { return force[i]; }, [&](std::size_t i) { return curvature[i]; });
+  const int force_exponent = sum_exponent(most.force, n), curvature_exponent = sum_exponent(most.curvature, n);
+  const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
+  std::vector<std::array<std::int64_t, 3>> sums(leaves);
+  std::mutex door;
+  const std::size_t tiles = data_.columns.tiles();
+  team_->loop(tiles, kTiles, tiles > 4 * kTiles, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::array<std::int64_t, 3>> own(leaves);
+    RouteScratch scratch;
+    for (std::size_t tile = begin; tile < end; ++tile) {
+      const std::size_t row = tile * kTile;
+      route_tile(grown.tree, data_.columns, row, scratch, leaf_.data() + row);
+      for (std::size_t i = row; i < std::min(n, row + kTile); ++i) {
+        auto& sum = own[leaf_[i]];
+        sum[0] += to_fixed(force[i], force_scale);
+        sum[1] += to_fixed(curvature[i], curvature_scale);
+        ++sum[2];
+      }
+    }
+    const std::lock_guard lock(door);
+    for (std::size_t k = 0; k < leaves; ++k) {
+      for (std::size_t part = 0; part < 3; ++part) sums[k][part] += own[k][part];
+    }
+  });
+  for (std::size_t k = 0; k < leaves; ++k) {
+    const double f = std::ldexp(static_cast<double>(sums[k][0]), -force_exponent);
+    const double c = std::ldexp(static_cast<double>(sums[k][1]), -curvature_exponent);
+    const double value = c >= settings.grow.split.min_curvature ? leaf_value(f, c, settings.grow.split) : 0.0;
+    tree.values.push_back(settings.learning_rate * std::clamp(value, grown.leaves[k].low, grown.leaves[k].high));
+    tree.documents.push_back(sums[k][2]);
+  }
+}
+
+BinColumns Booster::bin(const FeatureTable& table) {
+  return bin_columns(table, Binner(features_), data_.used, *team_);
+}
+
+void Booster::add(const BoostedTree& tree, const BinColumns& columns, double scale, double* scores,
+                  std::size_t stride) {
+  const std::size_t tiles = columns.tiles();
+  team_->loop(tiles, kTiles, tiles > 4 * kTiles, [&](std::size_t begin, std::size_t end) {
+    RouteScratch scratch;
+    std::uint32_t leaf[kTile];
+    for (std::size_t tile = begin; tile < end; ++tile) {
+      const std::size_t row = tile * kTile, count = std::min(kTile, columns.rows() - row);
+      route_tile(tree.tree, columns, row, scratch, leaf);
+      for (std::size_t i = 0; i < count; ++i) scores[(row + i) * stride] += scale * tree.values[leaf[i]];
+    }
+  });
+}
+
+}  // namespace podium

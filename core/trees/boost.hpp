@@ -1,0 +1,80 @@
+// Boosting: trees that absorb forces, one after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "team.hpp"
+#include "trees/binned.hpp"
+#include "trees/grow.hpp"
+#include "trees/sample.hpp"
+
+namespace podium {
+
+struct BoostSettings {
+  GrowSettings grow;
+  SampleSettings sample;
+  double learning_rate = 0.1;
+};
+
+// A tree with what its leaves give.
+struct BoostedTree {
+  Tree tree;
+  std::vector<double> gains;            // of each node
+  std::vector<double> values;           // of each leaf, the learning rate in them
+  std::vector<std::int64_t> documents;  // of all training documents
+};
+
+// The training documents as trees see them. Everything it gives is the same for any number of threads and any order of
+// whole queries.
+class Booster {
+ public:
+  Booster(const FeatureTable& table, std::vector<FeatureBins> features, std::span<const std::int64_t> query_offsets,
+          std::span<const std::uint64_t> query_keys, int num_threads);
+
+  const std::vector<FeatureBins>& features() const { return features_; }
+  const std::vector<std::uint32_t>& used() const { return data_.used; }
+  std::size_t rows() const { return data_.rows; }
+
+  // One tree from force and curvature (finite, curvature not negative) of every document. Its structure follows the
+  // sample, its values all documents.
+  BoostedTree grow(std::span<const double> force, std::span<const double> curvature, const BoostSettings& settings,
+                   std::uint64_t draw);
+
+  // Other documents under the same bins.
+  BinColumns bin(const FeatureTable& table);
+  // scores[i · stride] += scale · value of the leaf of document i.
+  void add(const BoostedTree& tree, const BinColumns& columns, double scale, double* scores, std::size_t stride);
+  // The same for the training documents.
+  void add(const BoostedTree& tree, double scale, double* scores, std::size_t stride) {
+    add(tree, data_.columns, scale, scores, stride);
+  }
+
+ private:
+  struct Kept {
+    std::vector<std::vector<std::uint8_t>> bins;
+    std::vector<Cell> cells;
+    Sample sample;
+  };
+  GrowRows choose_rows(std::span<const double> force, std::span<const double> curvature, const BoostSettings& settings,
+                       std::uint64_t draw);
+  void fill_cells(std::span<const double> force, std::span<const double> curvature, const Sample* sample,
+                  GrowRows& rows);
+  void copy_rows(GrowRows& rows);
+  void set_values(std::span<const double> force, std::span<const double> curvature, const BoostSettings& settings,
+                  const GrownTree& grown, BoostedTree& tree);
+
+  std::vector<FeatureBins> features_;
+  std::unique_ptr<Team> team_;
+  Binned data_;
+  std::vector<std::int64_t> query_offsets_;
+  std::vector<std::uint64_t> query_keys_, keys_;
+  Kept kept_;
+  GrowRoom room_;
+  std::vector<std::uint32_t> leaf_;  // of every training document in the tree grown last
+};
+
+}  // namespace podium

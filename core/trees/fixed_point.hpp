@@ -1,0 +1,35 @@
+// Sums that no order of adding changes: numbers as multiples of a power of two.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace podium {
+
+inline int exponent_above(double positive) {
+  return positive > 0 ? std::ilogb(positive) + 1 : -1022;
+}
+
+// The exponent k for which the sum of n numbers of at most `largest`, each times 2^k, stays below 2^61 and each of them
+// below 2^50.
+inline int sum_exponent(double largest, std::size_t n) {
+  const int bits = std::bit_width(n);
+  return std::clamp(std::min(61 - bits, 50) - exponent_above(largest), -1000, 1000);
+}
+
+inline std::int64_t to_fixed(double value, double scale) {
+  return static_cast<std::int64_t>(std::nearbyint(value * scale));
+}
+
+// The power of two that brings numbers whose absolute values sum to `total` (n of them, rounded each) below 2^31.
+inline int cell_exponent(double total, std::size_t n) {
+  const double room = 2147483647.0 - static_cast<double>(n);
+  int k = total > 0 ? std::clamp(std::ilogb(room / total), -1000, 1000) : 0;
+  while (std::ldexp(total, k) > room) --k;
+  return k;
+}
+
+}  // namespace podium

@@ -1,0 +1,246 @@
+#include "trees/split.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <vector>
+
+#include "dispatch.hpp"
+#include "random.hpp"
+
+namespace podium {
+namespace {
+
+constexpr double kTiny = 1e-300;
+
+double soft(double force, double l1) {
+  return std::copysign(std::max(std::fabs(force) - l1, 0.0), force);
+}
+
+// Sums of the bins up to each, force and curvature apart, so that vectors of them can be made numbers of.
+struct Prefix {
+  std::int32_t force[256 + 4], curvature[256 + 4];
+  std::size_t count = 0;
+
+  void fill(const Cell* histogram, std::size_t bins, Cell first) {
+    Cell sum = first;
+    for (std::size_t b = 0; b < bins; ++b) {
+      sum += histogram[b];
+      force[b] = static_cast<std::int32_t>(force_of(sum));
+      curvature[b] = static_cast<std::int32_t>(curvature_of(sum));
+    }
+    for (count = bins; bins % 4 != 0; ++bins) {  // whole vectors; these can part nothing
+      force[bins] = 0, curvature[bins] = 0;
+    }
+  }
+};
+
+struct Sums {
+  double force, curvature;
+};
+
+struct Best {
+  double sides;  // of both sides, the node's own not yet taken off
+  std::size_t bin;
+};
+
+template <bool kL1>
+PODIUM_INLINE Best best_cut(const Prefix& prefix, const Sums& node, const SplitSettings& settings, const Units& units) {
+  typedef double Four __attribute__((vector_size(32)));
+  typedef std::int64_t Mask __attribute__((vector_size(32)));
+  typedef std::int32_t Int4 __attribute__((vector_size(16)));
+  const double l1 = settings.l1, l2 = settings.l2, least = settings.min_curvature;
+  const Four zero = {0, 0, 0, 0};
+  Four best = {-1, -1, -1, -1}, best_at = zero, at = {0, 1, 2, 3};
+  const auto shrunk = [&](Four force) {
+    const Four size = (force < zero ? -force : force) - l1;
+    return size > zero ? size : zero;  // only its square is used
+  };
+  for (std::size_t b = 0; b < prefix.count; b += 4, at += 4.0) {
+    Int4 f, c;
+    std::memcpy(&f, prefix.force + b, sizeof f);
+    std::memcpy(&c, prefix.curvature + b, sizeof c);
+    const Four left_c = __builtin_convertvector(c, Four) * units.curvature, right_c = node.curvature - left_c;
+    Four left_f = __builtin_convertvector(f, Four) * units.force, right_f = node.force - left_f;
+    if constexpr (kL1) left_f = shrunk(left_f), right_f = shrunk(right_f);
+    const Four left_d = left_c + l2, right_d = right_c + l2;
+    const Four sides = (left_f * left_f * right_d + right_f * right_f * left_d) / (left_d * right_d);
+    const Mask chosen = (left_c >= least) & (right_c >= least) & (sides > best);
+    best = chosen ? sides : best;
+    best_at = chosen ? at : best_at;
+  }
+  Best out{best[0], static_cast<std::size_t>(best_at[0])};
+  for (int lane = 1; lane < 4; ++lane) {
+    const auto place = static_cast<std::size_t>(best_at[lane]);
+    if (best[lane] > out.sides || (best[lane] == out.sides && place < out.bin)) out = {best[lane], place};
+  }
+  return out;
+}
+
+Best best_cut_portable(const Prefix& prefix, const Sums& node, const SplitSettings& settings, const Units& units) {
+  return settings.l1 > 0 ? best_cut<true>(prefix, node, settings, units)
+                         : best_cut<false>(prefix, node, settings, units);
+}
+PODIUM_AVX2 Best best_cut_avx2(const Prefix& prefix, const Sums& node, const SplitSettings& settings,
+                               const Units& units) {
+  return settings.l1 > 0 ? best_cut<true>(prefix, node, settings, units)
+                         : best_cut<false>(prefix, node, settings, units);
+}
+
+// One column of one node, one cut after the other, with every rule looked at.
+class Scan {
+ public:
+  Scan(const ColumnInfo& column, const NodeInfo& node, const SplitSettings& settings, const Units& units)
+      : column_(column), node_(node), settings_(settings), total_(sums(node.total, units)), units_(units) {}
+
+  static Sums sums(Cell cell, const Units& units) {
+    return {static_cast<double>(force_of(cell)) * units.force,
+            static_cast<double>(curvature_of(cell)) * units.curvature};
+  }
+  const Sums& total() const { return total_; }
+  // What the node alone is worth.
+  double whole() const { return node_.bounded ? worth(total_, held(total_)) : squared(total_); }
+
+  // What both sides are worth, or −1 where a rule is broken.
+  double sides(Cell left_cell, std::uint32_t left_documents, bool counted) const {
+    const Sums left = sums(left_cell, units_);
+    const Sums right{total_.force - left.force, total_.curvature - left.curvature};
+    if (!(left.curvature >= settings_.min_curvature && right.curvature >= settings_.min_curvature)) return -1;
+    if (counted &&
+        (left_documents < settings_.min_documents || node_.documents - left_documents < settings_.min_documents)) {
+      return -1;
+    }
+    if (!node_.bounded) {
+      const double f = soft(left.force, settings_.l1), g = soft(right.force, settings_.l1);
+      const double d = left.curvature + settings_.l2, e = right.curvature + settings_.l2;
+      return (f * f * e + g * g * d) / (d * e);
+    }
+    const double low = held(left), high = held(right);
+    if (column_.direction * (high - low) < 0) return -1;
+    return worth(left, low) + worth(right, high);
+  }
+
+ private:
+  double squared(const Sums& s) const {
+    const double f = soft(s.force, settings_.l1);
+    return f * f / std::max(s.curvature + settings_.l2, kTiny);
+  }
+  double held(const Sums& s) const {
+    return std::clamp(leaf_value(s.force, s.curvature, settings_), node_.low, node_.high);
+  }
+  double worth(const Sums& s, double value) const {
+    return 2 * s.force * value - (s.curvature + settings_.l2) * value * value - 2 * settings_.l1 * std::fabs(value);
+  }
+
+  const ColumnInfo& column_;
+  const NodeInfo& node_;
+  const SplitSettings& settings_;
+  const Sums total_;
+  const Units& units_;
+};
+
+void keep(Split& best, double sides, std::size_t bin, bool missing_left, Cell left) {
+  if (!(sides > best.gain)) return;
+  best.gain = sides, best.bin = static_cast<std::uint8_t>(bin), best.missing_left = missing_left, best.left = left;
+}
+
+void scan_fast(const Cell* histogram, const ColumnInfo& column, const Scan& scan, const SplitSettings& settings,
+               const Units& units, Split& best) {
+  Prefix prefix;
+  const auto cut = has_avx2() ? best_cut_avx2 : best_cut_portable;
+  const Cell missing = column.missing ? histogram[255] : 0;
+  for (int missing_left = 0; missing_left <= (missing != 0); ++missing_left) {
+    prefix.fill(histogram, column.bins, missing_left ? missing : 0);
+    const Best found = cut(prefix, scan.total(), settings, units);
+    const Cell left = make_cell(prefix.force[found.bin], prefix.curvature[found.bin]);
+    keep(best, found.sides, found.bin, missing_left != 0, left);
+  }
+}
+
+void scan_careful(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
+                  const Scan& scan, const SplitSettings& settings, Split& best) {
+  std::size_t first = 0, last = column.bins;
+  if (settings.random_thresholds) {  // one cut, drawn from those with something on both sides
+    while (first < last && histogram[first] == 0) ++first;
+    while (last > first + 1 && histogram[last - 1] == 0) --last;
+    if (last - first < 2) return;
+    const std::uint64_t bits = scatter(node.draw ^ (best.column * 2ull + 1)) >> 11;
+    const std::size_t cut = first + bits % (last - first - 1);
+    first = cut, last = cut + 1;
+  }
+  const Cell missing = column.missing ? histogram[255] : 0;
+  for (int missing_left = 0; missing_left <= (missing != 0); ++missing_left) {
+    Cell left = missing_left ? missing : 0;
+    std::uint32_t documents = missing_left && counts ? counts[255] : 0;
+    for (std::size_t b = 0; b < last; ++b) {
+      left += histogram[b];
+      if (counts) documents += counts[b];
+      if (b >= first) keep(best, scan.sides(left, documents, counts != nullptr), b, missing_left != 0, left);
+    }
+  }
+}
+
+// Categories in the order of force over curvature, smoothed; then as if they were numbers. Missing is one of them.
+void scan_categories(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
+                     const Scan& scan, Split& best) {
+  constexpr double kSmoothing = 10;  // documents
+  const double smooth = kSmoothing * scan.total().curvature / std::max(1.0, static_cast<double>(node.documents));
+  std::vector<std::pair<double, std::uint8_t>> order;
+  for (std::size_t b = 0; b < 256; ++b) {
+    if (histogram[b] == 0 || (b >= column.bins && b != 255)) continue;
+    const double curvature = static_cast<double>(curvature_of(histogram[b])) + smooth;
+    order.emplace_back(static_cast<double>(force_of(histogram[b])) / std::max(curvature, kTiny),
+                       static_cast<std::uint8_t>(b));
+  }
+  std::sort(order.begin(), order.end());
+  Cell left = 0;
+  std::uint32_t documents = 0;
+  std::size_t taken = 0;
+  for (std::size_t k = 0; k + 1 < order.size(); ++k) {
+    left += histogram[order[k].second];
+    if (counts) documents += counts[order[k].second];
+    const double before = best.gain;
+    keep(best, scan.sides(left, documents, counts != nullptr), 0, false, left);
+    if (best.gain > before) taken = k + 1;
+  }
+  best.categorical = true;
+  for (std::size_t k = 0; k < taken; ++k) best.left_bins[order[k].second >> 6] |= 1ull << (order[k].second & 63);
+}
+
+double normal_draw(std::uint64_t key) {
+  const double u = static_cast<double>((scatter(key) >> 11) + 1) * 0x1.0p-53;
+  const double v = static_cast<double>(scatter(key ^ 0xD1B54A32D192ED03) >> 11) * 0x1.0p-53;
+  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+}
+
+}  // namespace
+
+double leaf_value(double force, double curvature, const SplitSettings& settings) {
+  return soft(force, settings.l1) / std::max(curvature + settings.l2, kTiny);
+}
+
+Split scan_column(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, std::uint32_t number,
+                  const NodeInfo& node, const SplitSettings& settings, const Units& units) {
+  const Scan scan(column, node, settings, units);
+  const double whole = scan.whole();
+  Split best;
+  best.column = number;
+  best.gain = whole + std::max(settings.min_gain, 1e-10 * std::fabs(whole));  // less is rounding
+  const double floor = best.gain;
+  if (column.categorical) {
+    scan_categories(histogram, counts, column, node, scan, best);
+  } else if (counts || node.bounded || settings.random_thresholds) {
+    scan_careful(histogram, counts, column, node, scan, settings, best);
+  } else {
+    scan_fast(histogram, column, scan, settings, units, best);
+  }
+  best.gain = best.gain > floor ? best.gain - whole : 0;
+  best.compared = best.gain;
+  if (best.found() && settings.random_strength > 0) {
+    best.compared *= std::exp(settings.random_strength * normal_draw(node.draw ^ (number * 2ull)));
+  }
+  return best;
+}
+
+}  // namespace podium

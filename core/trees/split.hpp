@@ -1,0 +1,68 @@
+// The best way to part the documents of a node, by the histograms of its columns.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "trees/histogram.hpp"
+#include "trees/tree.hpp"
+
+namespace podium {
+
+// T(G) = sign(G)·max(|G| − l1, 0); a leaf gives T(G)/(H + l2), and a split gains
+// T(G_L)²/(H_L + l2) + T(G_R)²/(H_R + l2) − T(G)²/(H + l2), G sums of force, H of curvature.
+struct SplitSettings {
+  double l1 = 0, l2 = 0;
+  double min_curvature = 1e-3;  // of each side; above 0
+  double min_gain = 0;
+  std::uint32_t min_documents = 1;
+  double random_strength = 0;      // gains are compared times e^{strength·z}, z normal, drawn for node and column
+  bool random_thresholds = false;  // one cut a node and column, drawn uniformly
+};
+
+struct Split {
+  double gain = 0;      // 0: there is none
+  double compared = 0;  // what it was chosen by
+  std::uint32_t column = 0;
+  std::uint8_t bin = 0;  // the last one on the left
+  bool missing_left = false, categorical = false;
+  BinSet left_bins{};  // categorical
+  Cell left = 0;
+
+  bool found() const { return gain > 0; }
+  bool goes_left(std::uint8_t bin_of) const {
+    if (categorical) return holds(left_bins, bin_of);
+    return bin_of == kMissingBin ? missing_left : bin_of <= bin;
+  }
+};
+
+struct ColumnInfo {
+  std::uint32_t bins;
+  bool missing, categorical;
+  std::int8_t direction;  // +1: the score must not fall as the value rises; −1: must not rise; 0: free
+};
+
+struct NodeInfo {
+  Cell total;
+  std::uint32_t documents;
+  std::uint64_t draw;  // what random numbers are a function of
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  bool bounded = false;  // whether any column has a direction
+};
+
+// The value of a leaf, before it is held between its bounds.
+double leaf_value(double force, double curvature, const SplitSettings& settings);
+
+// The best split of one column. `counts`, where given, are documents by bin, and min_documents is kept; without them it
+// is not looked at.
+Split scan_column(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, std::uint32_t number,
+                  const NodeInfo& node, const SplitSettings& settings, const Units& units);
+
+// Whether a is chosen before b.
+inline bool better(const Split& a, const Split& b) {
+  return a.compared > b.compared || (a.compared == b.compared && a.found() && a.column < b.column);
+}
+
+}  // namespace podium

@@ -1,0 +1,198 @@
+"""Trees while they grow: the training documents as bins, the trees so far, and the way a force becomes the next one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.data import RankingData
+from podium.data.hashing import mix, query_hashes
+from podium.errors import DataError
+from podium.models.model import Floats
+from podium.models.trees import Arrays, TreeModel, TreesSpec, categories_of, forest_of
+
+SAMPLE = 100_000  # documents from which the bins are chosen
+LARGE = 100_000  # documents from which on trees are large and grown from a sample
+NO_DEPTH = 2**31 - 1
+HISTOGRAM_BYTES = 512 << 20
+
+
+def settled(spec: TreesSpec, n_documents: int) -> TreesSpec:
+    """The settings with what is None chosen by the size of the data."""
+    large = n_documents >= LARGE
+    chosen: dict[str, Any] = {
+        "num_leaves": 63 if large else 7,
+        "l2": 0.0,
+        "min_documents": 20,
+        "row_sampling": 0.2 if large else 1.0,
+        "sampling": "force",
+        "query_sampling": 1.0,
+        "column_sampling": 1.0,
+        "random_strength": 0.0,
+    }
+    return replace(spec, **{name: value for name, value in chosen.items() if getattr(spec, name) is None})
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Documents whose scores follow the trees as they grow."""
+
+    columns: _core.BinColumns | None  # None: the training documents
+    scores: Floats  # [documents · outputs]
+
+
+class TreesInTraining:
+    """What absorbs a force by growing: `grow(force, curvature)`."""
+
+    def __init__(
+        self,
+        spec: TreesSpec,
+        data: RankingData,
+        *,
+        base: Floats,
+        seed: int,
+        num_threads: int,
+        start: TreeModel | None = None,
+    ) -> None:
+        if data.n_documents >= 2**31:
+            raise DataError(f"trees take fewer than 2^31 documents; found {data.n_documents}")
+        spec.check_features(data.n_features)
+        self.spec, self.seed, self.n_outputs, self.n_features = (
+            settled(spec, data.n_documents),
+            seed,
+            len(base),
+            data.n_features,
+        )
+        self.base, self.start = base if start is None else start.arrays()["base"], start
+        keys = query_hashes(data.query_ids, 0)
+        features = np.ascontiguousarray(data.features)
+        categorical = np.zeros(data.n_features, np.uint8)
+        categorical[list(spec.categorical)] = 1
+        bins = _core.make_bins(features, _sample(data, keys), spec.max_bins, categorical, num_threads)
+        self.categories = {feature: bins.cuts(feature) for feature in spec.categorical}
+        if start is not None:
+            _check_start(start, self)
+        self.booster = _core.Booster(features, bins, np.ascontiguousarray(data.query_offsets), keys, num_threads)
+        self.directions = [dict(spec.monotone).get(f, 0) for f in range(data.n_features)] if spec.monotone else []
+        self.trees: list[_core.BoostedTree] = []
+        self.weights: list[float] = []
+        self.train = self._watch(data, None, num_threads)
+
+    def watch(self, data: RankingData, num_threads: int) -> Watched:
+        """Other documents that shall be scored as the trees grow."""
+        return self._watch(data, self.booster.bin(np.ascontiguousarray(data.features)), num_threads)
+
+    def _watch(self, data: RankingData, columns: _core.BinColumns | None, num_threads: int) -> Watched:
+        scores = np.tile(self.base, data.n_documents)
+        if self.start is not None:
+            scores = self.start.scores(data.features, num_threads=num_threads).reshape(-1)
+        return Watched(columns, np.ascontiguousarray(scores, np.float64))
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of growing so far: a tree an output each."""
+        return len(self.trees) // self.n_outputs
+
+    def grow(self, force: Floats, curvature: Floats, learning_rate: float) -> None:
+        """The next round's trees, one an output; scores are left as they are."""
+        settings = self._settings(learning_rate)
+        forces = np.ascontiguousarray(force.reshape(-1, self.n_outputs).T)
+        curvatures = np.ascontiguousarray(curvature.reshape(-1, self.n_outputs).T)
+        if not (np.isfinite(forces).all() and np.isfinite(curvatures).all() and curvatures.min(initial=0) >= 0):
+            raise DataError("forces must be finite, and curvatures finite and not negative")
+        for output in range(self.n_outputs):
+            draw = _draw(self.seed, len(self.trees))
+            self.trees.append(self.booster.grow(forces[output], curvatures[output], settings, draw))
+            self.weights.append(1.0)
+
+    def _settings(self, learning_rate: float) -> _core.BoostSettings:
+        spec: Any = self.spec  # settled: nothing but the depth is None
+        return _core.BoostSettings(
+            learning_rate=learning_rate,
+            num_leaves=spec.num_leaves,
+            max_depth=NO_DEPTH if spec.max_depth is None else spec.max_depth,
+            depth_wise=spec.growth == "depth",
+            l1=spec.l1,
+            l2=spec.l2,
+            min_curvature=spec.min_curvature,
+            min_gain=spec.min_gain,
+            min_documents=spec.min_documents,
+            random_strength=spec.random_strength,
+            random_thresholds=spec.random_thresholds,
+            row_share=spec.row_sampling,
+            by_force=spec.sampling == "force",
+            query_share=spec.query_sampling,
+            column_share=spec.column_sampling,
+            directions=self.directions,
+            histogram_bytes=HISTOGRAM_BYTES,
+        )
+
+    def add(self, watched: Watched, rounds: Sequence[int], scales: Sequence[float]) -> None:
+        """Adds `scale` times the trees of these rounds to the scores."""
+        for number, scale in zip(rounds, scales, strict=True):
+            for output in range(self.n_outputs):
+                tree = self.trees[number * self.n_outputs + output]
+                self.booster.add(
+                    tree, watched.columns, scale=scale, scores=watched.scores, output=output, outputs=self.n_outputs
+                )
+
+    def arrays_of(self, tree: int) -> Arrays:
+        """A tree as forests keep it, before its weight."""
+        return {name: np.asarray(value) for name, value in self.booster.tree_arrays(self.trees[tree]).items()}
+
+    def recall(self, arrays: Arrays, weights: Floats) -> None:
+        """Takes back the trees of a forest that was grown on these bins."""
+        forest = TreeModel(arrays, self.n_features, self.n_outputs)
+        self.trees = [self.booster.recall_tree(**forest.tree(t)) for t in range(forest.n_trees)]
+        self.weights = weights.tolist()
+
+    def grown(self, weights: Sequence[float]) -> Arrays:
+        """The forest of the first trees, as many as there are weights, each times its own; without those it went on from."""
+        trees = [self.arrays_of(t) for t in range(len(weights))]
+        scaled = [{**tree, "value": tree["value"] * weight} for tree, weight in zip(trees, weights, strict=True)]
+        return forest_of(scaled, self.base, self.categories)
+
+    def finished(self, weights: Sequence[float]) -> TreeModel:
+        """The trained forest, the one it went on from included."""
+        grown = TreeModel(self.grown(weights), self.n_features, self.n_outputs)
+        if self.start is None:
+            return grown
+        before = [self.start.tree(t) for t in range(self.start.n_trees)]
+        after = [grown.tree(t) for t in range(grown.n_trees)]
+        return TreeModel(
+            forest_of(before + after, self.base, categories_of(self.start) | self.categories),
+            self.n_features,
+            self.n_outputs,
+        )
+
+
+def _check_start(start: TreeModel, now: TreesInTraining) -> None:
+    if (start.n_features, start.n_outputs) != (now.n_features, now.n_outputs):
+        raise DataError(
+            f"the model to go on from has {start.n_features} features and {start.n_outputs} outputs, this training "
+            f"{now.n_features} and {now.n_outputs}; they must be the same"
+        )
+    for feature, values in categories_of(start).items():
+        if feature not in now.categories or not np.array_equal(values, now.categories[feature]):
+            raise DataError(
+                f"feature {feature} has other categories than in the model to go on from; train anew, or on data with the same"
+            )
+
+
+def _draw(seed: int, tree: int) -> int:
+    return int(mix(mix(np.array([seed], np.uint64)) ^ np.uint64(tree))[0])
+
+
+def _sample(data: RankingData, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """Documents by a hash of query and place in the query, so that no order of queries changes the bins."""
+    if data.n_documents <= SAMPLE:
+        return np.arange(data.n_documents, dtype=np.int64)
+    place = np.arange(data.n_documents) - np.repeat(data.query_offsets[:-1], data.query_sizes)
+    drawn = mix(np.repeat(mix(keys), data.query_sizes) ^ place.astype(np.uint64))
+    return np.flatnonzero(drawn < np.uint64(math.floor(SAMPLE / data.n_documents * 2.0**64))).astype(np.int64)

@@ -1,0 +1,226 @@
+"""LambdaMART and MART: forces absorbed by boosted trees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData
+from podium.data.conversion import as_number
+from podium.errors import DataError, ParameterError, shown
+from podium.forces import FORCES, Force
+from podium.metrics import metric as as_metric
+from podium.models.trees import TreeModel, TreesSpec
+from podium.rankers.base import BaseRanker, Valid
+from podium.rankers.ranker import PlannedRanker
+from podium.training import train
+from podium.training.boost_schedule import BoostSchedule
+from podium.training.checkpoint import Checkpoint
+from podium.training.progress import Callback
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TreeRanker(PlannedRanker):
+    """A ranker of boosted trees. What is None is chosen by the size of the data.
+
+    Args:
+        n_estimators: at most this many rounds.
+        learning_rate: what a leaf's value is multiplied by.
+        early_stopping_rounds: with validation data, stop after this many rounds without progress; None never does.
+        max_seconds: begin no round after this long.
+        num_leaves: of a tree at most.
+        max_depth: of a tree at most; None for any.
+        growth: leaf, the most promising leaf is split next; depth, level by level.
+        l1: a leaf's force is moved towards 0 by this much.
+        l2: a leaf gives Σλ / (Σw + l2).
+        min_documents: of a leaf at least.
+        min_curvature: Σw of a leaf at least.
+        min_gain: of a split at least.
+        max_bins: values of a feature are told apart by at most this many bins, and missing.
+        row_sampling: the share of documents a tree is grown from.
+        sampling: force, stronger forces are likelier kept and weighed so that no sum is biased; or uniform.
+        query_sampling: the share of queries a tree is grown from.
+        column_sampling: the share of features a tree is grown from.
+        random_strength: gains of features are compared times e^{strength·z}, z normal.
+        random_thresholds: a node looks at one threshold a feature, drawn at random.
+        monotone: {feature: +1 or -1}: the score must not fall, or rise, as the feature rises.
+        categorical: features, counted from 0, whose values are names without an order.
+        dart: the share of earlier trees that a round leaves out at random. [DART]
+        class_weight: {label: weight}, or "balanced": each label of a query weighs the same.
+        also: other metrics to show beside the one it is judged by, on the validation data.
+    """
+
+    n_estimators: int = 1000
+    learning_rate: float | None = None
+    early_stopping_rounds: int | None = 100
+    max_seconds: float | None = None
+    num_leaves: int | None = None
+    max_depth: int | None = None
+    growth: str = "leaf"
+    l1: float = 0.0
+    l2: float | None = None
+    min_documents: int | None = None
+    min_curvature: float = 1e-3
+    min_gain: float = 0.0
+    max_bins: int = 255
+    row_sampling: float | None = None
+    sampling: str | None = None
+    query_sampling: float | None = None
+    column_sampling: float | None = None
+    random_strength: float | None = None
+    random_thresholds: bool = False
+    monotone: Any = ()
+    categorical: Sequence[int] = ()
+    dart: float = 0.0
+    class_weight: Mapping[float, float] | str | None = None
+    also: Sequence[str] = ()
+
+    budget: ClassVar[str] = "n_estimators"
+
+    def fit(
+        self,
+        X: Any,
+        y: npt.ArrayLike | None = None,
+        *,
+        qid: npt.ArrayLike | None = None,
+        valid: Valid | None = None,
+        callbacks: Callback | Sequence[Callback] = (),
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+        start_from: BaseRanker | str | os.PathLike[str] | None = None,
+    ) -> BaseRanker:
+        """Learns from judged queries, as every ranker does.
+
+        `start_from` is a ranker of trees, or the path of one: its trees are kept, and new ones go on from its scores.
+        """
+        self._start = _forest(start_from)
+        try:
+            return super().fit(X, y, qid=qid, valid=valid, callbacks=callbacks, checkpoint=checkpoint)
+        finally:
+            del self._start
+
+    def _model(self) -> TreesSpec:
+        return TreesSpec(**{field.name: getattr(self, field.name) for field in fields(TreesSpec)})
+
+    def _schedule(self, data: RankingData, has_valid: bool) -> BoostSchedule:
+        return BoostSchedule(
+            epochs=self.n_estimators,
+            learning_rate=self.learning_rate,
+            early_stopping_rounds=self.early_stopping_rounds if has_valid else None,
+            max_seconds=self.max_seconds,
+            dart=self.dart,
+        )
+
+    def _learn(
+        self,
+        data: RankingData,
+        valid: RankingData | None,
+        callbacks: tuple[Callback, ...],
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        plan = self._plan(data, valid is not None)
+        also = (self.also,) if isinstance(self.also, str) else tuple(self.also)
+        trained = train(
+            plan,
+            weighted(data, self.class_weight),
+            valid=valid,
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            start=self._start,
+            also=tuple(as_metric(name) for name in also),
+        )
+        self._keep(plan, data, trained)
+
+    @property
+    def n_trees_(self) -> int:
+        """How many trees the model has."""
+        assert isinstance(self.model_, TreeModel)
+        return self.model_.n_trees
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LambdaMART(TreeRanker):
+    """LambdaRank[metric] × boosted trees × Newton steps. [LambdaMART]
+
+    Args:
+        target: the metric whose change the forces carry; by default the metric it is judged by.
+        sigma: steepness of the logistic.
+        truncation: only pairs with a document among the first this many move; None for all that can change the target.
+        normalise: whether a query's forces are scaled by log₂(1 + S)/S, S the sum of its pairs' forces.
+        damping: whether a pair's force is divided by 0.01 + its gap in scores.
+    """
+
+    target: str | None = None
+    sigma: float = 1.0
+    truncation: int | None = None
+    normalise: bool = False
+    damping: bool = False
+
+    def _force(self) -> Force:
+        return Force.of(
+            FORCES["lambdarank"],
+            self.target or self.metric,
+            sigma=self.sigma,
+            truncation=0 if self.truncation is None else self.truncation,
+            normalise=self.normalise,
+            damping=self.damping,
+        )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MART(TreeRanker):
+    """Squared error × boosted trees: regression on the labels. [Friedman 2001]"""
+
+    def _force(self) -> Force:
+        return Force.of(FORCES["squared"])
+
+
+def weighted(data: RankingData, class_weight: Mapping[float, float] | str | None) -> RankingData:
+    """The data with document weights by label."""
+    if class_weight is None:
+        return data
+    if isinstance(class_weight, Mapping):
+        weights = _by_label(data, class_weight)
+    elif class_weight == "balanced":
+        weights = _balanced(data)
+    else:
+        raise ParameterError(f"class_weight={shown(class_weight)} must be 'balanced' or {{label: weight}}")
+    before = 1.0 if data.document_weights is None else data.document_weights
+    return data.replace(document_weights=weights * before)
+
+
+def _by_label(data: RankingData, given: Mapping[float, float]) -> npt.NDArray[np.float64]:
+    known = {as_number(label): as_number(weight) for label, weight in given.items()}
+    for label, weight in known.items():
+        if label is None or weight is None or weight < 0:
+            raise ParameterError(f"class_weight={shown(given)} must map labels to weights of at least 0")
+    missing = sorted(set(np.unique(data.labels).tolist()) - set(known))
+    if missing:
+        raise DataError(f"class_weight has no weight for label {missing[0]:g}; give one for each label")
+    return np.array([known[label] for label in data.labels.tolist()], np.float64)
+
+
+def _balanced(data: RankingData) -> npt.NDArray[np.float64]:
+    """n_q / (labels of q · documents of q with this label)."""
+    labels, place = np.unique(data.labels, return_inverse=True)
+    table = np.zeros((data.n_queries, len(labels)))
+    np.add.at(table, (data.document_queries, place), 1.0)
+    share = data.query_sizes / np.maximum((table > 0).sum(axis=1), 1)
+    return np.asarray(share[data.document_queries] / table[data.document_queries, place])
+
+
+def _forest(start_from: BaseRanker | str | os.PathLike[str] | None) -> TreeModel | None:
+    if start_from is None:
+        return None
+    if isinstance(start_from, str | os.PathLike):
+        from podium.rankers import load
+
+        start_from = load(start_from)
+    model = getattr(start_from, "model_", None)
+    if not isinstance(model, TreeModel):
+        raise ParameterError(f"start_from={shown(start_from)} must be a trained ranker of trees, or the path of one")
+    return model

@@ -1,0 +1,49 @@
+"""The schedule of trees: how many, how large their steps, and when to stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from podium.data.conversion import as_number
+from podium.errors import ParameterError, is_whole, shown
+
+
+@dataclass(frozen=True)
+class BoostSchedule:
+    """How trees absorb the forces, one after the other.
+
+    Attributes:
+        epochs: at most this many rounds: a tree each, or one an output.
+        learning_rate: what a leaf's value is multiplied by; None is chosen by the size of the data.
+        early_stopping_rounds: stop after this many rounds without progress on the validation data.
+        max_seconds: begin no round after this long. What is trained then depends on the machine.
+        dart: the share of earlier trees that a round leaves out, at random, before it looks at the forces; the new tree
+            and they then share the room. [Vinayak and Gilad-Bachrach 2015]
+    """
+
+    epochs: int = 1000
+    learning_rate: float | None = None
+    early_stopping_rounds: int | None = None
+    max_seconds: float | None = None
+    dart: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "early_stopping_rounds"):
+            value = getattr(self, name)
+            if value is None and name != "epochs":
+                continue
+            if not (is_whole(value) and value >= 1):
+                shown_as = "n_estimators" if name == "epochs" else name
+                raise ParameterError(f"{shown_as}={shown(value)} must be a whole number of at least 1")
+            object.__setattr__(self, name, int(value))
+        for name in ("learning_rate", "max_seconds"):
+            number = as_number(getattr(self, name))
+            if getattr(self, name) is None:
+                continue
+            if number is None or not 0 < number < float("inf"):
+                raise ParameterError(f"{name}={shown(getattr(self, name))} must be a number above 0")
+            object.__setattr__(self, name, float(number))
+        share = as_number(self.dart)
+        if share is None or not 0 <= share < 1:
+            raise ParameterError(f"dart={shown(self.dart)} must be a share of at least 0 and below 1")
+        object.__setattr__(self, "dart", float(share))

@@ -1,0 +1,249 @@
+"""Boosting: each round the force on the present scores becomes a tree, and the scores move by what its leaves give."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData
+from podium.data.canonical import canonical_order
+from podium.data.hashing import counter_uniform
+from podium.errors import DataError
+from podium.forces import ForceData
+from podium.metrics import Metric
+from podium.models.growing import LARGE, TreesInTraining, Watched
+from podium.models.trees import TreeModel, TreesSpec
+from podium.training.boost_schedule import BoostSchedule
+from podium.training.checkpoint import Arrays, Checkpoint
+from podium.training.progress import Epoch, Progress
+from podium.training.run import Plan, Run, Trained
+from podium.training.thresholds import rising_thresholds, starting_parameters
+
+Floats = npt.NDArray[np.float64]
+FIRST_ORDER = ("spring", "step", "hinge")  # forces without a curvature to divide by: a leaf gives the mean force
+TRAIN_EVERY = 10  # rounds between two looks at the training metric where there are many documents
+DART_STREAM = 1 << 40
+
+
+class Boosting(Run):
+    """One run of a schedule that grows trees."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        data: RankingData,
+        valid: RankingData | None,
+        checkpoint: Checkpoint | None = None,
+        *,
+        start: TreeModel | None = None,
+        also: tuple[Metric, ...] = (),
+    ) -> None:
+        self.start, self.also, self.began = start, also, time.perf_counter()
+        super().__init__(plan, data, valid, checkpoint)
+        assert isinstance(plan.schedule, BoostSchedule)
+        assert isinstance(plan.model, TreesSpec)
+        self.schedule = plan.schedule
+        force, threads = plan.force, plan.num_threads
+        self.force_data = ForceData(data)
+        base = np.zeros(force.n_outputs(self.force_data))
+        if force.name == "squared":
+            base[0] = _mean_label(data)
+        self.rate = plan.schedule.learning_rate or learning_rate_for(data.n_documents)
+        self.growing = TreesInTraining(plan.model, data, base=base, seed=plan.seed, num_threads=threads, start=start)
+        self.watched = None if valid is None else self.growing.watch(valid, threads)
+        self.own = starting_parameters(force, data)
+        self.progress, self.steady = Progress(rate=self.rate), True
+        self._resume()
+
+    def _identity(self) -> dict[str, str]:
+        known = {} if self.start is None else {"model to go on from": _digest(self.start)}
+        return {**super()._identity(), **known}
+
+    def _ended(self) -> bool:
+        limit = self.schedule.max_seconds
+        return limit is not None and time.perf_counter() - self.began >= limit and self.progress.epoch > 0
+
+    def _epoch(self, began: float) -> None:
+        """One round; the forest after it is judged, and its length kept if it is the best so far."""
+        before = self.progress
+        number = before.epoch + 1
+        self.steady = False  # an interrupt from here on finds scores and trees half way
+        self._grow(number)
+        train = self._train_value(number)
+        valid = None if self.watched is None else self._valid_value(self.plan.metric)
+        higher = self.plan.metric.higher_is_better
+        judged = float(number) if self.watched is None else valid if valid is None or higher else -valid
+        best = judged is not None and (before.best_value is None or judged > before.best_value)
+        row = Epoch(
+            epoch=number,
+            train=train,
+            valid=valid,
+            cost=None,
+            learning_rate=before.rate,
+            restart=0,
+            best=best,
+            seconds=round(time.perf_counter() - self.began, 3),
+            also={str(metric): self._valid_value(metric) for metric in self.also} or None,
+        )
+        kept = {"best_value": judged, "best_epoch": number, "best_vector": self._vector()}
+        self.progress = before.moved(
+            epoch=number,
+            log=(*before.log, row),
+            since_best=0 if best else before.since_best + 1,
+            **(kept if best else {}),
+        )
+        self.steady = True
+
+    def _grow(self, number: int) -> None:
+        dropped = self._dropped(number)
+        growing, weights = self.growing, self.growing.weights
+        watched = [growing.train, *([] if self.watched is None else [self.watched])]
+        out = [weights[k * growing.n_outputs] for k in dropped]
+        growing.add(growing.train, dropped, [-weight for weight in out])
+        self._absorb(number)
+        # The new tree and the k that were left out together take the room of the k. [DART]
+        share = 1 / (1 + len(dropped))
+        for k, weight in zip(dropped, out, strict=True):
+            for output in range(growing.n_outputs):
+                weights[k * growing.n_outputs + output] = weight * (1 - share)
+        for output in range(growing.n_outputs):
+            weights[(number - 1) * growing.n_outputs + output] = share
+        for part in watched:
+            back = [w * (1 - share) for w in out] if part is growing.train else [-w * share for w in out]
+            growing.add(part, [*dropped, number - 1], [*back, share])
+
+    def _absorb(self, number: int) -> None:
+        """The force on the scores as they stand becomes trees, and moves the force's own parameters."""
+        plan, growing = self.plan, self.growing
+        scores = growing.train.scores
+        outcome = plan.force.act(
+            scores if growing.n_outputs == 1 else scores.reshape(-1, growing.n_outputs),
+            self.force_data,
+            curvature=True,
+            parameters=rising_thresholds(self.own) if len(self.own) else (),
+            seed=plan.seed,
+            round=number,
+            num_threads=plan.num_threads,
+        )
+        assert outcome.curvature is not None
+        bend = outcome.curvature
+        if (plan.force.inner or plan.force).name in FIRST_ORDER:
+            bend = np.ones_like(bend)
+        growing.grow(outcome.force, bend, self.rate)
+        if outcome.parameter_force is not None:
+            self.own = self.own + self._parameter_step(outcome.parameter_force)
+
+    def _parameter_step(self, parameter_force: Floats) -> Floats:
+        """Along the force on the thresholds, over the most its slope can be: ¼ a document."""
+        push = np.array([math.fsum(column) for column in parameter_force.T.tolist()])
+        above = np.cumsum(push[::-1])[::-1]
+        steps = np.exp(np.clip(self.own[1:], -30, 30))
+        return np.asarray(self.rate * above * np.concatenate([[1.0], steps]) / (self.data.n_documents / 4))
+
+    def _dropped(self, number: int) -> list[int]:
+        """The rounds that this one leaves out."""
+        if self.schedule.dart == 0 or number == 1:
+            return []
+        drawn = counter_uniform(self.plan.seed, DART_STREAM + number, number - 1)
+        return [int(k) for k in np.flatnonzero(drawn < self.schedule.dart)]
+
+    def _train_value(self, number: int) -> float | None:
+        many = self.watched is not None and self.data.n_documents >= LARGE
+        if many and number % TRAIN_EVERY != 0:
+            return None
+        scores = self.growing.train.scores
+        if not np.isfinite(scores).all():
+            raise DataError(
+                f"training diverged in round {number}: scores are no longer finite; try a smaller learning_rate"
+            )
+        return self._value(self.plan.metric, self.data, scores)
+
+    def _valid_value(self, metric: Metric) -> float | None:
+        assert self.valid is not None
+        assert self.watched is not None
+        return self._value(metric, self.valid, self.watched.scores)
+
+    def _vector(self) -> Floats:
+        """What the best round is known by: the weights of its trees, and the force's own parameters."""
+        return np.concatenate([self.growing.weights, self.own])
+
+    def _save(self) -> None:
+        """All trees make a state, too much to hold after each of them: it is held when it is written."""
+        if self.checkpoint is not None and self.checkpoint.due:
+            self._write()
+
+    def _write(self) -> None:
+        if self.checkpoint is not None and self.steady:
+            self.held = self.progress, {**self._state(), "best_vector": self.progress.best_vector}
+        super()._write()
+
+    def _state(self) -> Arrays:
+        growing = self.growing
+        state = {f"forest.{name}": value for name, value in growing.grown([1.0] * len(growing.trees)).items()}
+        state |= {"weights": np.array(growing.weights), "own": self.own, "train": _held(growing.train, self.data)}
+        if self.watched is not None and self.valid is not None:
+            state["valid"] = _held(self.watched, self.valid)
+        return state
+
+    def _take_back(self, arrays: Arrays) -> None:
+        forest = {name.removeprefix("forest."): value for name, value in arrays.items() if name.startswith("forest.")}
+        self.growing.recall(forest, arrays["weights"])
+        self.own = arrays["own"]
+        _give_back(self.growing.train, self.data, arrays["train"])
+        if self.watched is not None and self.valid is not None:
+            _give_back(self.watched, self.valid, arrays["valid"])
+
+    def _trained(self, interrupted: bool) -> Trained:
+        progress, n_own = self.progress, len(self.own)
+        vector = progress.best_vector
+        weights, own = vector[: len(vector) - n_own], vector[len(vector) - n_own :]
+        return Trained(
+            model=self.growing.finished(weights.tolist()),
+            thresholds=rising_thresholds(own) if n_own else np.empty(0),
+            best_epoch=progress.best_epoch,
+            best_value=progress.log[progress.best_epoch - 1].valid,
+            log=progress.log,
+            interrupted=interrupted,
+        )
+
+
+def learning_rate_for(n_documents: int) -> float:
+    """0.1 where there are many documents, smaller where there are few."""
+    return 0.1 if n_documents >= LARGE else 0.03
+
+
+def _mean_label(data: RankingData) -> float:
+    weights = np.ones(data.n_documents) if data.document_weights is None else data.document_weights
+    if data.query_weights is not None:
+        weights = weights * np.repeat(data.query_weights, data.query_sizes)
+    total = math.fsum(weights.tolist())
+    return math.fsum((weights * data.labels).tolist()) / total if total > 0 else 0.0
+
+
+def _canonical_rows(data: RankingData) -> npt.NDArray[np.int64]:
+    order = canonical_order(data)
+    sizes = data.query_sizes[order]
+    place = np.arange(data.n_documents) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.repeat(data.query_offsets[:-1][order], sizes) + place
+
+
+def _held(watched: Watched, data: RankingData) -> Floats:
+    """Scores in an order that the order of queries in the file does not change."""
+    return watched.scores.reshape(data.n_documents, -1)[_canonical_rows(data)].reshape(-1)
+
+
+def _give_back(watched: Watched, data: RankingData, scores: Floats) -> None:
+    if scores.shape != watched.scores.shape:
+        raise ValueError("scores of another number of documents")
+    watched.scores.reshape(data.n_documents, -1)[_canonical_rows(data)] = scores.reshape(data.n_documents, -1)
+
+
+def _digest(model: TreeModel) -> str:
+    digest = hashlib.sha256()
+    for name, value in sorted(model.arrays().items()):
+        digest.update(name.encode() + value.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,37 @@
+"""How a model is judged while it trains: the mean of a metric, the same for any order of queries."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData
+from podium.errors import DataError
+from podium.metrics import Documents, Metric, per_query
+
+Floats = npt.NDArray[np.float64]
+
+
+def mean_value(metric: Metric, data: RankingData, scores: Floats, num_threads: int) -> float | None:
+    """The mean of a metric over the queries that have a value, the same for any order of queries; None where none has."""
+    documents = Documents(scores, data.labels, data.query_offsets, row_order=data.row_order)
+    values = per_query([metric], documents, num_threads=num_threads)[0][0]
+    known = values[~np.isnan(values)]
+    return math.fsum(known.tolist()) / len(known) if len(known) else None
+
+
+def check_choice(metric: Metric, data: RankingData, what: str, num_threads: int) -> None:
+    """That the metric can tell one ranking of the data from another, so that there is a best one."""
+    if mean_value(metric, data, np.zeros(data.n_documents), num_threads) is None:
+        raise DataError(
+            f"{metric} has no value on any query of the {what} data, so nothing is best; use other data or another metric"
+        )
+    order = np.lexsort((data.labels, data.document_queries))
+    same_query = np.diff(data.document_queries[order]) == 0
+    if not (same_query & (np.diff(data.labels[order]) != 0)).any():
+        raise DataError(
+            f"no query of the {what} data has two different labels, so {metric} cannot tell one ranking from another (pairs "
+            "have no part in metrics); give labels, or train without validation data"
+        )
