@@ -129,13 +129,13 @@ def timed(run: Callable[..., tuple[np.ndarray, int]], *given: object, **settings
     return Outcome(np.asarray(scores, np.float64), int(trees), time.perf_counter() - began)
 
 
-def peer_outcome(system: str, task: Task, name: str, options: argparse.Namespace) -> Outcome | None:
-    """Kept from before, or run now where it was asked for; None where it was not."""
+def peer_outcome(system: str, task: Task, name: str, options: argparse.Namespace, *, run: bool) -> Outcome | None:
+    """Kept from before, or run now where it may be; None where it may not."""
     path = KEPT / f"{name}-{system}-{version_of(system)}.npz"
-    if path.exists() and not options.fresh:
+    if path.exists() and not (options.fresh and run):
         kept = np.load(path)
         return Outcome(kept["scores"], int(kept["trees"]), float(kept["seconds"]))
-    if system not in options.systems:
+    if not run:
         return None
     outcome = timed(PEERS[system], task, options.threads)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,8 +152,8 @@ def run_set(name: str, tasks: Tasks, options: argparse.Namespace) -> dict | None
         if "podium" in options.systems:
             outcomes["podium"].append(timed(run_podium, task, options.threads, **options.settings))
         for system in PEERS:
-            if (name, system) not in SLOW or options.slow or system not in options.systems:
-                outcomes[system].append(peer_outcome(system, task, f"{prefix}-{number}", options))
+            run = system in options.systems and (options.slow or (name, system) not in SLOW)
+            outcomes[system].append(peer_outcome(system, task, f"{prefix}-{number}", options, run=run))
     whole = {system: found for system, found in outcomes.items() if len(found) == len(tests) and None not in found}
     return judged(name, tests, whole) if whole else None
 
@@ -172,7 +172,7 @@ def judged(name: str, tests: list[podium.RankingData], outcomes: dict[str, list[
             "seconds": sum(each.seconds for each in found),
         }
     pairs = {}
-    for peer in scores.keys() - {"podium"} if "podium" in scores else ():
+    for peer in [system for system in scores if system != "podium" and "podium" in scores]:
         both = {"podium": scores["podium"], peer: scores[peer]}
         pairs[peer] = {show: compared(both, data, m) for show, m in METRICS.items()}
     return {"set": name, "tasks": len(tests), "queries": data.n_queries, "systems": rows, "podium against": pairs}
@@ -194,7 +194,7 @@ def compared(scores: dict[str, np.ndarray], data: podium.RankingData, metric: st
 
 
 def show(found: dict) -> None:
-    print(f"\n{found['set']}: {found['queries']:,} test queries in {found['tasks']} runs")
+    print(f"\n{found['set']}: {found['queries']:,} queries judged, {found['tasks']} runs")
     print(f"{'':<12}" + "".join(f"{show:>9}{'95 % interval':>19}" for show in METRICS) + f"{'trees':>8}{'seconds':>10}")
     for system, row in found["systems"].items():
         cells = "".join(f"{row['mean'][show]:>9.4f}{interval(row['interval'][show], '.4f'):>19}" for show in METRICS)
