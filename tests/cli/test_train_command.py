@@ -97,7 +97,8 @@ def test_rows_and_features_as_sparse_files_have_them(cli, tmp_path):
     ]
     (tmp_path / "narrow.txt").write_text("\n".join(lines) + "\n")
     (tmp_path / "mixed.txt").write_text("\n".join(lines[k] for k in (0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11)) + "\n")
-    cli("train", "train.txt", "--valid", "narrow.txt", "--ranker", "listnet", "--epochs", 2)
+    said = cli("train", "train.txt", "--valid", "narrow.txt", "--ranker", "listnet", "--epochs", 2)
+    assert "narrow.txt has 4 features, train.txt 6; the other 2 are taken as 0\n" in said.err
     cli("train", "narrow.txt", "--valid", "train.txt", "--ranker", "listnet", "--epochs", 2, "--out", "wide.podium")
     assert podium.load(tmp_path / "wide.podium").n_features_in_ == 6
     expected = podium.load(tmp_path / "model.podium").predict(narrow)
@@ -106,7 +107,14 @@ def test_rows_and_features_as_sparse_files_have_them(cli, tmp_path):
     cli("score", "model.podium", "mixed.txt", "--read", "scattered=group", "-o", "b.scores")
     scattered = podium.read_scores(tmp_path / "b.scores")
     np.testing.assert_array_equal(scattered, expected[[0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]])
-    cli("evaluate", "model.podium", "narrow.txt", "--json")
+    podium.ListNet(epochs=1).fit(podium.read(tmp_path / "narrow.txt")).save(tmp_path / "thin.podium")
+    both = cli("compare", "narrow.txt", "model.podium", "thin.podium", "--json")
+    assert both.err == "narrow.txt has 4 features, the model 6; the other 2 are taken as 0\n"
+    thin = cli("compare", "train.txt", "model.podium", "thin.podium", code=2).err
+    assert "thin.podium cannot score train.txt: the documents have 6 features, the model was trained on 4" in thin
+    podium.write(podium.read(tmp_path / "narrow.txt"), tmp_path / "narrow.csv")
+    dense = cli("score", "model.podium", "narrow.csv", code=2).err
+    assert "model.podium cannot score narrow.csv: the documents have 4 features, the model was trained on 6" in dense
 
 
 def test_a_stopped_run_goes_on_and_says_so(cli, parts):
@@ -178,7 +186,7 @@ def test_a_damaged_checkpoint_is_refused(refused, parts, tmp_path):
         (["train", "train.txt", "--valid", "named.csv", "--ranker", "ranknet"], "named.csv: has 1 features where"),
         (["score", "train.txt", "test.txt"], "train.txt: is not a Podium model"),
         (["score", "train.txt", "m.podium"], "m.podium is a model where judged data is needed; the other way round?"),
-        (["score", "m.podium", "other.txt"], "goes beyond the 5 features expected"),
+        (["score", "m.podium", "other.txt"], "other.txt: the documents have 9 features, the model was trained on 5"),
         (["score", "m.podium", "named.csv"], "m.podium cannot score named.csv: the documents have 1 features"),
         (["score", "cut.podium", "test.txt"], "cut.podium: is "),
         (["score", "m.podium", "test.txt", "-o", "m.podium"], "would be written over"),

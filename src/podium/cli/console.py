@@ -18,6 +18,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from podium.artefact import is_artefact
 from podium.data import RankingData, Run
 from podium.errors import FormatError, OutputError, ParameterError, unknown_name
 from podium.forces import Force, force
@@ -104,6 +105,11 @@ def say(text: str) -> None:
     out.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
+def note(text: str) -> None:
+    """One line on stderr, exactly as it is."""
+    err.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 def print_json(value: Any) -> None:
     """JSON on stdout, readable and stable."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
@@ -186,18 +192,11 @@ def check_drop(drop: list[str] | None) -> list[str]:
 
 
 def read_data(
-    path: Path,
-    format_name: str | None,
-    options: list[str] | None,
-    threads: int | None,
-    drop: list[str] | None = None,
-    *,
-    n_features: int | None = None,
+    path: Path, format_name: str | None, options: list[str] | None, threads: int | None, drop: list[str] | None = None
 ) -> RankingData:
-    """The data of a command's argument, with a progress bar; sparse text has at least `n_features` features."""
+    """The data of a command's argument, with a progress bar."""
+    refuse_model(path)
     keywords, dropped = read_options(path, format_name, options), dict.fromkeys(check_drop(drop))
-    if n_features is not None and "n_features" in find_format(path, format_name, reading=True).read_options:
-        keywords.setdefault("n_features", n_features)
     with progress(f"reading {path.name}") as bar:
         data = read(path, format=format_name, num_threads=threads, progress=bar, **keywords)
     return data.replace(**dropped) if dropped else data
@@ -206,12 +205,34 @@ def read_data(
 def read_parts(
     paths: Sequence[Path], format_name: str | None, options: list[str] | None, threads: int | None
 ) -> list[RankingData]:
-    """Training and validation data, with the same features."""
+    """Training and validation data, with the same features; says so where sparse text had to be filled up for that."""
     keywords: dict[str, Any] = {}
     for path in paths:
+        refuse_model(path)
         keywords |= read_options(path, format_name, options)
+    found: list[int] = []
     with progress(f"reading {', '.join(path.name for path in paths)}") as bar:
-        return read_together(paths, format=format_name, num_threads=threads, progress=bar, **keywords)
+        parts = read_together(
+            paths, format=format_name, num_threads=threads, progress=bar, on_widths=found.extend, **keywords
+        )
+    most = max(found, default=0)
+    for path, width in zip(paths, found, strict=False):
+        if width < most:
+            note_filled(path, width, str(paths[found.index(most)]), most, keywords.get("absent", "zero"))
+    return parts
+
+
+def note_filled(path: Path, found: int, other: str, wanted: int, absent: str) -> None:
+    """One line on stderr: a file of sparse text has fewer features than something else, and what the rest count as."""
+    rest = wanted - found
+    taken = f"the other {rest} are" if rest > 1 else "the other is"
+    note(f"{path} has {found} features, {other} {wanted}; {taken} taken as {'0' if absent == 'zero' else 'missing'}")
+
+
+def refuse_model(data: Path) -> None:
+    """Says so where a model stands in the place of judged data."""
+    if is_artefact(data):
+        raise ParameterError(f"{data} is a model, not data; judged data is needed here")
 
 
 def check_target(target: Path, *sources: Path | None) -> None:

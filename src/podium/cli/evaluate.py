@@ -20,11 +20,10 @@ from podium.cli.console import (
     Threads,
     make_table,
     print_json,
-    read_data,
     say,
     show,
 )
-from podium.cli.models import Rankings
+from podium.cli.models import Rankings, Rows
 from podium.data import Run
 from podium.evaluation import Evaluation
 from podium.evaluation import evaluate as evaluate_scores
@@ -78,8 +77,8 @@ def evaluate(
     With a TREC run, metrics follow trec_eval's conventions unless they name another.
     """
     rankings = Rankings([ranking], data)
-    judged = read_data(data, format_name, read, threads, n_features=rankings.n_features)
-    scores = rankings.read(ranking, judged, threads)
+    rows = Rows.read(data, format_name, read, threads)
+    judged, scores = rows.data, rankings.read(ranking, rows, threads)
     result = evaluate_scores(
         scores,
         judged,
