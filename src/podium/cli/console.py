@@ -94,10 +94,16 @@ MetricNames = Annotated[
 
 def named_force(name: str) -> Force:
     """The force of a command's argument; `module:function` is looked for in the current folder first."""
-    here = str(Path.cwd())
-    if ":" in name and here not in sys.path:
-        sys.path.insert(0, here)
+    if ":" in name:
+        look_in_current_folder()
     return force(name)
+
+
+def look_in_current_folder() -> None:
+    """From here on modules are looked for in the current folder first."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
 
 
 def say(text: str) -> None:

@@ -115,6 +115,7 @@ def takes_ranker(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def call(**given: Any) -> None:
         chosen = {name: given.pop(name) for name in OPTIONS}
+        _refuse_fixed_ranges(chosen, given.get("ranges") or ())
         command(ranker=make_ranker(**chosen), **given)
 
     del call.__wrapped__  # its signature is not the one to show
@@ -150,6 +151,17 @@ def make_ranker(
         given[name] = _common_value(option, text)
     as_metric(given.get("metric", "ndcg@10"))
     return kind(**given)
+
+
+def _refuse_fixed_ranges(chosen: dict[str, Any], ranges: Iterable[str]) -> None:
+    """A parameter that is searched for cannot be given as well; a force may, since it says that it is no named system."""
+    fixed = {
+        PARAMETERS.get(name, name): f"--{name.replace('_', '-')}" for name, given in chosen.items() if given is not None
+    }
+    fixed |= {name: f"--set {name}" for name in named_words(chosen["settings"] or (), "--set")}
+    for name in named_words(ranges, "--range"):
+        if name in fixed and name != "force":
+            raise ParameterError(f"{fixed[name]} and --range {name} say two things; leave one of them out")
 
 
 def _system(ranker: str | None, force: str | None, model: str | None) -> tuple[str, type[BaseRanker], dict[str, Any]]:

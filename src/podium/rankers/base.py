@@ -98,6 +98,10 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
             warnings.warn(f"training was interrupted; the best so far (epoch {self.best_epoch_}) is kept", stacklevel=2)
         return self
 
+    def check_parameters(self) -> None:
+        """That the parameters go together, as far as that can be told without data; a ParameterError where not."""
+        as_metric(self.metric)
+
     @abstractmethod
     def _learn(
         self,
