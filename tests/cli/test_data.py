@@ -84,7 +84,7 @@ def test_normalise(cli, judged):
         (["data", "convert", "named.csv", "a.txt"], "--drop feature_names"),
         (["data", "synth", "network", "a.txt", "--seed", "-1"], "seed=-1"),
         (["data", "describe", "judged.txt", "--format", "lator"], "Did you mean 'letor'?"),
-        (["data", "describe", "judged.txt", "--threads", "0"], "num_threads=0 must be"),
+        (["data", "describe", "judged.txt", "--threads", "0"], "--threads 0 must be a whole number"),
         (["data", "convert", "judged.txt", "a.xyz"], "does not say the format"),
         (["data", "convert", "judged.txt", "nowhere/a.csv"], "nowhere"),
         (["data", "synth", "netwrok", "a.txt"], "Did you mean 'network'?"),

@@ -69,8 +69,8 @@ def test_tune_finds_writes_and_goes_on(cli, parts):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["cv", "train.txt", "--ranker", "ranknet", "--folds", "31"], "k=31 folds of 18 queries"),
-        (["cv", "train.txt", "--ranker", "ranknet", "--valid-share", "1.5"], "valid_share=1.5 must lie between"),
+        (["cv", "train.txt", "--ranker", "ranknet", "--folds", "31"], "31 folds of 18 queries leave a fold empty"),
+        (["cv", "train.txt", "--ranker", "ranknet", "--valid-share", "1.5"], "--valid-share 1.5 must lie between"),
         (["cv", "train.txt", "--ranker", "ranknet", "--early-stopping-rounds", "3"], "give --valid-share SHARE"),
         (["cv", "train.txt", "--ranker", "ranknet", "--out", "train.txt"], "would be written over"),
         (["cv", "train.txt"], "say what to train"),

@@ -21,7 +21,7 @@ from rich.table import Table
 from podium.artefact import is_artefact
 from podium.data import RankingData, Run
 from podium.errors import FormatError, OutputError, ParameterError, unknown_name
-from podium.forces import Force, force
+from podium.forces import FORCES, Force, force
 from podium.formats import FORMATS, find_format, guess_format, read, read_scores, read_together
 from podium.formats.format import Progress as ProgressCall
 from podium.metrics import METRICS
@@ -96,6 +96,11 @@ def named_force(name: str) -> Force:
     """The force of a command's argument; `module:function` is looked for in the current folder first."""
     if ":" in name:
         look_in_current_folder()
+    module = name.removesuffix(".py")
+    if ":" not in name and module.lower() not in FORCES and Path(f"{module}.py").is_file():
+        raise ParameterError(
+            f"force {name!r}: a module alone is no force; say which function of it is, as in {module}:function"
+        )
     return force(name)
 
 
@@ -256,13 +261,14 @@ def check_target(target: Path, *sources: Path | None) -> None:
 
 
 @contextlib.contextmanager
-def plain_warnings() -> Iterator[None]:
-    """Warnings as sentences; what a command says itself about interrupts is not said twice."""
+def plain_warnings(*said: str) -> Iterator[None]:
+    """Warnings as sentences, without those that begin with what a command says itself, as all do about interrupts."""
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:
         err.print(f"podium: {message}", markup=False, highlight=False, soft_wrap=True)
 
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="training was interrupted")
+        for beginning in ("training was interrupted", *said):
+            warnings.filterwarnings("ignore", message=beginning)
         warnings.showwarning = show
         yield

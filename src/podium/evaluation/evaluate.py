@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData, Run
+from podium.data.canonical import check_data
 from podium.data.conversion import as_numbers
 from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError
@@ -46,6 +47,7 @@ def evaluate(
         max_documents: with a run, keep only this many documents from the top of each query (trec_eval -M).
         num_threads: how many threads to use; all cores by default.
     """
+    check_data("data", data)
     asked = as_asked(metrics, for_run=isinstance(scores, Run))
     confidence, bootstrap = check_confidence(confidence), check_count("bootstrap", bootstrap)
     seed = check_seed(seed)

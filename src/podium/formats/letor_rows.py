@@ -217,7 +217,7 @@ class Rows:
                 raise FormatError(
                     self.path,
                     f"query {query} begins again here; its first rows are at line {self.lines[first[query]]}. Keep the rows of "
-                    "a query together, or read with scattered='group' (--read scattered=group) if both places mean one query",
+                    "a query together, or read with scattered='group' if both places mean one query",
                     line=line,
                 )
             first[query] = k

@@ -285,7 +285,9 @@ class Search:
         """A ranker with these parameters; one that was trained before goes on from its checkpoint."""
         ranker = clone(self.ranker).set_params(**{self.ranker.budget: epochs, **parameters})
         checkpoint = Checkpoint(self.checkpoints / f"trial-{number}")
-        return fit_or_stop(ranker, self.data, self.valid, callbacks=self.callbacks, checkpoint=checkpoint)
+        return fit_or_stop(
+            ranker, self.data, self.valid, tell_unsolved=False, callbacks=self.callbacks, checkpoint=checkpoint
+        )
 
     def _drop(self, numbers: Sequence[int]) -> None:
         for number in numbers:
