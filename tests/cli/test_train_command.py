@@ -238,6 +238,26 @@ def test_rankers_are_listed_with_every_parameter(cli):
     assert "kernel-ranknet" in cli("rankers").out
 
 
+def test_the_defaults_in_the_help_are_those_of_the_rankers():
+    from podium.cli.ranker_options import OPTIONS
+    from podium.rankers import RANKERS
+
+    own = {
+        "epochs": {"ranksvm": 2000},
+        "optimiser": {"kernel-ranknet": "lbfgs"},
+        "l2": {"kernel-ranknet": 1},
+        "hidden": {"ranknet": (10,), "lambdarank": (10,)},
+    }
+    for option in ("epochs", "learning_rate", "batch", "optimiser", "l2", "hidden", "early_stopping_rounds"):
+        said = OPTIONS[option].__metadata__[0].help.partition("By default ")[2]
+        usual = {"optimiser": "adam", "hidden": ()}.get(option)
+        usual = float(re.match(r"[\d.]+\d|\d", said)[0]) if usual is None else usual
+        for name, kind in RANKERS.items():
+            found = kind().get_params().get(option, usual)
+            assert found == own.get(option, {}).get(name, usual), (option, name)
+            assert found == usual or name in said, (option, name)
+
+
 def test_a_solver_that_was_not_done_says_why(cli, parts):
     turned = parts["train"].replace(labels=parts["train"].labels.max() - parts["train"].labels)
     podium.write(turned, cli.folder / "turned.txt")

@@ -57,6 +57,27 @@ def test_a_refit_that_fails_leaves_the_ranker_as_it_was():
     np.testing.assert_array_equal(ranker.predict(DATA.features), scores)
 
 
+def test_what_ranks_nothing_says_so():
+    flat = DATA.replace(features=np.ones_like(DATA.features))
+    with pytest.warns(
+        UserWarning, match="nothing is ranked: all documents of each training query get the same score; try"
+    ):
+        podium.ListNet(epochs=1).fit(flat)
+
+
+def test_a_force_of_the_running_script_cannot_be_found_elsewhere(tmp_path, monkeypatch):
+    import __main__
+
+    def push(scores, labels):
+        return labels - scores, np.ones(len(scores))
+
+    push.__module__, push.__qualname__ = "__main__", "push"
+    monkeypatch.setattr(__main__, "push", push, raising=False)
+    ranker = podium.Ranker(force=podium.own_force(push, compile=False), epochs=1).fit(DATA)
+    with pytest.warns(UserWarning, match="lives in the script that is running"):
+        ranker.save(tmp_path / "m.podium")
+
+
 def test_the_width_of_the_only_layer_may_stand_alone():
     data = podium.synthetic.network(queries=4, documents=4, features=2)
     assert podium.RankNet(hidden=3, epochs=1).fit(data).model_spec_ == "net(3)"

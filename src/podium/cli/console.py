@@ -149,8 +149,14 @@ def make_table(title: str, *columns: str) -> Table:
 
 def show(table: Table) -> None:
     """Prints a table as wide as it is: a narrow terminal breaks lines rather than names."""
-    width = out.measure(table, options=out.options.update(max_width=1000)).maximum
-    out.print(table, width=width, crop=False, soft_wrap=True)
+    width, before = out.measure(table, options=out.options.update(max_width=1000)).maximum, out.width
+    out.width = max(
+        width, before
+    )  # a table is never printed wider than what Rich takes for the terminal, or for a pipe
+    try:
+        out.print(table, width=width, crop=False, soft_wrap=True)
+    finally:
+        out.width = before
 
 
 def refuse_swapped(ranking: Path, data: Path) -> None:

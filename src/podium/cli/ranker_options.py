@@ -64,25 +64,38 @@ OPTIONS: dict[str, Any] = {
             metavar="METRIC",
         ),
     ],
-    "epochs": Annotated[int | None, _option("--epochs", "At most this many passes over the data.")],
-    "learning_rate": Annotated[float | None, _option("--learning-rate", "The rate of adam and sgd.")],
-    "batch": Annotated[str | None, _option("--batch", "Queries an update; or pair, an update a pair of documents.")],
+    "epochs": Annotated[
+        int | None, _option("--epochs", "At most this many passes over the data. By default 100; ranksvm 2000.")
+    ],
+    "learning_rate": Annotated[float | None, _option("--learning-rate", "The rate of adam and sgd. By default 0.001.")],
+    "batch": Annotated[
+        str | None, _option("--batch", "Queries an update; or pair, an update a pair of documents. By default 1.")
+    ],
     "optimiser": Annotated[
         str | None,
         _option(
             "--optimiser",
-            "adam, sgd, lbfgs (all queries at once, for a force with a cost) or bundle (the same for a cost with corners).",
+            "adam, sgd, lbfgs (all queries at once, for a force with a cost) or bundle (the same for a cost with corners). By "
+            "default adam; kernel-ranknet lbfgs.",
         ),
     ],
-    "l2": Annotated[float | None, _option("--l2", "½·l2·‖weights‖² is added to the mean cost of a query.")],
+    "l2": Annotated[
+        float | None,
+        _option("--l2", "½·l2·‖weights‖² is added to the mean cost of a query. By default 0; kernel-ranknet 1."),
+    ],
     "hidden": Annotated[
-        str | None, _option("--hidden", 'Widths of the hidden layers, as in "128,64"; "" makes it linear.')
+        str | None,
+        _option(
+            "--hidden",
+            'Widths of the hidden layers, as in "128,64"; "" makes it linear. By default 10 for ranknet and lambdarank, "" '
+            "for the others.",
+        ),
     ],
     "early_stopping_rounds": Annotated[
         int | None,
         _option(
             "--early-stopping-rounds",
-            "Stop after this many epochs without progress on the validation data; 0 never does.",
+            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20.",
         ),
     ],
     "seed": Annotated[int | None, _option("--seed", "The same seed gives the same model. By default 0.")],

@@ -32,6 +32,8 @@ from podium.training.checkpoint import REMEDY, Arrays
 if TYPE_CHECKING:
     from podium.rankers import BaseRanker
 
+UNMOVED = 5  # epochs with one and the same value of the training metric that are worth a word
+
 Valid = Annotated[
     Path | None,
     typer.Option(
@@ -203,5 +205,10 @@ def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> N
         say(_solved(ranker, certificate["verdict"], proven))
     elif ranker.ran_out:
         say("not solved to the tolerance; allow more --epochs")
+    values = {row.train for row in ranker.log_}
+    if hasattr(ranker, "learning_rate") and len(ranker.log_) >= UNMOVED and len(values) == 1 and values != {1.0}:
+        say(
+            f"the training metric did not move in {len(ranker.log_)} epochs; try another --learning-rate or other features"
+        )
     if not has_valid:
         say("without --valid the last epoch is kept; podium data split sets validation data apart")

@@ -32,9 +32,11 @@ READ = (
     "label_column",
     "max_features",
     "n_features",
-    "qid_column",
+    "query_column",
+    "query_weight_column",
     "scattered",
     "sizes",
+    "weight_column",
 )
 SET = ("C", "query_norm", "rate_rule", "restart_rounds", "tolerance")
 VALUE = r"(?P<value>'[^']*'|[^\s;,:]+)"

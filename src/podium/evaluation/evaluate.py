@@ -17,11 +17,13 @@ from podium.evaluation.result import Asked, Evaluation, check_confidence, check_
 from podium.metrics import Documents, Metric, metric, per_query
 from podium.metrics.names import split_name
 
+DEFAULT_METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "map", "mrr")
+
 
 def evaluate(
     scores: npt.ArrayLike | Run,
     data: RankingData,
-    metrics: str | Metric | Iterable[str | Metric],
+    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
     *,
     confidence: float = 0.95,
     bootstrap: int = 2000,
@@ -39,7 +41,7 @@ def evaluate(
         scores: one a row of `data`, in the caller's row order; or a Run, joined to the judgments in `data` by query id
             and document id. With a run, a metric that names no convention follows trec_eval's.
         data: the judged documents.
-        metrics: names such as "ndcg@10", or Metrics; one or several.
+        metrics: names such as "ndcg@10", or Metrics; one or several. By default ndcg@1, ndcg@5, ndcg@10, map and mrr.
         confidence: of both intervals.
         bootstrap: how many times the bootstrap draws the queries.
         seed: of the bootstrap.

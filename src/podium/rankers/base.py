@@ -30,6 +30,7 @@ from podium.training.checkpoint import Checkpoint
 from podium.training.progress import Callback, Epoch
 
 Floats = npt.NDArray[np.float64]
+FLAT_BLOCK = 64  # queries looked at together for scores that differ
 Valid = RankingData | tuple[Any, Any, Any]
 
 
@@ -100,6 +101,12 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
         self.fingerprint_ = fingerprint(data)
         if self.interrupted_:
             warnings.warn(f"training was interrupted; the best so far (epoch {self.best_epoch_}) is kept", stacklevel=2)
+        if self._scores_are_flat(data):
+            rate = getattr(self, "learning_rate", None)
+            remedy = "" if rate is None else f"; try another learning_rate than {rate:g}, or features of another scale"
+            warnings.warn(
+                f"nothing is ranked: all documents of each training query get the same score{remedy}", stacklevel=2
+            )
         elif self.ran_out:
             warnings.warn(
                 f"the solver stopped after {self.n_epochs_} {self.budget}, all it was allowed, before its tolerance was met; "
@@ -108,6 +115,17 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
                 stacklevel=2,
             )
         return self
+
+    def _scores_are_flat(self, data: RankingData) -> bool:
+        """Whether the model tells no two documents apart in queries where it should; the first that it does settles it."""
+        differ = np.flatnonzero(np.diff(data.labels) * (np.diff(data.document_queries) == 0))
+        queries = np.unique(data.document_queries[differ])
+        for first in range(0, len(queries), FLAT_BLOCK):
+            some = data.select(queries[first : first + FLAT_BLOCK])
+            scores = some.from_caller_order(self.scorer_.scores(some, num_threads=self.num_threads))
+            if (np.diff(scores) * (np.diff(some.document_queries) == 0)).any():
+                return False
+        return bool(len(queries))
 
     @property
     def ran_out(self) -> bool:
@@ -180,6 +198,12 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
             raise ParameterError(
                 f"a ranker over {self.model_name_!r} cannot be saved: podium.load knows {', '.join(MODELS)} and could not "
                 "find the code of another model; pickle the ranker, or save the model's arrays yourself"
+            )
+        if "__main__:" in self.force_:
+            warnings.warn(
+                f"the force {self.force_} lives in the script that is running, where nobody else will find it: the saved model "
+                "scores anywhere, but is trained on only here; define the force in a module of its own",
+                stacklevel=2,
             )
         save_artefact(path, self._artefact())
 
