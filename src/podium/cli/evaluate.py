@@ -29,6 +29,7 @@ from podium.evaluation import Evaluation
 from podium.evaluation import evaluate as evaluate_scores
 from podium.evaluation.evaluate import DEFAULT_METRICS
 from podium.files import replacing
+from podium.metrics.parameters import EMPTY_PAIRS
 
 
 def evaluate(
@@ -113,18 +114,20 @@ def evaluation_table(result: Evaluation, title: str) -> Table:
 
 def empty_lines(result: Evaluation) -> list[str]:
     """How many queries have nothing to find, and how they count; a line for all metrics that treat as many alike."""
-    alike: dict[tuple[int, str], list[str]] = {}
+    alike: dict[tuple[int, str, str], list[str]] = {}
     for name, used in zip(result.mean, result.metrics, strict=True):
         if result.n_empty[name]:
-            alike.setdefault((result.n_empty[name], str(used.parameters.get("empty", "zero"))), []).append(name)
+            lacks = "two documents to tell apart" if EMPTY_PAIRS in used.definition.parameters else "relevant document"
+            rule = str(used.parameters.get("empty", "zero"))
+            alike.setdefault((result.n_empty[name], lacks, rule), []).append(name)
     lines = []
-    for (count, rule), names in alike.items():
+    for (count, lacks, rule), names in alike.items():
         counted = {"zero": "counted as 0", "one": "counted as 1", "skip": "left out of the mean"}[rule]
         other = {"zero": "skip", "one": "skip", "skip": "zero"}[rule]
         where = "" if len(alike) == 1 else f" by {', '.join(names)}"
         have, them = ("queries have", "them") if count > 1 else ("queries has", "it")
         lines.append(
-            f"{count} of {result.n_queries} {have} no relevant document, {counted}{where} (the metric's empty='{other}' "
+            f"{count} of {result.n_queries} {have} no {lacks}, {counted}{where} (the metric's empty='{other}' "
             f"would {f'leave {them} out' if other == 'skip' else f'count {them} as 0'})"
         )
     return lines
