@@ -40,14 +40,14 @@ READ = (
 )
 SET = ("C", "query_norm", "rate_rule", "restart_rounds", "tolerance")
 VALUE = r"(?P<value>'[^']*'|[^\s;,:]+)"
-DRAWN = re.compile(r"trial \d+ with ")  # a range gave the value, and no option
+RANGES = re.compile(r"trial \d+ with |.* was begun with another ")  # a range gave the value, and no option
 ASIDE = re.compile(r" \(podium\.[^)]*\)")  # (podium.read_scores reads scores): for those who write Python
 NOTES = ("In the force of ", "In the cost of ", "In the module ")
 
 
 def as_options(sentence: str, command: str = "") -> str:
     """The sentence of an error with options where it speaks of Python's arguments."""
-    if DRAWN.match(sentence):
+    if RANGES.match(sentence):
         return sentence
     rest = ASIDE.sub("", sentence)
     never = "0 for never" if "early_stopping_rounds=" in rest else "none for never"
