@@ -96,7 +96,7 @@ def test_the_type_of_the_parameter_decides_what_a_range_holds():
     for bad, message in [
         ({"learning_rate": "1e-3-1e-1"}, r"learning_rate: '1e-3-1e-1' is no value for it; write low..high"),
         ({"epochs": "1..2.5"}, "epochs: it is a whole number"),
-        ({"hidden": "1..3"}, "hidden: it is no number"),
+        ({"optimiser": "1..3"}, "optimiser: it is no number"),
         ({"standardise": "yes,no"}, "as in true,false"),
     ]:
         with pytest.raises(podium.ParameterError, match=message):

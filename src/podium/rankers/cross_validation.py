@@ -150,14 +150,15 @@ def fit_or_stop(
     data: RankingData,
     valid: RankingData | None = None,
     *,
-    tell_unsolved: bool = True,
+    tell_poor: bool = True,
     **keywords: Any,
 ) -> BaseRanker:
     """Fits; Ctrl-C, which for a single ranker ends training with the best so far, is raised as it is elsewhere."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="training was interrupted")
-        if not tell_unsolved:
+        if not tell_poor:
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", message="nothing is ranked")
         ranker.fit(data, valid=valid, **keywords)
     if ranker.interrupted_:
         raise KeyboardInterrupt

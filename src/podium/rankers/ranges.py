@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 from podium.errors import ParameterError, shown
@@ -117,11 +117,11 @@ def typed(declared: Range, kind: Any) -> Range:
                 f"in {'1e-3..1e-1' if float in kinds else '1..20' if int in kinds else 'true,false'}"
             )
         return declared
-    if not kinds & {int, float}:
+    if kinds <= {str, bool, NoneType}:
         raise ParameterError(f"it is no number, so {declared} says nothing; give the values to try, as in first;second")
-    if float not in kinds and not declared.whole:
+    if int in kinds and float not in kinds and not declared.whole:
         raise ParameterError(f"it is a whole number, and {declared} holds others; write whole numbers, as in 1..20")
-    if int not in kinds and declared.whole:
+    if float in kinds and int not in kinds and declared.whole:
         return Range(float(declared.low), float(declared.high), declared.log)
     return declared
 

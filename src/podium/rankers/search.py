@@ -286,7 +286,7 @@ class Search:
         ranker = clone(self.ranker).set_params(**{self.ranker.budget: epochs, **parameters})
         checkpoint = Checkpoint(self.checkpoints / f"trial-{number}")
         return fit_or_stop(
-            ranker, self.data, self.valid, tell_unsolved=False, callbacks=self.callbacks, checkpoint=checkpoint
+            ranker, self.data, self.valid, tell_poor=False, callbacks=self.callbacks, checkpoint=checkpoint
         )
 
     def _drop(self, numbers: Sequence[int]) -> None:
