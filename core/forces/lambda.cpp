@@ -23,7 +23,7 @@ class Lambdas {
       : spec_(spec), query_(query), scratch_(scratch), n_(query.scores.size()), curvature_(curvature) {
     const QueryView view{query.scores, query.labels};
     summarise(query.labels, scratch.summary);
-    scratch.ranked.rank(view, scratch.summary, Ties::input, whole_list);
+    rank(view, metric);
     if (counts_pairs(metric.spec().measure)) break_ties(view);
     scratch.swaps.prepare(metric, scratch.ranked);
     scratch.score.resize(n_), scratch.exponential.resize(n_), scratch.row.resize(n_);
@@ -35,9 +35,9 @@ class Lambdas {
   void all_pairs() {
     std::size_t rows = std::min(n_, scratch_.swaps.depth());  // two documents past the depth swap without effect
     if (spec_.truncation > 0) rows = std::min(rows, spec_.truncation);
-    const double range = scratch_.score.front() - scratch_.score.back();
+    const auto [least, most] = std::minmax_element(scratch_.score.begin(), scratch_.score.end());
+    const double range = *most - *least, middle = *least + range / 2;
     const bool fast = spec_.kind == ForceKind::lambdarank && spec_.sigma * range < 600 && query_.weights.empty();
-    const double middle = scratch_.score.back() + range / 2;
     if (fast) {
       for (std::size_t p = 0; p < n_; ++p) scratch_.exponential[p] = spec_.sigma * (scratch_.score[p] - middle);
       exponentials({scratch_.exponential.data(), n_});
@@ -101,8 +101,18 @@ class Lambdas {
   }
 
  private:
+  // Where the metric and the truncation look at the first places only, the order of the others does not matter.
+  void rank(const QueryView& view, const Metric& metric) {
+    const std::size_t depth = std::max(SwapDeltas::depth_of(metric, n_), std::min(n_, spec_.truncation));
+    if (depth < n_ && !spec_.neighbours && !query_.has_pairs) {
+      scratch_.ranked.rank_first(view, scratch_.summary, depth);
+    } else {
+      scratch_.ranked.rank(view, scratch_.summary, Ties::input, whole_list);
+    }
+  }
+
   void damp(std::size_t p) {
-    for (std::size_t q = p + 1; q < n_; ++q) scratch_.row[q] /= 0.01 + (scratch_.score[p] - scratch_.score[q]);
+    for (std::size_t q = p + 1; q < n_; ++q) scratch_.row[q] /= 0.01 + std::fabs(scratch_.score[p] - scratch_.score[q]);
   }
 
   double damped(double delta, std::size_t p, std::size_t q) const {

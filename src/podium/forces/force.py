@@ -238,8 +238,12 @@ class Force:
         seed: int = 0,
         round: int = 0,
         num_threads: int | None = None,
+        into: Outcome | None = None,
     ) -> Outcome:
-        """The force on scores as they are held: [documents], or [documents × outputs]."""
+        """The force on scores as they are held: [documents], or [documents × outputs].
+
+        `into` is an earlier outcome of the same call, whose arrays are written over.
+        """
         self.check_labels(data)
         outputs, held = self.n_outputs(data), np.asarray(parameters, np.float64)
         shape = (data.n_documents,) if outputs == 1 else (data.n_documents, outputs)
@@ -250,7 +254,7 @@ class Force:
             raise DataError(f"{self}: the score of document {row} is {scores[row]}; forces need finite scores")
         if len(held) != self.n_parameters(data) or (np.diff(held) <= 0).any():
             raise DataError(f"{self}: {self.n_parameters(data)} rising thresholds are needed; found {held.tolist()}")
-        out = Outcome(
+        out = into or Outcome(
             force=np.empty(shape),
             curvature=np.empty(shape) if curvature else None,
             cost=np.empty(data.n_queries) if cost else None,

@@ -14,6 +14,7 @@ from podium.data.canonical import canonical_order
 from podium.data.hashing import counter_uniform
 from podium.errors import DataError
 from podium.forces import ForceData
+from podium.forces.force import Outcome
 from podium.metrics import Metric
 from podium.models.growing import LARGE, TreesInTraining, Watched
 from podium.models.trees import TreeModel, TreesSpec
@@ -49,6 +50,7 @@ class Boosting(Run):
         self.schedule = plan.schedule
         force, threads = plan.force, plan.num_threads
         self.force_data = ForceData(data)
+        self.outcome: Outcome | None = None
         base = np.zeros(force.n_outputs(self.force_data))
         if force.name == "squared":
             base[0] = _mean_label(data)
@@ -128,7 +130,9 @@ class Boosting(Run):
             seed=plan.seed,
             round=number,
             num_threads=plan.num_threads,
+            into=self.outcome,
         )
+        self.outcome = outcome
         assert outcome.curvature is not None
         bend = outcome.curvature
         if (plan.force.inner or plan.force).name in FIRST_ORDER:
