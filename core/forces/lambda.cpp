@@ -6,6 +6,7 @@
 #include "forces/force.hpp"
 #include "forces/logistic_row.hpp"
 #include "forces/potentials.hpp"
+#include "random.hpp"
 
 namespace podium {
 namespace {
@@ -19,9 +20,12 @@ PODIUM_AVX2 void lambda_row_avx2(std::size_t p, std::size_t n, const LogisticRow
 
 class Lambdas {
  public:
-  Lambdas(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch, bool curvature)
+  // The `draw`-th of the orders that noise makes; without noise there is one.
+  Lambdas(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch, bool curvature,
+          std::size_t draw)
       : spec_(spec), query_(query), scratch_(scratch), n_(query.scores.size()), curvature_(curvature) {
-    const QueryView view{query.scores, query.labels};
+    QueryView view{query.scores, query.labels};
+    if (spec.noise > 0) view.scores = perturbed(draw);
     summarise(query.labels, scratch.summary);
     rank(view, metric);
     if (counts_pairs(metric.spec().measure)) break_ties(view);
@@ -92,15 +96,25 @@ class Lambdas {
     }
   }
 
-  void collect(const ForceSums& sums) const {
+  void collect(const ForceSums& sums, double share) const {
     for (std::size_t p = 0; p < n_; ++p) {
       const std::uint32_t i = scratch_.ranked.order()[p];
-      sums.force[i] += scratch_.force[p];
-      if (sums.curvature) sums.curvature[i] += scratch_.curvature[p];
+      sums.force[i] += share * scratch_.force[p];
+      if (sums.curvature) sums.curvature[i] += share * scratch_.curvature[p];
     }
   }
 
  private:
+  // Scores with logistic noise: the places the documents might as well have.
+  std::span<const double> perturbed(std::size_t draw) {
+    scratch_.noisy.resize(n_);
+    for (std::size_t i = 0; i < n_; ++i) {
+      const double u = random_unit(query_.seed, query_.round, query_.key, draw << 32 | i) + 0x1.0p-54;
+      scratch_.noisy[i] = query_.scores[i] + spec_.noise * std::log(u / (1 - u));
+    }
+    return scratch_.noisy;
+  }
+
   // Where the metric and the truncation look at the first places only, the order of the others does not matter.
   void rank(const QueryView& view, const Metric& metric) {
     const std::size_t depth = std::max(SwapDeltas::depth_of(metric, n_), std::min(n_, spec_.truncation));
@@ -172,16 +186,19 @@ class Lambdas {
 void lambda_force(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch,
                   const ForceSums& sums) {
   if (query.scores.size() < 2) return;
-  Lambdas lambdas(spec, metric, query, scratch, sums.curvature != nullptr);
-  if (query.has_pairs) {
-    lambdas.given_pairs();
-  } else if (spec.neighbours) {
-    lambdas.neighbours();
-  } else {
-    lambdas.all_pairs();
+  const std::size_t draws = spec.noise > 0 ? spec.draws : 1;
+  for (std::size_t draw = 0; draw < draws; ++draw) {
+    Lambdas lambdas(spec, metric, query, scratch, sums.curvature != nullptr, draw);
+    if (query.has_pairs) {
+      lambdas.given_pairs();
+    } else if (spec.neighbours) {
+      lambdas.neighbours();
+    } else {
+      lambdas.all_pairs();
+    }
+    if (spec.normalise) lambdas.normalise();
+    lambdas.collect(sums, 1 / static_cast<double>(draws));
   }
-  if (spec.normalise) lambdas.normalise();
-  lambdas.collect(sums);
 }
 
 }  // namespace podium

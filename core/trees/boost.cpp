@@ -200,6 +200,7 @@ void Booster::set_values(std::span<const double> force, std::span<const double> 
     const double c = std::ldexp(static_cast<double>(sums[k][1]), -curvature_exponent);
     const double value = c >= settings.grow.split.min_curvature ? leaf_value(f, c, settings.grow.split) : 0.0;
     tree.values.push_back(settings.learning_rate * std::clamp(value, grown.leaves[k].low, grown.leaves[k].high));
+    tree.forces.push_back(f);
     tree.documents.push_back(sums[k][2]);
   }
 }

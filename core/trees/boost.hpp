@@ -25,6 +25,7 @@ struct BoostedTree {
   Tree tree;
   std::vector<double> gains;            // of each node
   std::vector<double> values;           // of each leaf, the learning rate in them
+  std::vector<double> forces;           // Σ force of each leaf
   std::vector<std::int64_t> documents;  // of all training documents
   std::uint64_t serial = 0;             // of its booster; 0 for a tree that was recalled
 };

@@ -284,6 +284,8 @@ class ForceSpec:
         truncation: int,
         normalise: bool,
         damping: bool,
+        noise: float,
+        draws: int,
         metric: MetricSpec,
         classes: int,
         own: OwnForce | None = None,

@@ -112,6 +112,12 @@ class Force:
         return self.definition.has_cost if self.own is None else self.own.cost is not None
 
     @property
+    def draws(self) -> bool:
+        """Whether it draws random numbers, anew each round."""
+        acting = self.inner or self
+        return acting.definition.draws or acting.parameter("noise", 0) > 0
+
+    @property
     def reads_back(self) -> bool:
         """Whether the name finds the force again; not so for a lambda, or a function defined inside another."""
         return self.own is None or self.own.reads_back
@@ -150,6 +156,8 @@ class Force:
             truncation=int(acting.parameter("truncation", 0)),
             normalise=bool(acting.parameter("normalise", False)),
             damping=bool(acting.parameter("damping", False)),
+            noise=float(acting.parameter("noise", 0)),
+            draws=int(acting.parameter("draws", 1)),
             metric=core_spec(acting.metric or NO_METRIC),
             classes=classes,
             own=None if acting.own is None else acting.own.core(),

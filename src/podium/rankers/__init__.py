@@ -16,6 +16,7 @@ from podium.errors import FormatError
 
 if TYPE_CHECKING:
     from podium.rankers.base import BaseRanker
+    from podium.rankers.boost import RankBoost
     from podium.rankers.cross_validation import CrossValidation, cross_validate
     from podium.rankers.lists import ListMLE, ListNet
     from podium.rankers.ordinal import OrdinalRegression
@@ -36,6 +37,7 @@ __all__ = [
     "ListMLE",
     "ListNet",
     "OrdinalRegression",
+    "RankBoost",
     "RankNet",
     "RankSVM",
     "Ranker",
@@ -50,6 +52,7 @@ NAMES = {
     "lambdarank": "LambdaRank",
     "lambdamart": "LambdaMART",
     "mart": "MART",
+    "rankboost": "RankBoost",
     "listnet": "ListNet",
     "listmle": "ListMLE",
     "kernel-ranknet": "KernelRankNet",
@@ -63,6 +66,7 @@ HOMES = {
     "LambdaRank": "pairs",
     "LambdaMART": "trees",
     "MART": "trees",
+    "RankBoost": "boost",
     "KernelRankNet": "pairs",
     "ListNet": "lists",
     "ListMLE": "lists",

@@ -28,6 +28,7 @@ Floats = npt.NDArray[np.float64]
 FIRST_ORDER = ("spring", "step", "hinge")  # forces without a curvature to divide by: a leaf gives the mean force
 TRAIN_EVERY = 10  # rounds between two looks at the training metric where there are many documents
 DART_STREAM = 1 << 40
+CERTAIN = 1e-6  # a stump that errs nowhere is trusted as if it erred on this share
 
 
 class Boosting(Run):
@@ -126,6 +127,7 @@ class Boosting(Run):
             scores if growing.n_outputs == 1 else scores.reshape(-1, growing.n_outputs),
             self.force_data,
             curvature=True,
+            cost=self.schedule.closed_form,
             parameters=rising_thresholds(self.own) if len(self.own) else (),
             seed=plan.seed,
             round=number,
@@ -135,11 +137,22 @@ class Boosting(Run):
         self.outcome = outcome
         assert outcome.curvature is not None
         bend = outcome.curvature
-        if (plan.force.inner or plan.force).name in FIRST_ORDER:
+        if self.schedule.closed_form or (plan.force.inner or plan.force).name in FIRST_ORDER:
             bend = np.ones_like(bend)
         growing.grow(outcome.force, bend, self.rate)
+        if outcome.cost is not None:
+            self._weigh_stump(math.fsum(outcome.cost.tolist()))
         if outcome.parameter_force is not None:
             self.own = self.own + self._parameter_step(outcome.parameter_force)
+
+    def _weigh_stump(self, total: float) -> None:
+        """α = ½ ln((1 + r)/(1 − r)) for documents on the right, r the share of the pairs' weight that the stump orders
+        rightly less the share it orders wrongly. [RankBoost]"""
+        stump = self.growing.trees[-1]
+        if stump.n_leaves < 2 or total <= 0:
+            return
+        r = float(np.clip(stump.forces[1] / total, CERTAIN - 1, 1 - CERTAIN))
+        stump.set_values(np.array([0.0, self.rate * math.atanh(r)]))
 
     def _parameter_step(self, parameter_force: Floats) -> Floats:
         """Along the force on the thresholds, over the most its slope can be: ¼ a document."""
