@@ -511,6 +511,12 @@ class BoostedTree:
 
     @property
     def n_leaves(self) -> int: ...
+    @property
+    def forces(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def set_values(
+        self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> None:
+        """Gives the leaves other values than the Newton step's."""
 
 class Booster:
     """The training documents as bins, and the growing of trees from them."""
