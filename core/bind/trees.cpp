@@ -164,7 +164,7 @@ void bind_booster(nb::module_& m) {
   nb::class_<BinColumns>(m, "BinColumns", "Documents as bins.");
   nb::class_<BoostedTree>(m, "BoostedTree", "A tree over bins.")
       .def_prop_ro("n_leaves", [](const BoostedTree& tree) { return tree.values.size(); })
-      .def_prop_ro("forces", [](const BoostedTree& tree) { return to_numpy(std::vector<double>(tree.forces)); })
+      .def("forces", [](const BoostedTree& tree) { return to_numpy(std::vector<double>(tree.forces)); })
       .def(
           "set_values",
           [](BoostedTree& tree, Vector<double> values) {

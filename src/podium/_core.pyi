@@ -511,7 +511,6 @@ class BoostedTree:
 
     @property
     def n_leaves(self) -> int: ...
-    @property
     def forces(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
     def set_values(
         self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]

@@ -151,7 +151,7 @@ class Boosting(Run):
         stump = self.growing.trees[-1]
         if stump.n_leaves < 2 or total <= 0:
             return
-        r = float(np.clip(stump.forces[1] / total, CERTAIN - 1, 1 - CERTAIN))
+        r = float(np.clip(stump.forces()[1] / total, CERTAIN - 1, 1 - CERTAIN))
         stump.set_values(np.array([0.0, self.rate * math.atanh(r)]))
 
     def _parameter_step(self, parameter_force: Floats) -> Floats:
