@@ -283,7 +283,7 @@ class TestRankers:
         filled = data.replace(features=np.nan_to_num(data.features))
         ranker = podium.ListNet(epochs=1).fit(filled)
         for call in (lambda: ranker.attributions(filled), ranker.importance):
-            with pytest.raises(podium.ParameterError, match="not made of trees; podium.permutation_importance"):
+            with pytest.raises(podium.ParameterError, match=r"not made of trees; podium\.permutation_importance"):
                 call()
         assert not hasattr(ranker, "feature_importances_")
         assert not hasattr(podium.MART(), "feature_importances_")
@@ -300,7 +300,7 @@ class TestRankers:
         assert ranker.importance("split").sum() == len(arrays["feature"])
         np.testing.assert_allclose(ranker.feature_importances_, ranker.importance() / ranker.importance().sum())
         assert ranker.feature_importances_.sum() == pytest.approx(1)
-        with pytest.raises(podium.ParameterError, match="unknown kind of importance 'gian'. Did you mean 'gain'"):
+        with pytest.raises(podium.ParameterError, match="Did you mean 'gain'"):
             ranker.importance("gian")
 
     def test_a_forest_without_splits_has_no_importance(self):

@@ -121,15 +121,13 @@ def _why(found: Why, top: int, json: bool) -> None:
     if json:
         print_json(found.to_dict())
         return
-    table = make_table(found.title(), "feature", found.above, found.below, "contribution")
+    table = make_table(found.title(), "feature", f"document {found.above}", f"document {found.below}", "contribution")
     for row in found.rows(top):
         table.add_row(*map(escape, row))
     show(table)
 
 
-def _importance(
-    ranker: BaseRanker, model: Path, fall: PermutationImportance | None, top: int, json: bool
-) -> None:
+def _importance(ranker: BaseRanker, model: Path, fall: PermutationImportance | None, top: int, json: bool) -> None:
     trees = hasattr(ranker, "feature_importances_")
     if not trees and fall is None:
         raise ParameterError(
@@ -137,26 +135,24 @@ def _importance(
             "add --permutation and judged data"
         )
     names = fall.features if fall else ranker.feature_names_ or default_names(ranker.n_features_in_)
-    gain, splits = (ranker.importance("gain"), ranker.importance("split")) if trees else (None, None)
     if json:
         known: dict[str, Any] = {"model": str(model)}
-        if gain is not None and splits is not None:
-            known |= {"gain": dict(zip(names, gain.tolist(), strict=True))}
-            known |= {"splits": dict(zip(names, splits.tolist(), strict=True))}
+        for title, kind in (("gain", "gain"), ("splits", "split")) if trees else ():
+            known[title] = dict(zip(names, ranker.importance(kind).tolist(), strict=True))
         print_json({**known, **({} if fall is None else {"permutation": fall.to_dict()})})
         return
-    columns = ["feature", *(["gain", "share", "splits"] if trees else [])]
+    columns: dict[str, list[str]] = {"feature": list(names)}
+    if trees:
+        columns["gain"] = [f"{gain:.4g}" for gain in ranker.importance("gain")]
+        columns["share"] = [f"{share:.1%}" for share in ranker.feature_importances_]
+        columns["splits"] = [str(count) for count in ranker.importance("split")]
     if fall is not None:
-        columns += [f"fall of {fall.metric}", f"{fall.confidence:.0%} interval"]
-    order = np.argsort(-gain, kind="stable") if gain is not None and fall is None else fall.order if fall else []
+        columns[f"fall of {fall.metric}"] = [f"{mean:+.4f}" for mean in fall.mean]
+        columns[f"{fall.confidence:.0%} interval"] = [f"[{low:+.4f}, {high:+.4f}]" for low, high in fall.interval]
+    order = fall.order if fall else np.argsort(-ranker.importance("gain"), kind="stable")
     table = make_table(f"{model}: {len(names)} features", *columns)
     for k in order[:top]:
-        cells = [names[k]]
-        if gain is not None and splits is not None:
-            cells += [f"{gain[k]:.4g}", f"{ranker.feature_importances_[k]:.1%}", str(splits[k])]
-        if fall is not None:
-            cells += [f"{fall.mean[k]:+.4f}", f"[{fall.interval[k, 0]:+.4f}, {fall.interval[k, 1]:+.4f}]"]
-        table.add_row(*map(escape, cells))
+        table.add_row(*(escape(cells[k]) for cells in columns.values()))
     show(table)
     if fall is not None:
         say(f"{fall.metric} is {fall.baseline:.4f} with every value in its place")

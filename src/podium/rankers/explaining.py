@@ -149,7 +149,7 @@ class Why:
         return [*out, ("sum", "", "", f"{math.fsum(r.contribution for r in self.reasons):+.4f}")]
 
     def __str__(self) -> str:
-        table = [("feature", f"{self.above}", f"{self.below}", "contribution"), *self.rows()]
+        table = [("feature", f"document {self.above}", f"document {self.below}", "contribution"), *self.rows()]
         widths = [max(len(row[k]) for row in table) for k in range(4)]
         lines = [f"{row[0]:<{widths[0]}}" + "".join(f"  {row[k]:>{widths[k]}}" for k in (1, 2, 3)) for row in table]
         return "\n".join([self.title(), *lines])
@@ -192,9 +192,7 @@ def why(ranker: Explains, data: RankingData, *, above: int | str, below: int | s
         below=_called(data, rows[1], first),
         above_score=float(scores[0]),
         below_score=float(scores[1]),
-        reasons=tuple(
-            Reason(names[k], float(features[0, k]), float(features[1, k]), float(gaps[k])) for k in order
-        ),
+        reasons=tuple(Reason(names[k], float(features[0, k]), float(features[1, k]), float(gaps[k])) for k in order),
     )
 
 
@@ -220,7 +218,9 @@ def _document(data: RankingData, first: int, last: int, name: str, given: int | 
         if data.document_ids is not None:
             called = [row for row in range(first, last) if data.document_ids[row] == given]
             if len(called) > 1:
-                raise ParameterError(f"{name}={given!r}: {len(called)} documents of the query have this id; give a number")
+                raise ParameterError(
+                    f"{name}={given!r}: {len(called)} documents of the query have this id; give a number"
+                )
             if called:
                 return called[0]
         if given.isdecimal():

@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 AMONG = ("query", "all")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PermutationImportance:
     """How far a metric falls when one feature's values change places.
 
