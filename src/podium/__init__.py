@@ -23,19 +23,26 @@ if TYPE_CHECKING:
         ListMLE,
         ListNet,
         OrdinalRegression,
+<<<<<<< HEAD
         RankBoost,
+=======
+        PermutationImportance,
+>>>>>>> explain
         Ranker,
         RankNet,
         RankSVM,
+        Reason,
         Tuning,
+        Why,
         cross_validate,
         load,
+        permutation_importance,
         tune,
+        why,
     )
     from podium.training import Checkpoint, Epoch
 
-__all__ = [
-    "MART",
+__all__ = [  # noqa: RUF022 (sorted as Python sorts)
     "Checkpoint",
     "Comparison",
     "CrossValidation",
@@ -49,21 +56,25 @@ __all__ = [
     "LambdaRank",
     "ListMLE",
     "ListNet",
+    "MART",
     "Metric",
     "MissingExtraError",
     "OrdinalRegression",
     "OutputError",
     "Pairs",
     "ParameterError",
+    "PermutationImportance",
     "PodiumError",
     "RankBoost",
     "RankNet",
     "RankSVM",
     "Ranker",
     "RankingData",
+    "Reason",
     "Run",
     "Tuning",
     "Verdict",
+    "Why",
     "compare",
     "convert",
     "cross_validate",
@@ -78,6 +89,7 @@ __all__ = [
     "metric",
     "normalise",
     "own_force",
+    "permutation_importance",
     "posteriors",
     "read",
     "read_all_folds",
@@ -88,6 +100,7 @@ __all__ = [
     "synthetic",
     "to_frame",
     "tune",
+    "why",
     "write",
 ]
 
