@@ -23,11 +23,8 @@ if TYPE_CHECKING:
         ListMLE,
         ListNet,
         OrdinalRegression,
-<<<<<<< HEAD
-        RankBoost,
-=======
         PermutationImportance,
->>>>>>> explain
+        RankBoost,
         Ranker,
         RankNet,
         RankSVM,

@@ -39,11 +39,8 @@ __all__ = [
     "ListMLE",
     "ListNet",
     "OrdinalRegression",
-<<<<<<< HEAD
-    "RankBoost",
-=======
     "PermutationImportance",
->>>>>>> explain
+    "RankBoost",
     "RankNet",
     "RankSVM",
     "Ranker",
