@@ -48,7 +48,6 @@ class Growing {
       bounded_ = bounded_ || direction != 0;
     }
     slot_cells_ = work_.codes.size() * kStride;
-    if (!slots_.empty() && slots_[0].size() < slot_cells_) slots_.clear();
     for (std::size_t slot = slots_.size(); slot-- > 0;) free_.push_back(slot);
     most_slots_ = std::max<std::size_t>(3, settings.histogram_bytes / std::max<std::size_t>(1, slot_cells_ * 8));
   }
@@ -99,6 +98,7 @@ class Growing {
     if (!free_.empty()) {
       const std::size_t slot = free_.back();
       free_.pop_back();
+      if (slots_[slot].size() < slot_cells_) slots_[slot].resize(slot_cells_);  // trees may differ in their columns
       return slot;
     }
     if (slots_.size() < most_slots_) {
