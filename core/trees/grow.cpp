@@ -49,7 +49,7 @@ class Growing {
       bounded_ = bounded_ || direction != 0;
     }
     slot_cells_ = columns * kStride;
-    if (!slots_.empty() && slots_[0].size() < slot_cells_) slots_.clear();
+    if (!slots_.empty() && slots_.back().size() < slot_cells_) slots_.clear();
     for (std::size_t slot = slots_.size(); slot-- > 0;) free_.push_back(slot);
     most_slots_ = std::max<std::size_t>(3, settings.histogram_bytes / std::max<std::size_t>(1, slot_cells_ * 8));
   }
@@ -307,12 +307,13 @@ class Growing {
     TreeNode node;
     node.column = static_cast<std::uint32_t>(column_of(chosen.column));
     node.bin = chosen.bin;
+    // Where no training document misses the feature, one that does goes where most of them went.
+    node.missing_left = columns_[chosen.column].missing ? chosen.goes_left(kMissingBin) : more_left;
     if (chosen.categorical) {
       node.set = static_cast<std::uint16_t>(tree_.sets.size());
       tree_.sets.push_back(chosen.left_bins);
+      if (node.missing_left) tree_.sets.back()[kMissingBin >> 6] |= 1ull << (kMissingBin & 63);
     }
-    // Where the training documents of no column are missing, one that is goes where most of them went.
-    node.missing_left = columns_[chosen.column].missing ? chosen.missing_left : more_left;
     gains_.push_back(chosen.gain);
     if (leaf.parent >= 0) {
       TreeNode& parent = tree_.nodes[static_cast<std::size_t>(leaf.parent)];

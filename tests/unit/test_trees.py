@@ -287,4 +287,7 @@ def test_random_thresholds_and_strength_follow_the_seed_and_still_gain():
         assert trees[0]["threshold"].tolist() != trees[2]["threshold"].tolist()
         assert (trees[2]["gain"] > 0).all()
     best = grow(data, force, curvature, num_leaves=2)["gain"][0]
-    assert trees[2]["gain"][0] < best
+    for spec in ({"random_thresholds": True}, {"random_strength": 9.0}):
+        gains = [grow(data, force, curvature, seed=seed, num_leaves=2, **spec)["gain"] for seed in range(9)]
+        assert min(gain[0] for gain in gains) < best
+        assert max(gain[0] for gain in gains) <= best
