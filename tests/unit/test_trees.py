@@ -57,9 +57,7 @@ def documents(sizes=(9, 1, 14, 20, 2, 16), n_features=4, *, seed=0, values=30, m
 
 
 def grow(data: podium.RankingData, force: Any, curvature: Any, *, rate=0.5, threads=1, seed=0, **spec: Any) -> dict:
-    trees = TreesInTraining(
-        TreesSpec(**PLAIN | spec), data, base=np.zeros(1), seed=seed, num_threads=threads
-    )
+    trees = TreesInTraining(TreesSpec(**PLAIN | spec), data, base=np.zeros(1), seed=seed, num_threads=threads)
     trees.grow(np.asarray(force, float), np.asarray(curvature, float), rate)
     return trees.arrays_of(0)
 
