@@ -30,7 +30,9 @@ double unit(std::uint64_t bits) {
 // μ with Σ min(1, r/μ) = wanted, r taken as the middle of its bucket.
 double solve(const std::vector<std::int64_t>& counts, double wanted) {
   double above = 0, below = 0;  // documents that are kept surely, sizes of the others
-  for (std::size_t b = 0; b < kBuckets; ++b) below += static_cast<double>(counts[b]) * middle_of(b);
+  for (std::size_t b = 0; b < kBuckets; ++b) {
+    if (counts[b] > 0) below += static_cast<double>(counts[b]) * middle_of(b);
+  }
   for (std::size_t b = kBuckets; b-- > 0;) {
     if (counts[b] == 0) continue;
     const double left = wanted - above;

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 
 
@@ -30,10 +30,9 @@ class Cli:
         self.folder = folder
 
     def __call__(self, *words: object, code: int = 0) -> Outcome:
-        command = [sys.executable, "-W", "error", "-c", "from podium.cli import main; main()", *map(str, words)]
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == code, done.stdout + done.stderr
-        return Outcome(done.returncode, done.stdout, done.stderr)
+        done = Outcome(*forked.run(self.folder, *words))
+        assert done.code == code, done.out + done.err
+        return done
 
 
 @pytest.fixture

@@ -31,6 +31,22 @@ def test_evaluate_shows_means_and_intervals(cli, judged):
     assert f"{result.mean['ndcg@5']:.4f}   [{low:.4f}, {high:.4f}]" in shown
 
 
+def test_queries_with_nothing_to_find_are_told_of_and_long_names_stay_whole(cli, judged):
+    long = "ndcg(gain='linear', empty='skip', ties='average', convention='letor')@5"
+    podium.write(
+        judged.replace(labels=np.where(judged.document_queries < 2, 0, judged.labels)), cli.folder / "some.txt"
+    )
+    shown = cli("evaluate", "good.scores", "some.txt").out
+    alone = "2 of 12 queries have no relevant document, counted as 0 (the metric's empty='skip' would leave them out)"
+    assert shown.splitlines()[-1] == alone
+    means = podium.evaluate(podium.read_scores(cli.folder / "good.scores"), podium.read(cli.folder / "some.txt")).mean
+    assert all(f"{name:<8}  {mean:.4f}" in shown for name, mean in means.items())  # the same metrics by default
+    shown = cli("evaluate", "good.scores", "some.txt", "-m", long, "-m", "map", "-m", "pairwise_error").out
+    assert any(line.startswith(f"{long}   0.") for line in shown.splitlines())
+    assert f"left out of the mean by {long} (the metric's empty='zero' would count them as 0)" in shown
+    assert "2 of 12 queries have no two documents to tell apart, counted as 0 by pairwise_error" in shown
+
+
 def test_per_query_values_go_to_a_file(cli, judged):
     cli("evaluate", "good.scores", "judged.txt", "-m", "map", "--per-query", "values.tsv")
     header, *rows = [line.split("\t") for line in (cli.folder / "values.tsv").read_text().splitlines()]

@@ -44,7 +44,10 @@ def test_tune_finds_writes_and_goes_on(cli, parts):
     assert first.err.count("trial ") == 3
     more = cli(*words, "--trials", 5)
     assert "going on after 3 trials (best.podium.study.jsonl); --fresh begins anew\n" in more.err
-    said = cli(*words, "--trials", 5, "--json").json
+    again = cli(*words, "--trials", 5, "--json")
+    said = again.json
+    best = f"best is trial {said['best']['number']}, ndcg@10 {said['best']['value']:.4f}"
+    assert f"the search is finished (best.podium.study.jsonl): {best}; more --trials go on, --fresh" in again.err
     assert len(said["trials"]) == 5
     assert said["best"]["value"] == max(trial["value"] for trial in said["trials"])
     lines = (cli.folder / "best.podium.study.jsonl").read_text().splitlines()
@@ -58,13 +61,16 @@ def test_tune_finds_writes_and_goes_on(cli, parts):
     )
     np.testing.assert_array_equal(podium.load(cli.folder / "again.podium").predict(parts[1]), model.predict(parts[1]))
     assert not (cli.folder / "best.podium.study.jsonl.checkpoints").exists()
+    few = cli(*TUNE, "--range", "hidden=(1,);(2,)", "--trials", 5, "--fresh")
+    assert "only 2 combinations exist, so 2 of 5 trials are run\n" in few.err
+    assert "best of 2 trials" in few.out
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["cv", "train.txt", "--ranker", "ranknet", "--folds", "31"], "k=31 folds of 18 queries"),
-        (["cv", "train.txt", "--ranker", "ranknet", "--valid-share", "1.5"], "valid_share=1.5 must lie between"),
+        (["cv", "train.txt", "--ranker", "ranknet", "--folds", "31"], "31 folds of 18 queries leave a fold empty"),
+        (["cv", "train.txt", "--ranker", "ranknet", "--valid-share", "1.5"], "--valid-share 1.5 must lie between"),
         (["cv", "train.txt", "--ranker", "ranknet", "--early-stopping-rounds", "3"], "give --valid-share SHARE"),
         (["cv", "train.txt", "--ranker", "ranknet", "--out", "train.txt"], "would be written over"),
         (["cv", "train.txt"], "say what to train"),
@@ -73,8 +79,13 @@ def test_tune_finds_writes_and_goes_on(cli, parts):
         ([*TUNE, "--range", "learning_rate=2..1"], "learning_rate: range 2..1: the first number must be below"),
         ([*TUNE, "--range", "learning_rate=0..1:log"], "a logarithm needs numbers above 0"),
         ([*TUNE, "--range", "learning_rate="], "learning_rate: range '': write low..high"),
+        ([*TUNE, "--range", "learning_rate=1e-3-1e-1"], "write low..high, low..high:log"),
+        ([*TUNE, "--range", "learning_rate=0..1:lgo"], "and :log behind them or nothing"),
+        ([*TUNE, "--range", "optimiser=adm,sgd"], "unknown optimiser 'adm'. Did you mean 'adam'?"),
+        ([*TUNE, "--range", "l2=0..1", "--l2", "0"], "--l2 and --range l2 say two things; leave one of them out"),
+        ([*TUNE, "--range", "sigma=0..1", "--set", "sigma=2"], "--set sigma and --range sigma say two things"),
         ([*TUNE, "--range", "metric=map,ndcg"], "metric cannot be searched for"),
-        ([*TUNE, "--range", "epochs=1..2", "--halving"], "halving chooses epochs itself"),
+        ([*TUNE[:-2], "--range", "epochs=1..2", "--halving"], "halving chooses epochs itself"),
         ([*TUNE, "--range", "l2=1..2", "--out", "train.txt"], "would be written over"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else None,
@@ -88,5 +99,5 @@ def test_a_study_with_other_settings_is_refused(refused, parts, tmp_path):
     study = tmp_path / "best.podium.study.jsonl"
     podium.tune(ranker, parts[0], valid=parts[1], ranges={"l2": "0..1"}, trials=1, study=study)
     said = refused(*TUNE, "--range", "l2=0..2")
-    assert "begun with another choice of ranges: l2=0..1 there, l2=0..2 now; --fresh begins anew" in said
+    assert "begun with another choice of ranges: l2=0.0..1.0 there, l2=0.0..2.0 now; --fresh begins anew" in said
     assert "begun with another sigma: 1.0 there, 2 now" in refused(*TUNE, "--range", "l2=0..1", "--set", "sigma=2")

@@ -97,7 +97,8 @@ def test_rows_and_features_as_sparse_files_have_them(cli, tmp_path):
     ]
     (tmp_path / "narrow.txt").write_text("\n".join(lines) + "\n")
     (tmp_path / "mixed.txt").write_text("\n".join(lines[k] for k in (0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11)) + "\n")
-    cli("train", "train.txt", "--valid", "narrow.txt", "--ranker", "listnet", "--epochs", 2)
+    said = cli("train", "train.txt", "--valid", "narrow.txt", "--ranker", "listnet", "--epochs", 2)
+    assert "narrow.txt has 4 features, train.txt 6; the other 2 are taken as 0\n" in said.err
     cli("train", "narrow.txt", "--valid", "train.txt", "--ranker", "listnet", "--epochs", 2, "--out", "wide.podium")
     assert podium.load(tmp_path / "wide.podium").n_features_in_ == 6
     expected = podium.load(tmp_path / "model.podium").predict(narrow)
@@ -106,7 +107,14 @@ def test_rows_and_features_as_sparse_files_have_them(cli, tmp_path):
     cli("score", "model.podium", "mixed.txt", "--read", "scattered=group", "-o", "b.scores")
     scattered = podium.read_scores(tmp_path / "b.scores")
     np.testing.assert_array_equal(scattered, expected[[0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]])
-    cli("evaluate", "model.podium", "narrow.txt", "--json")
+    podium.ListNet(epochs=1).fit(podium.read(tmp_path / "narrow.txt")).save(tmp_path / "thin.podium")
+    both = cli("compare", "narrow.txt", "model.podium", "thin.podium", "--json")
+    assert both.err == "narrow.txt has 4 features, the model 6; the other 2 are taken as 0\n"
+    thin = cli("compare", "train.txt", "model.podium", "thin.podium", code=2).err
+    assert "thin.podium cannot score train.txt: the documents have 6 features, the model was trained on 4" in thin
+    podium.write(podium.read(tmp_path / "narrow.txt"), tmp_path / "narrow.csv")
+    dense = cli("score", "model.podium", "narrow.csv", code=2).err
+    assert "model.podium cannot score narrow.csv: the documents have 4 features, the model was trained on 6" in dense
 
 
 def test_a_stopped_run_goes_on_and_says_so(cli, parts):
@@ -129,7 +137,7 @@ def test_a_stopped_run_goes_on_and_says_so(cli, parts):
         (["--l2", "1"], r"written with another l2: 0.0 there, 1.0 now; --fresh begins anew, or train with"),
         (
             ["--epochs", "2"],
-            r"after epoch 3, and training shall end after epochs=2; --fresh begins anew, or allow more",
+            r"after epoch 3, and training shall end after --epochs 2; --fresh begins anew, or allow more",
         ),
         (["--metric", "map"], r"another metric: ndcg@10 there, map now"),
     ],
@@ -143,6 +151,9 @@ def test_a_damaged_checkpoint_is_refused(refused, parts, tmp_path):
     (tmp_path / "model.podium.checkpoint").write_text("nonsense")
     said = refused(*TRAIN, "--ranker", "ranknet")
     assert said == "model.podium.checkpoint: is not a checkpoint, or is damaged; --fresh begins anew"
+
+
+RANKNET = ["train.txt", "--ranker", "ranknet"]
 
 
 @pytest.mark.parametrize(
@@ -168,9 +179,26 @@ def test_a_damaged_checkpoint_is_refused(refused, parts, tmp_path):
         (["train", "train.txt", "--ranker", "ranknet", "--hidden", "a,b"], 'as in "10" or "128,64"'),
         (["train", "train.txt", "--ranker", "ranknet", "--metric", "ncdg"], "Did you mean 'ndcg'?"),
         (["train", "train.txt", "--ranker", "ranknet", "--optimiser", "adm"], "Did you mean 'adam'?"),
-        (["train", "train.txt", "--ranker", "ranknet", "--batch", "pears"], "batch='pears'"),
+        (["train", "train.txt", "--ranker", "ranknet", "--batch", "pears"], "--batch pears must be"),
         (["train", "train.txt", "--ranker", "ranknet", "--early-stopping-rounds", "3"], "give --valid FILE"),
-        (["train", "train.txt", "--ranker", "lambdarank", "--optimiser", "lbfgs"], "needs a cost"),
+        (["train", "train.txt", "--ranker", "lambdarank", "--optimiser", "lbfgs"], "--optimiser lbfgs needs a cost"),
+        (["train", "train.txt", "--ranker", "ranknet", "--threads", "0"], "--threads 0 must be a whole number from 1"),
+        (["train", *RANKNET, "--valid", "vali.txt", "--early-stopping-rounds", "-1"], "at least 1; 0 for never"),
+        (
+            ["train", *RANKNET, "--set", "restart_rounds=0"],
+            "--set restart_rounds=0 must be a whole number of at least 1; none",
+        ),
+        (["train", "train.txt", "--ranker", "ranksvm", "--set", "C=1,2"], "give --valid FILE, or a single C"),
+        (
+            ["train", "train.txt", "--force", "unnamed"],
+            "a module alone is no force; say which function of it is, as in unnamed:",
+        ),
+        (["train", ".", "--ranker", "ranknet"], ".: is a directory; give the path of a file"),
+        (["train", "unnamed.py", "--ranker", "ranknet"], "which is no format known here; give --format … of letor"),
+        (["train", "m.podium", "--ranker", "ranknet"], "m.podium is a model, not data"),
+        (["train", *RANKNET, "--valid", "m.podium"], "m.podium is a model, not data"),
+        (["data", "describe", "m.podium"], "m.podium is a model, not data"),
+        (["data", "convert", "train.txt", "nothing"], "give --to … or one of the endings"),
         (["train", "train.txt", "--ranker", "ranknet", "--out", "nowhere/m"], "there is no folder nowhere"),
         (["train", "train.txt", "--ranker", "ranknet", "--out", "."], "is a directory"),
         (["train", "train.txt", "--ranker", "ranknet", "--out", "train.txt"], "would be written over"),
@@ -178,7 +206,7 @@ def test_a_damaged_checkpoint_is_refused(refused, parts, tmp_path):
         (["train", "train.txt", "--valid", "named.csv", "--ranker", "ranknet"], "named.csv: has 1 features where"),
         (["score", "train.txt", "test.txt"], "train.txt: is not a Podium model"),
         (["score", "train.txt", "m.podium"], "m.podium is a model where judged data is needed; the other way round?"),
-        (["score", "m.podium", "other.txt"], "goes beyond the 5 features expected"),
+        (["score", "m.podium", "other.txt"], "other.txt: the documents have 9 features, the model was trained on 5"),
         (["score", "m.podium", "named.csv"], "m.podium cannot score named.csv: the documents have 1 features"),
         (["score", "cut.podium", "test.txt"], "cut.podium: is "),
         (["score", "m.podium", "test.txt", "-o", "m.podium"], "would be written over"),
@@ -194,6 +222,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(refused, parts, tmp_path, wor
     (tmp_path / "cut.podium").write_bytes((tmp_path / "m.podium").read_bytes()[:-8])
     (tmp_path / "named.csv").write_text("label,qid,bm25\n1,1,0.5\n0,1,0.25\n")
     (tmp_path / "other.txt").write_text("1 qid:1 9:1\n")
+    (tmp_path / "unnamed.py").write_text("import math\n")
     assert message in refused(*words)
 
 
@@ -207,6 +236,36 @@ def test_rankers_are_listed_with_every_parameter(cli):
     found = said["ranksvm"]["parameters"]["C"]
     assert f"  C = {found['default']!r}: {found['description']}\n" in shown
     assert "kernel-ranknet" in cli("rankers").out
+
+
+def test_the_defaults_in_the_help_are_those_of_the_rankers():
+    from podium.cli.ranker_options import OPTIONS
+    from podium.rankers import RANKERS
+
+    own = {
+        "epochs": {"ranksvm": 2000},
+        "optimiser": {"kernel-ranknet": "lbfgs"},
+        "l2": {"kernel-ranknet": 1},
+        "hidden": {"ranknet": (10,), "lambdarank": (10,)},
+    }
+    for option in ("epochs", "learning_rate", "batch", "optimiser", "l2", "hidden", "early_stopping_rounds"):
+        said = OPTIONS[option].__metadata__[0].help.partition("By default ")[2]
+        usual = {"optimiser": "adam", "hidden": ()}.get(option)
+        usual = float(re.match(r"[\d.]+\d|\d", said)[0]) if usual is None else usual
+        for name, kind in RANKERS.items():
+            found = kind().get_params().get(option, usual)
+            assert found == own.get(option, {}).get(name, usual), (option, name)
+            assert found == usual or name in said, (option, name)
+
+
+def test_a_solver_that_was_not_done_says_why(cli, parts):
+    turned = parts["train"].replace(labels=parts["train"].labels.max() - parts["train"].labels)
+    podium.write(turned, cli.folder / "turned.txt")
+    words = ["--ranker", "kernel-ranknet"]
+    shown = cli("train", "train.txt", "--valid", "turned.txt", *words).out
+    assert "the validation data liked this epoch best, before the solver was done" in shown
+    assert "--epochs" not in shown
+    assert "allow more --epochs" in cli("train", "train.txt", *words, "--epochs", 2).out
 
 
 def test_several_values_of_c_are_chosen_among_by_validation(cli, parts):

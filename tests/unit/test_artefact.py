@@ -54,6 +54,7 @@ def fitted(name: str) -> Any:
     return ranker.fit(DATA, valid=some(seed=1))
 
 
+@pytest.mark.filterwarnings("ignore:the solver stopped after")
 @pytest.mark.parametrize("name", CASES)
 def test_a_saved_ranker_scores_as_it_did_and_saves_to_the_same_bytes(name, tmp_path):
     ranker = fitted(name)
@@ -86,6 +87,7 @@ def test_a_saved_ranker_scores_as_it_did_and_saves_to_the_same_bytes(name, tmp_p
     assert pickle.loads(pickle.dumps(loaded)).predict(test).tobytes() == ranker.predict(test).tobytes()
 
 
+@pytest.mark.filterwarnings("ignore:the solver stopped after")
 @pytest.mark.parametrize("name", [name for name in CASES if name != "own force"])
 def test_a_loaded_ranker_can_be_trained_again_to_the_same_bytes(name, tmp_path):
     path, again = tmp_path / "a.podium", tmp_path / "b.podium"

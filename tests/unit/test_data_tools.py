@@ -85,7 +85,7 @@ def test_folds_test_every_query_once() -> None:
 def test_number_of_folds(k: Any) -> None:
     with pytest.raises(ParameterError, match="must be a whole number of at least 2"):
         folds(HUNDRED, k)
-    with pytest.raises(DataError, match="k=101 folds of 100 queries"):
+    with pytest.raises(DataError, match="101 folds of 100 queries"):
         folds(HUNDRED, 101)
 
 
@@ -100,6 +100,21 @@ def test_hashes_never_change() -> None:
     assert query_hashes(np.array([1, 2]), 0).tolist() == query_hashes(["1", "2"], 0).tolist()
     assert query_hashes(["1", "a"], 7).tolist() == [8970419187803536895, 6195288916748878241]
     assert 0 <= unit_interval(query_hashes(["x"], 0))[0] < 1
+
+
+def test_a_number_and_its_text_are_two_queries() -> None:
+    """Where both are in one data set their hashes differ, so that no choice depends on which comes first."""
+    ids: list[object] = [1, "1", 2, "a"]
+    made = dict(zip(map(repr, ids), query_hashes(ids, 0).tolist(), strict=True))
+    assert len(set(made.values())) == 4
+    assert made["'1'"] == query_hashes(["1"], 0)[0]
+    assert made["2"] == query_hashes([2], 0)[0]
+    for seed in range(5):
+        halves = []
+        for order in (ids, ids[::-1]):
+            data = RankingData(np.ones((8, 1)), np.tile([0, 1], 4), [name for name in order for _ in range(2)])
+            halves.append(set(map(repr, split(data, 0.5, seed=seed)[0].query_ids.tolist())))
+        assert halves[0] == halves[1]
 
 
 def naive(column: list[float], method: str) -> list[float]:

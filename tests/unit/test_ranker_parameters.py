@@ -7,12 +7,14 @@ import inspect
 import math
 import warnings
 
+import numpy as np
 import pytest
 
 import podium
 from podium.errors import PodiumError
 from podium.rankers import RANKERS, Ranker
 
+DATA = podium.synthetic.network(queries=6, documents=4, features=3, seed=0)
 KINDS = {**RANKERS, "any": Ranker}
 CASES = [(kind, name) for kind in KINDS for name in inspect.signature(KINDS[kind]).parameters]
 NONSENSE = ["abc", "", -1, 0, 1.5, None, True, (), (3, "x"), [2, 3], {}, math.nan, math.inf, 10**30]
@@ -31,6 +33,50 @@ def test_nonsense_is_refused_in_words(kind, name, tmp_path):
             with contextlib.suppress(PodiumError):
                 ranker.fit(data, valid=data).save(tmp_path / "a.podium")
                 podium.load(tmp_path / "a.podium")
+
+
+def test_a_file_is_to_be_read_first(tmp_path):
+    ranker = podium.RankNet(epochs=1).fit(DATA)
+    for call in (
+        lambda: ranker.fit("train.txt"),
+        lambda: ranker.fit(DATA, valid=tmp_path / "train.txt"),
+        lambda: ranker.predict("train.txt"),
+        lambda: ranker.rank("train.txt"),
+        lambda: podium.evaluate([1.0], "train.txt", "map"),
+        lambda: podium.cross_validate(ranker, "train.txt"),
+    ):
+        with pytest.raises(podium.DataError, match=r"read it first with podium.read\('.*train.txt'\)"):
+            call()
+
+
+def test_a_refit_that_fails_leaves_the_ranker_as_it_was():
+    ranker = podium.RankNet(epochs=1).fit(DATA)
+    scores, wide = ranker.predict(DATA), np.column_stack([DATA.features, DATA.features])
+    with pytest.raises(podium.ParameterError, match="learning_rate"):
+        ranker.set_params(learning_rate=-1).fit(DATA.replace(features=wide))
+    assert ranker.n_features_in_ == DATA.n_features
+    np.testing.assert_array_equal(ranker.predict(DATA.features), scores)
+
+
+def test_what_ranks_nothing_says_so():
+    flat = DATA.replace(features=np.ones_like(DATA.features))
+    with pytest.warns(
+        UserWarning, match="nothing is ranked: all documents of each training query get the same score; try"
+    ):
+        podium.ListNet(epochs=1).fit(flat)
+
+
+def test_a_force_of_the_running_script_cannot_be_found_elsewhere(tmp_path, monkeypatch):
+    import __main__
+
+    def push(scores, labels):
+        return labels - scores, np.ones(len(scores))
+
+    push.__module__, push.__qualname__ = "__main__", "push"
+    monkeypatch.setattr(__main__, "push", push, raising=False)
+    ranker = podium.Ranker(force=podium.own_force(push, compile=False), epochs=1).fit(DATA)
+    with pytest.warns(UserWarning, match="lives in the script that is running"):
+        ranker.save(tmp_path / "m.podium")
 
 
 def test_the_width_of_the_only_layer_may_stand_alone():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import podium
 from podium.rankers.ranges import Range, as_range, literal, parse_range
-from podium.rankers.search import draw, rungs
+from podium.rankers.search import check_ranges, draw, rungs
 
 TRAIN, VALID = podium.split(podium.synthetic.network(queries=20, documents=6, features=3, seed=2), (0.6, 0.4))
 
@@ -39,7 +39,9 @@ def test_ranges_read(text, expected):
     assert parse_range(str(expected)) == expected  # and their names read back
 
 
-@pytest.mark.parametrize("text", ["", ",", "a..b", "2..1", "1..1", "0..1:log", "1..inf", "1,,2", "true..false"])
+@pytest.mark.parametrize(
+    "text", ["", ",", "a..b", "2..1", "1..1", "0..1:log", "1..inf", "1,,2", "true..false", "0..1:lgo"]
+)
 def test_what_is_no_range_is_refused(text):
     with pytest.raises(podium.ParameterError, match="range"):
         parse_range(text)
@@ -78,6 +80,47 @@ def test_draws_are_uniform_and_depend_on_seed_and_number_alone():
 def test_few_values_are_all_tried_once():
     drawn = draw({"a": parse_range("1..3"), "b": parse_range("x,y")}, 100, seed=0)
     assert sorted((row["a"], row["b"]) for row in drawn.values()) == [(a, b) for a in (1, 2, 3) for b in "xy"]
+    assert list(drawn) == [1, 2, 3, 4, 5, 6]
+
+
+def test_the_type_of_the_parameter_decides_what_a_range_holds():
+    ranges = {"learning_rate": "0..1", "epochs": "1..9", "C": "1..100:log", "hidden": [(2,), (3,)], "batch": "1..4"}
+    of = {
+        name: check_ranges(podium.RankSVM() if name == "C" else podium.RankNet(), {name: ranges[name]})
+        for name in ranges
+    }
+    assert {name: read[name].whole for name, read in of.items() if name != "hidden"} == {
+        "learning_rate": False, "epochs": True, "C": False, "batch": True
+    }  # fmt: skip
+    assert of["learning_rate"]["learning_rate"] == Range(0.0, 1.0)
+    for bad, message in [
+        ({"learning_rate": "1e-3-1e-1"}, r"learning_rate: '1e-3-1e-1' is no value for it; write low..high"),
+        ({"epochs": "1..2.5"}, "epochs: it is a whole number"),
+        ({"optimiser": "1..3"}, "optimiser: it is no number"),
+        ({"standardise": "yes,no"}, "as in true,false"),
+    ]:
+        with pytest.raises(podium.ParameterError, match=message):
+            check_ranges(podium.RankNet(), bad)
+
+
+def test_beginning_anew_keeps_the_old_study_until_a_trial_is_done(tmp_path):
+    study = tmp_path / "s"
+    settings = {"valid": VALID, "ranges": {"l2": "1e-5..1e-2:log"}, "study": study}
+    podium.tune(podium.ListNet(epochs=1), TRAIN, trials=2, **settings)
+    old = study.read_bytes()
+    flat = VALID.replace(labels=np.zeros(VALID.n_documents))
+    with pytest.raises(podium.DataError, match="every trial failed"):
+        podium.tune(podium.ListNet(epochs=1), TRAIN, trials=1, **{**settings, "valid": flat, "study": tmp_path / "t"})
+    assert not (tmp_path / "t.checkpoints").exists()
+    with pytest.raises(podium.ParameterError, match="trial 2 with optimiser='adm': unknown optimiser 'adm'"):
+        podium.tune(podium.ListNet(), TRAIN, fresh=True, **{**settings, "ranges": {"optimiser": "adm,sgd"}})
+    with pytest.raises(ZeroDivisionError):
+        podium.tune(podium.ListNet(), TRAIN, fresh=True, callbacks=[lambda row: 1 / 0], **settings)
+    assert study.read_bytes() == old
+    assert not (tmp_path / "s.checkpoints").exists()
+    result = podium.tune(podium.ListNet(epochs=2), TRAIN, trials=1, fresh=True, **settings)
+    assert [row.number for row in result.trials] == [1]
+    assert len(study.read_text().splitlines()) == 2
 
 
 def test_rungs():

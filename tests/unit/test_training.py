@@ -312,6 +312,7 @@ class PowerCutError(Exception):
     """Ends training at once."""
 
 
+@pytest.mark.filterwarnings("ignore:the solver stopped after")
 @pytest.mark.parametrize("case", RESUMED)
 def test_training_goes_on_from_a_checkpoint_to_the_same_bytes(case, tmp_path):
     ranker, judged = RESUMED[case]

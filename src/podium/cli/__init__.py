@@ -26,7 +26,9 @@ def main() -> None:
     except Stopped as stop:
         _fail(str(stop), code=stop.code)
     except PodiumError as error:
-        _fail(str(error))
+        from podium.cli.wording import as_options
+
+        _fail(as_options(str(error), " ".join(sys.argv[1:2])))
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
@@ -36,6 +38,13 @@ def main() -> None:
         _fail(
             "memory ran out; use a smaller file, or convert it to the cache first: podium data convert IN OUT.podium-data"
         )
+    except Exception as error:
+        from podium.cli.wording import own_code_error
+
+        words = own_code_error(error)
+        if words is None:
+            raise
+        _fail(words, code=1)
 
 
 def _fail(sentence: str, code: int = 2) -> None:

@@ -21,10 +21,9 @@ from podium.cli.console import (
     make_table,
     out,
     print_json,
-    read_data,
     show,
 )
-from podium.cli.models import Rankings
+from podium.cli.models import Rankings, Rows
 from podium.errors import ParameterError
 from podium.evaluation import Comparison, PairComparison
 from podium.evaluation import compare as compare_systems
@@ -56,8 +55,8 @@ def compare(
     """Is one ranking better than another? Paired tests over the queries, with Holm's correction for more than two."""
     files = _named(rankings)
     given = Rankings(files.values(), data)
-    judged = read_data(data, format_name, read, threads, n_features=given.n_features)
-    systems = {name: given.read(path, judged, threads) for name, path in files.items()}
+    rows = Rows.read(data, format_name, read, threads)
+    judged, systems = rows.data, {name: given.read(path, rows, threads) for name, path in files.items()}
     result = compare_systems(
         systems, judged, metric, confidence=confidence, seed=seed, n_changed=changed, num_threads=threads
     )

@@ -18,9 +18,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from podium.artefact import is_artefact
 from podium.data import RankingData, Run
 from podium.errors import FormatError, OutputError, ParameterError, unknown_name
-from podium.forces import Force, force
+from podium.forces import FORCES, Force, force
 from podium.formats import FORMATS, find_format, guess_format, read, read_scores, read_together
 from podium.formats.format import Progress as ProgressCall
 from podium.metrics import METRICS
@@ -93,15 +94,31 @@ MetricNames = Annotated[
 
 def named_force(name: str) -> Force:
     """The force of a command's argument; `module:function` is looked for in the current folder first."""
-    here = str(Path.cwd())
-    if ":" in name and here not in sys.path:
-        sys.path.insert(0, here)
+    if ":" in name:
+        look_in_current_folder()
+    module = name.removesuffix(".py")
+    if ":" not in name and module.lower() not in FORCES and Path(f"{module}.py").is_file():
+        raise ParameterError(
+            f"force {name!r}: a module alone is no force; say which function of it is, as in {module}:function"
+        )
     return force(name)
+
+
+def look_in_current_folder() -> None:
+    """From here on modules are looked for in the current folder first."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
 
 
 def say(text: str) -> None:
     """One line for people, exactly as it is."""
     out.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """One line on stderr, exactly as it is."""
+    err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
@@ -132,8 +149,14 @@ def make_table(title: str, *columns: str) -> Table:
 
 def show(table: Table) -> None:
     """Prints a table as wide as it is: a narrow terminal breaks lines rather than names."""
-    width = out.measure(table, options=out.options.update(max_width=1000)).maximum
-    out.print(table, width=width, crop=False, soft_wrap=True)
+    width, before = out.measure(table, options=out.options.update(max_width=1000)).maximum, out.width
+    out.width = max(
+        width, before
+    )  # a table is never printed wider than what Rich takes for the terminal, or for a pipe
+    try:
+        out.print(table, width=width, crop=False, soft_wrap=True)
+    finally:
+        out.width = before
 
 
 def refuse_swapped(ranking: Path, data: Path) -> None:
@@ -186,18 +209,11 @@ def check_drop(drop: list[str] | None) -> list[str]:
 
 
 def read_data(
-    path: Path,
-    format_name: str | None,
-    options: list[str] | None,
-    threads: int | None,
-    drop: list[str] | None = None,
-    *,
-    n_features: int | None = None,
+    path: Path, format_name: str | None, options: list[str] | None, threads: int | None, drop: list[str] | None = None
 ) -> RankingData:
-    """The data of a command's argument, with a progress bar; sparse text has at least `n_features` features."""
+    """The data of a command's argument, with a progress bar."""
+    refuse_model(path)
     keywords, dropped = read_options(path, format_name, options), dict.fromkeys(check_drop(drop))
-    if n_features is not None and "n_features" in find_format(path, format_name, reading=True).read_options:
-        keywords.setdefault("n_features", n_features)
     with progress(f"reading {path.name}") as bar:
         data = read(path, format=format_name, num_threads=threads, progress=bar, **keywords)
     return data.replace(**dropped) if dropped else data
@@ -206,12 +222,34 @@ def read_data(
 def read_parts(
     paths: Sequence[Path], format_name: str | None, options: list[str] | None, threads: int | None
 ) -> list[RankingData]:
-    """Training and validation data, with the same features."""
+    """Training and validation data, with the same features; says so where sparse text had to be filled up for that."""
     keywords: dict[str, Any] = {}
     for path in paths:
+        refuse_model(path)
         keywords |= read_options(path, format_name, options)
+    found: list[int] = []
     with progress(f"reading {', '.join(path.name for path in paths)}") as bar:
-        return read_together(paths, format=format_name, num_threads=threads, progress=bar, **keywords)
+        parts = read_together(
+            paths, format=format_name, num_threads=threads, progress=bar, on_widths=found.extend, **keywords
+        )
+    most = max(found, default=0)
+    for path, width in zip(paths, found, strict=False):
+        if width < most:
+            note_filled(path, width, str(paths[found.index(most)]), most, keywords.get("absent", "zero"))
+    return parts
+
+
+def note_filled(path: Path, found: int, other: str, wanted: int, absent: str) -> None:
+    """One line on stderr: a file of sparse text has fewer features than something else, and what the rest count as."""
+    rest = wanted - found
+    taken = f"the other {rest} are" if rest > 1 else "the other is"
+    note(f"{path} has {found} features, {other} {wanted}; {taken} taken as {'0' if absent == 'zero' else 'missing'}")
+
+
+def refuse_model(data: Path) -> None:
+    """Says so where a model stands in the place of judged data."""
+    if is_artefact(data):
+        raise ParameterError(f"{data} is a model, not data; judged data is needed here")
 
 
 def check_target(target: Path, *sources: Path | None) -> None:
@@ -229,13 +267,14 @@ def check_target(target: Path, *sources: Path | None) -> None:
 
 
 @contextlib.contextmanager
-def plain_warnings() -> Iterator[None]:
-    """Warnings as sentences; what a command says itself about interrupts is not said twice."""
+def plain_warnings(*said: str) -> Iterator[None]:
+    """Warnings as sentences, without those that begin with what a command says itself, as all do about interrupts."""
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:
         err.print(f"podium: {message}", markup=False, highlight=False, soft_wrap=True)
 
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="training was interrupted")
+        for beginning in ("training was interrupted", *said):
+            warnings.filterwarnings("ignore", message=beginning)
         warnings.showwarning = show
         yield

@@ -18,6 +18,7 @@ from podium.cli.console import (
     complete_metric,
     err,
     make_table,
+    note,
     out,
     plain_warnings,
     print_json,
@@ -92,7 +93,7 @@ def cv(
         done.append(fold)
         if not err.is_terminal:
             value = fold.evaluation.mean[ranker.metric]
-            err.print(f"fold {fold.number} of {folds}: {ranker.metric} {value:.4f}", markup=False, highlight=False)
+            note(f"fold {fold.number} of {folds}: {ranker.metric} {value:.4f}")
 
     with plain_warnings(), progress(f"{folds} folds") as bar:
 

@@ -8,6 +8,8 @@ from rich.table import Table
 from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, out, print_json, read_data, say
 from podium.data import describe as describe_data
 
+NUMBERED = ("constant_features", "features_with_missing")
+
 
 def describe(
     data: DataFile, format_name: FormatName = None, read: ReadOption = None, threads: Threads = None, json: Json = False
@@ -22,7 +24,8 @@ def describe(
     for name, value in description.items():
         if value is None:
             continue
-        table.add_row(name.replace("_", " "), escape(_show(value)))
+        names = description["feature_names"] if name in NUMBERED else None
+        table.add_row(name.replace("_", " "), escape(_show([names[k] for k in value] if names else value)))
     out.print(table)
 
 
@@ -30,8 +33,9 @@ def _show(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_show(part)}" for key, part in value.items()) or "none"
     if isinstance(value, list):
-        shown = ", ".join(_show(part) for part in value[:12])
-        return f"{len(value)}, counted from 0: {shown}{', …' if len(value) > 12 else ''}" if value else "none"
+        shown = ", ".join(_show(part) for part in value[:12]) + (", …" if len(value) > 12 else "")
+        numbered = ", counted from 0 as by data normalise --feature" if isinstance(next(iter(value), ""), int) else ""
+        return f"{len(value)}{numbered}: {shown}" if value else "none"
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, float):

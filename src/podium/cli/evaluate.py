@@ -20,17 +20,16 @@ from podium.cli.console import (
     Threads,
     make_table,
     print_json,
-    read_data,
     say,
     show,
 )
-from podium.cli.models import Rankings
+from podium.cli.models import Rankings, Rows
 from podium.data import Run
 from podium.evaluation import Evaluation
 from podium.evaluation import evaluate as evaluate_scores
+from podium.evaluation.evaluate import DEFAULT_METRICS
 from podium.files import replacing
-
-DEFAULT_METRICS = ["ndcg@1", "ndcg@5", "ndcg@10", "map", "mrr"]
+from podium.metrics.parameters import EMPTY_PAIRS
 
 
 def evaluate(
@@ -78,8 +77,8 @@ def evaluate(
     With a TREC run, metrics follow trec_eval's conventions unless they name another.
     """
     rankings = Rankings([ranking], data)
-    judged = read_data(data, format_name, read, threads, n_features=rankings.n_features)
-    scores = rankings.read(ranking, judged, threads)
+    rows = Rows.read(data, format_name, read, threads)
+    judged, scores = rows.data, rankings.read(ranking, rows, threads)
     result = evaluate_scores(
         scores,
         judged,
@@ -98,6 +97,8 @@ def evaluate(
     show(evaluation_table(result, f"{ranking} on {data}"))
     notes = [f"{result.n_queries} queries", "trec_eval's conventions" if isinstance(scores, Run) else ""]
     say("; ".join(note for note in notes if note))
+    for line in empty_lines(result):
+        say(line)
     if per_query is not None:
         say(f"wrote {per_query}")
 
@@ -109,6 +110,27 @@ def evaluation_table(result: Evaluation, title: str) -> Table:
         spans = [f"[{low:.4f}, {high:.4f}]" for low, high in (result.interval[name], result.bootstrap_interval[name])]
         table.add_row(escape(name), f"{result.mean[name]:.4f}", *map(escape, spans), str(result.n_empty[name]))
     return table
+
+
+def empty_lines(result: Evaluation) -> list[str]:
+    """How many queries have nothing to find, and how they count; a line for all metrics that treat as many alike."""
+    alike: dict[tuple[int, str, str], list[str]] = {}
+    for name, used in zip(result.mean, result.metrics, strict=True):
+        if result.n_empty[name]:
+            lacks = "two documents to tell apart" if EMPTY_PAIRS in used.definition.parameters else "relevant document"
+            rule = str(used.parameters.get("empty", "zero"))
+            alike.setdefault((result.n_empty[name], lacks, rule), []).append(name)
+    lines = []
+    for (count, lacks, rule), names in alike.items():
+        counted = {"zero": "counted as 0", "one": "counted as 1", "skip": "left out of the mean"}[rule]
+        other = {"zero": "skip", "one": "skip", "skip": "zero"}[rule]
+        where = "" if len(alike) == 1 else f" by {', '.join(names)}"
+        have, them = ("queries have", "them") if count > 1 else ("queries has", "it")
+        lines.append(
+            f"{count} of {result.n_queries} {have} no {lacks}, {counted}{where} (the metric's empty='{other}' "
+            f"would {f'leave {them} out' if other == 'skip' else f'count {them} as 0'})"
+        )
+    return lines
 
 
 def _write_per_query(result: Evaluation, path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.artefact import is_artefact, load_artefact
-from podium.cli.console import read_ranking, refuse_swapped
+from podium.cli.console import note_filled, read_data, read_options, read_ranking, refuse_swapped
 from podium.data import RankingData
 from podium.errors import DataError, ParameterError
+from podium.formats import find_format
 from podium.scoring import Scorer
 
 
@@ -21,21 +23,47 @@ def is_model(path: Path) -> bool:
     return path.suffix == ".podium" or is_artefact(path)
 
 
-def refuse_model(data: Path) -> None:
-    """Says so where a model stands in the place of judged data."""
-    if is_artefact(data):
-        raise ParameterError(f"{data} is a model where judged data is needed; the other way round?")
-
-
 def load_scorer(path: Path, data: Path) -> Scorer:
     """The model of a file, ready to score."""
-    refuse_model(data)
+    _refuse_model_behind(data)
     artefact = load_artefact(path)
     return Scorer.of(artefact.header, artefact.arrays, path)
 
 
-def scores_of(scorer: Scorer, model: Path, judged: RankingData, data: Path, threads: int | None) -> npt.NDArray[Any]:
+def _refuse_model_behind(data: Path) -> None:
+    if is_artefact(data):
+        raise ParameterError(f"{data} is a model where judged data is needed; the other way round?")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The documents to score, and what they were read from."""
+
+    data: RankingData
+    path: Path
+    is_sparse: bool
+    absent: str
+
+    @classmethod
+    def read(cls, path: Path, format_name: str | None, options: list[str] | None, threads: int | None) -> Rows:
+        """The data of a command's argument."""
+        data = read_data(path, format_name, options, threads)
+        is_sparse = find_format(path, format_name, reading=True).name == "letor"
+        return cls(data, path, is_sparse, read_options(path, format_name, options).get("absent", "zero"))
+
+    def of_width(self, wanted: int) -> RankingData:
+        """The data with the features of a model. Sparse text may lack the last ones, and a line on stderr says so."""
+        found = self.data.n_features
+        if not self.is_sparse or found >= wanted:
+            return self.data
+        note_filled(self.path, found, "the model", wanted, self.absent)
+        rest = np.full((self.data.n_documents, wanted - found), 0.0 if self.absent == "zero" else np.nan, np.float32)
+        return self.data.replace(features=np.concatenate([self.data.features, rest], axis=1))
+
+
+def scores_of(scorer: Scorer, model: Path, rows: Rows, threads: int | None) -> npt.NDArray[Any]:
     """One score a row, in the rows' order; what does not fit names both files."""
+    judged, data = rows.of_width(scorer.model.n_features), rows.path
     try:
         return np.asarray(scorer.scores(judged, num_threads=threads))
     except DataError as error:
@@ -49,17 +77,12 @@ class Rankings:
         self.paths, self.data = list(paths), data
         self.scorers = {path: load_scorer(path, data) for path in self.paths if is_model(path)}
         for path in self.paths:
-            refuse_model(data)
+            _refuse_model_behind(data)
             if path not in self.scorers:
                 refuse_swapped(path, data)
 
-    @property
-    def n_features(self) -> int | None:
-        """How many features the models need; None where there are none."""
-        return max((scorer.model.n_features for scorer in self.scorers.values()), default=None)
-
-    def read(self, path: Path, judged: RankingData, threads: int | None) -> Any:
+    def read(self, path: Path, rows: Rows, threads: int | None) -> Any:
         """Scores for every row of the data, or a run."""
         if path in self.scorers:
-            return scores_of(self.scorers[path], path, judged, self.data, threads)
-        return read_ranking(path, judged, self.data)
+            return scores_of(self.scorers[path], path, rows, threads)
+        return read_ranking(path, rows.data, self.data)

@@ -64,25 +64,38 @@ OPTIONS: dict[str, Any] = {
             metavar="METRIC",
         ),
     ],
-    "epochs": Annotated[int | None, _option("--epochs", "At most this many passes over the data.")],
-    "learning_rate": Annotated[float | None, _option("--learning-rate", "The rate of adam and sgd.")],
-    "batch": Annotated[str | None, _option("--batch", "Queries an update; or pair, an update a pair of documents.")],
+    "epochs": Annotated[
+        int | None, _option("--epochs", "At most this many passes over the data. By default 100; ranksvm 2000.")
+    ],
+    "learning_rate": Annotated[float | None, _option("--learning-rate", "The rate of adam and sgd. By default 0.001.")],
+    "batch": Annotated[
+        str | None, _option("--batch", "Queries an update; or pair, an update a pair of documents. By default 1.")
+    ],
     "optimiser": Annotated[
         str | None,
         _option(
             "--optimiser",
-            "adam, sgd, lbfgs (all queries at once, for a force with a cost) or bundle (the same for a cost with corners).",
+            "adam, sgd, lbfgs (all queries at once, for a force with a cost) or bundle (the same for a cost with corners). By "
+            "default adam; kernel-ranknet lbfgs.",
         ),
     ],
-    "l2": Annotated[float | None, _option("--l2", "½·l2·‖weights‖² is added to the mean cost of a query.")],
+    "l2": Annotated[
+        float | None,
+        _option("--l2", "½·l2·‖weights‖² is added to the mean cost of a query. By default 0; kernel-ranknet 1."),
+    ],
     "hidden": Annotated[
-        str | None, _option("--hidden", 'Widths of the hidden layers, as in "128,64"; "" makes it linear.')
+        str | None,
+        _option(
+            "--hidden",
+            'Widths of the hidden layers, as in "128,64"; "" makes it linear. By default 10 for ranknet and lambdarank, "" '
+            "for the others.",
+        ),
     ],
     "early_stopping_rounds": Annotated[
         int | None,
         _option(
             "--early-stopping-rounds",
-            "Stop after this many epochs without progress on the validation data; 0 never does.",
+            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20.",
         ),
     ],
     "seed": Annotated[int | None, _option("--seed", "The same seed gives the same model. By default 0.")],
@@ -115,6 +128,7 @@ def takes_ranker(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def call(**given: Any) -> None:
         chosen = {name: given.pop(name) for name in OPTIONS}
+        _refuse_fixed_ranges(chosen, given.get("ranges") or ())
         command(ranker=make_ranker(**chosen), **given)
 
     del call.__wrapped__  # its signature is not the one to show
@@ -150,6 +164,17 @@ def make_ranker(
         given[name] = _common_value(option, text)
     as_metric(given.get("metric", "ndcg@10"))
     return kind(**given)
+
+
+def _refuse_fixed_ranges(chosen: dict[str, Any], ranges: Iterable[str]) -> None:
+    """A parameter that is searched for cannot be given as well; a force may, since it says that it is no named system."""
+    fixed = {
+        PARAMETERS.get(name, name): f"--{name.replace('_', '-')}" for name, given in chosen.items() if given is not None
+    }
+    fixed |= {name: f"--set {name}" for name in named_words(chosen["settings"] or (), "--set")}
+    for name in named_words(ranges, "--range"):
+        if name in fixed and name != "force":
+            raise ParameterError(f"{fixed[name]} and --range {name} say two things; leave one of them out")
 
 
 def _system(ranker: str | None, force: str | None, model: str | None) -> tuple[str, type[BaseRanker], dict[str, Any]]:

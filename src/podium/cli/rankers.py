@@ -40,10 +40,11 @@ def rankers(
         _explain(name, chosen[name])
         return
     table = Table(show_lines=True)
-    for column in ("ranker", "in Python", "definition"):
+    for column in ("ranker", "definition", "defaults"):
         table.add_column(column)
     for key, described in chosen.items():
-        table.add_row(key, described["class"], escape(described["summary"]))
+        summary = f"{described['summary']}\nIn Python: {described['class']}"
+        table.add_row(key, escape(summary), escape(_defaults(described["parameters"])))
     out.print(table)
     say("podium rankers NAME lists a ranker's parameters; podium train --set gives them values.")
 
@@ -66,6 +67,13 @@ def _arguments(text: str) -> dict[str, str]:
     found = re.search(r"^Args:\n(?P<entries>(?:[ ]+.*\n?|\n)*)", inspect.cleandoc(text), re.MULTILINE)
     entries = re.findall(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", found["entries"] if found else "", re.MULTILINE)
     return {name: re.sub(r"\s+", " ", what) for name, what in entries}
+
+
+def _defaults(parameters: dict[str, Any]) -> str:
+    """What is set unless told otherwise; what is the same for every ranker, or off, is left to `podium rankers NAME`."""
+    rows = {name: row["default"] for name, row in parameters.items() if name not in ("metric", "seed", "num_threads")}
+    shown = {name: value for name, value in rows.items() if value is not None and value is not False}
+    return "\n".join(f"{name}={str(value).replace(' ', '')}" for name, value in shown.items())
 
 
 def _explain(name: str, described: dict[str, Any]) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, check_target, print_json, read_data, say
-from podium.cli.models import load_scorer, scores_of
+from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, check_target, print_json, say
+from podium.cli.models import Rows, load_scorer, scores_of
 from podium.formats import write
 from podium.formats.decimals import shortest
 
@@ -33,8 +33,7 @@ def score(
     scorer = load_scorer(model, data)
     if out is not None:
         check_target(out, model, data)
-    rows = read_data(data, format_name, read, threads, n_features=scorer.model.n_features)
-    scores = scores_of(scorer, model, rows, data, threads)
+    scores = scores_of(scorer, model, Rows.read(data, format_name, read, threads), threads)
     if out is not None:
         write(scores, out, format="scores")
     if json:

@@ -32,6 +32,8 @@ from podium.training.checkpoint import REMEDY, Arrays
 if TYPE_CHECKING:
     from podium.rankers import BaseRanker
 
+UNMOVED = 5  # epochs with one and the same value of the training metric that are worth a word
+
 Valid = Annotated[
     Path | None,
     typer.Option(
@@ -156,7 +158,7 @@ def _fit(
     # A RankSVM that chooses its C trains several times: each is short, and one checkpoint could not hold them all.
     several = isinstance(parameters.get("C"), list | tuple)
     checkpoint = None if several else Announced(job.checkpoint, seconds, tell=go_on)
-    with plain_warnings(), log, table:
+    with plain_warnings("the solver stopped after"), log, table:
         ranker.fit(parts[0], valid=parts[1], callbacks=[log, table, stop], checkpoint=checkpoint)
     log.finish(ranker.log_)
 
@@ -181,6 +183,17 @@ def _kept(ranker: BaseRanker) -> str:
     return f"epoch {ranker.best_epoch_}" if ranker.best_value_ is None else f"the best epoch, {ranker.best_epoch_},"
 
 
+def _solved(ranker: BaseRanker, verdict: str, proven: str) -> str:
+    if verdict == "converged":
+        return f"solved: {proven}"
+    if verdict == "stalled":
+        return f"solved as far as 64-bit numbers go: {proven}"
+    if ranker.ran_out:
+        return f"not solved to the tolerance: {proven}; allow more --epochs"
+    why = "training was interrupted" if ranker.interrupted_ else "the validation data liked this epoch best"
+    return f"{proven}; {why}, before the solver was done"
+
+
 def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> None:
     """What was kept and where it is."""
     value = "" if ranker.best_value_ is None else f", {ranker.metric} {ranker.best_value_:.4f} on the validation data"
@@ -189,7 +202,13 @@ def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> N
     certificate = getattr(ranker, "certificate_", None)
     if certificate is not None and certificate.get("gap") is not None:
         proven = f"objective {certificate['objective']:.6g}, proven to be within {certificate['gap']:.2g} of the least"
-        solved = certificate["verdict"] == "converged"
-        say(f"solved: {proven}" if solved else f"not solved to the tolerance: {proven}; allow more --epochs")
+        say(_solved(ranker, certificate["verdict"], proven))
+    elif ranker.ran_out:
+        say("not solved to the tolerance; allow more --epochs")
+    values = {row.train for row in ranker.log_}
+    if hasattr(ranker, "learning_rate") and len(ranker.log_) >= UNMOVED and len(values) == 1 and values != {1.0}:
+        say(
+            f"the training metric did not move in {len(ranker.log_)} epochs; try another --learning-rate or other features"
+        )
     if not has_valid:
         say("without --valid the last epoch is kept; podium data split sets validation data apart")

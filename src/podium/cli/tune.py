@@ -15,8 +15,9 @@ from podium.cli.console import (
     Json,
     ReadOption,
     check_target,
-    err,
+    look_in_current_folder,
     make_table,
+    note,
     plain_warnings,
     print_json,
     progress,
@@ -90,11 +91,9 @@ def tune(
     for target in (out, study):
         check_target(target, data, valid)
     declared = named_words(ranges, "--range")
-    _check_early(ranker, declared)
+    expected = _check_early(ranker, declared, trials, halving)
     judged, checked = read_parts([data, valid], format_name, read, ranker.num_threads)
-    if fresh:
-        study.unlink(missing_ok=True)
-    before = study.read_bytes().count(b"\n") - 1 if study.is_file() else 0
+    before = study.read_bytes().count(b"\n") - 1 if study.is_file() and not fresh else 0
     with Stoppable() as stop:
         try:
             result = _search(
@@ -106,7 +105,9 @@ def tune(
                 halving=halving,
                 seed=ranker.seed,
                 study=study,
+                fresh=fresh,
                 before=before,
+                expected=expected,
                 callbacks=[stop],
             )
         except KeyboardInterrupt:
@@ -130,43 +131,48 @@ def tune(
             _tell(result, out, study, show_trials)
 
 
-def _check_early(ranker: BaseRanker, ranges: dict[str, str]) -> None:
-    """Finds out what is wrong with the ranges before the data is read."""
-    from podium.rankers.search import check_ranges
+def _check_early(ranker: BaseRanker, ranges: dict[str, str], trials: int, halving: bool) -> int:
+    """Finds out what is wrong with the ranges before the data is read; gives how many trainings there will be."""
+    from podium.rankers.search import check_ranges, draw_trials, rungs
 
-    check_ranges(ranker, ranges)
+    if "force" in ranges:
+        look_in_current_folder()
+    count = len(draw_trials(ranker, check_ranges(ranker, ranges), trials, seed=ranker.seed, halving=halving))
+    if count < trials:
+        note(f"only {count} combination{'s exist' if count > 1 else ' exists'}, so {count} of {trials} trials are run")
+    return sum(each for each, _ in rungs(count, getattr(ranker, ranker.budget), 3)) if halving else count
 
 
 def _search(
-    ranker: BaseRanker, data: Any, *, trials: int, halving: bool, study: Path, before: int, **settings: Any
+    ranker: BaseRanker, data: Any, *, trials: int, study: Path, before: int, expected: int, **settings: Any
 ) -> Tuning:
-    """The search, shown as it goes; `before` trials of the study are done already."""
-    from podium.rankers.search import rungs
+    """The search, shown as it goes; `before` trials of the study are done already, of those `expected`."""
     from podium.rankers.search import tune as search
 
-    epochs = getattr(ranker, ranker.budget)
-    expected = sum(count for count, _ in rungs(trials, epochs, 3)) if halving and isinstance(epochs, int) else trials
     done = before
     with plain_warnings(), progress(f"{trials} trials") as bar:
 
         def watch(trial: Trial) -> None:
             nonlocal done
             if before and done == before:
-                _note(f"going on after {before} trials ({study}); --fresh begins anew")
+                note(f"going on after {before} trials ({study}); --fresh begins anew")
             done += 1
             if bar is not None:
                 bar(done, max(expected, done))
             else:
-                _note(_line(trial, ranker.metric))
+                note(_line(trial, ranker.metric))
 
         try:
-            return search(ranker, data, trials=trials, halving=halving, study=study, on_trial=watch, **settings)
+            result = search(ranker, data, trials=trials, study=study, on_trial=watch, **settings)
         except (FormatError, ParameterError) as error:
             raise ParameterError(str(error).replace(REMEDY, "--fresh begins anew")) from None
-
-
-def _note(text: str) -> None:
-    err.print(text, markup=False, highlight=False, soft_wrap=True)
+    if before and done == before:
+        more = "" if settings["halving"] else "more --trials go on, "
+        note(
+            f"the search is finished ({study}): best is trial {result.best.number}, {result.metric} "
+            f"{result.best.value:.4f}; {more}--fresh begins anew"
+        )
+    return result
 
 
 def _line(trial: Trial, metric: str) -> str:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import os
 
 import numpy as np
 import numpy.typing as npt
 
-from podium.data.hashing import mix, query_hashes
+from podium.data.hashing import mix, own_texts, query_hashes
 from podium.data.ranking_data import RankingData
-from podium.errors import DataError
+from podium.errors import DataError, shown
 
 Order = npt.NDArray[np.int64]
 
 
 def check_data(name: str, given: object) -> None:
     """That what was given is a RankingData."""
+    refuse_path(name, given)
     if not isinstance(given, RankingData):
         raise DataError(
             f"{name} is a {type(given).__name__}; give podium.RankingData(X, y, qid), or what podium.read gives"
         )
+
+
+def refuse_path(name: str, given: object) -> None:
+    """Says so where a file's name stands in the place of what is in the file."""
+    if isinstance(given, str | os.PathLike):
+        raise DataError(f"{name}={shown(given)} is the name of a file; read it first with podium.read({str(given)!r})")
 
 
 def canonical_order(data: RankingData) -> Order:
@@ -39,7 +47,7 @@ def fingerprint(data: RankingData) -> str:
     by_query = np.argsort(queries, kind="stable")
     bounds = np.searchsorted(queries[by_query], np.arange(data.n_queries + 1))
     digests = []
-    for q, name in enumerate(data.query_ids.tolist()):
+    for q, name in enumerate(own_texts(data.query_ids.tolist())):
         rows = slice(int(data.query_offsets[q]), int(data.query_offsets[q + 1]))
         digest = hashlib.sha256(f"{name}\n{rows.stop - rows.start}×{data.n_features}\n".encode())
         digest.update(np.ascontiguousarray(data.features[rows]).data)

@@ -23,11 +23,29 @@ def mix(values: U64) -> U64:
 
 
 def query_hashes(query_ids: npt.NDArray[Any] | Iterable[Any], seed: int) -> U64:
-    """One 64-bit number a query: BLAKE2 of the id's text, keyed by the seed. The id 7 and the id "7" give the same."""
+    """One 64-bit number a query: BLAKE2 of the id's text, keyed by the seed.
+
+    The id 7 and the id "7" give the same, so that a file's reader may take ids for numbers or for text; only where both are
+    there, and so two queries, the number's type is part of its text.
+    """
     key = check_seed(seed).to_bytes(16, "little")
     ids = query_ids.tolist() if isinstance(query_ids, np.ndarray) else list(query_ids)
-    digests = b"".join(hashlib.blake2b(str(value).encode(), digest_size=8, key=key).digest() for value in ids)
+    digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8, key=key).digest() for text in own_texts(ids))
     return np.frombuffer(digests, "<u8").astype(np.uint64)
+
+
+def own_texts(ids: list[Any]) -> list[str]:
+    """The text of each id, different for different ids."""
+    texts = [str(value) for value in ids]
+    if len({type(value) for value in ids}) < 2:
+        return texts
+    types: dict[str, set[type]] = {}
+    for value, text in zip(ids, texts, strict=True):
+        types.setdefault(text, set()).add(type(value))
+    return [
+        text if isinstance(value, str) or len(types[text]) == 1 else f"{type(value).__name__} {text}"
+        for value, text in zip(ids, texts, strict=True)
+    ]
 
 
 def unit_interval(hashes: U64) -> npt.NDArray[np.float64]:

@@ -46,7 +46,9 @@ def query_folds(
     if not is_whole(k) or k < 2:
         raise ParameterError(f"k={shown(k)} must be a whole number of at least 2")
     if k > data.n_queries:
-        raise DataError(f"k={k} folds of {data.n_queries} queries leave a fold empty; k may be at most the queries")
+        raise DataError(
+            f"{k} folds of {data.n_queries} queries leave a fold empty; there can be at most as many folds as queries"
+        )
     every = np.arange(data.n_queries)
     parts = [np.sort(part) for part in np.array_split(_hash_order(data, seed), k)]
     return [(np.setdiff1d(every, part), part) for part in parts]

@@ -120,7 +120,7 @@ def _shown(p: float) -> str:
 def compare(
     systems: Mapping[str, npt.ArrayLike | Run],
     data: RankingData,
-    metric: str | Metric,
+    metric: str | Metric = "ndcg@10",
     *,
     tests: Sequence[str] = ("wilcoxon", "t", "randomisation"),
     confidence: float = 0.95,

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData, Run
+from podium.data.canonical import check_data
 from podium.data.conversion import as_numbers
 from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError
@@ -16,11 +17,13 @@ from podium.evaluation.result import Asked, Evaluation, check_confidence, check_
 from podium.metrics import Documents, Metric, metric, per_query
 from podium.metrics.names import split_name
 
+DEFAULT_METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "map", "mrr")
+
 
 def evaluate(
     scores: npt.ArrayLike | Run,
     data: RankingData,
-    metrics: str | Metric | Iterable[str | Metric],
+    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
     *,
     confidence: float = 0.95,
     bootstrap: int = 2000,
@@ -38,7 +41,7 @@ def evaluate(
         scores: one a row of `data`, in the caller's row order; or a Run, joined to the judgments in `data` by query id
             and document id. With a run, a metric that names no convention follows trec_eval's.
         data: the judged documents.
-        metrics: names such as "ndcg@10", or Metrics; one or several.
+        metrics: names such as "ndcg@10", or Metrics; one or several. By default ndcg@1, ndcg@5, ndcg@10, map and mrr.
         confidence: of both intervals.
         bootstrap: how many times the bootstrap draws the queries.
         seed: of the bootstrap.
@@ -46,6 +49,7 @@ def evaluate(
         max_documents: with a run, keep only this many documents from the top of each query (trec_eval -M).
         num_threads: how many threads to use; all cores by default.
     """
+    check_data("data", data)
     asked = as_asked(metrics, for_run=isinstance(scores, Run))
     confidence, bootstrap = check_confidence(confidence), check_count("bootstrap", bootstrap)
     seed = check_seed(seed)

@@ -59,6 +59,11 @@ class OwnFunction:
         return _path(self.function) + (f"({', '.join(inside)})" if inside else "")
 
     @property
+    def called(self) -> str:
+        """`module:function`, as messages call it."""
+        return self.name.partition("(")[0]
+
+    @property
     def reads_back(self) -> bool:
         """Whether the name finds the same function again."""
         return not self.name.startswith(f"{UNNAMED}:")
@@ -87,7 +92,7 @@ class OwnFunction:
             force, curvature = answer
         except (TypeError, ValueError):
             raise DataError(
-                f"{self.name}: gave {shown(answer)}; it must give two arrays, (force, curvature), of {n} numbers each"
+                f"{self.called}: gave {shown(answer)}; it must give two arrays, (force, curvature), of {n} numbers each"
             ) from None
         return self._column("force", force, n), self._positive(self._column("curvature", curvature, n))
 
@@ -98,9 +103,9 @@ class OwnFunction:
         try:
             cost = float(answer)
         except (TypeError, ValueError):
-            raise DataError(f"{self.name}: the cost gave {shown(answer)}; it must give one number") from None
+            raise DataError(f"{self.called}: the cost gave {shown(answer)}; it must give one number") from None
         if not np.isfinite(cost):
-            raise DataError(f"{self.name}: the cost gave {cost}; it must be finite")
+            raise DataError(f"{self.called}: the cost gave {cost}; it must be finite")
         return cost
 
     def _asked(self, part: str, function: Function, scores: Floats, labels: Floats) -> Any:
@@ -108,22 +113,22 @@ class OwnFunction:
             return function(scores, labels)
         except Exception as error:
             query = f"scores {shown(scores.tolist())} and labels {shown(labels.tolist())}"
-            error.add_note(f"In the {part} of {self.name}, on a query with {query}")
+            error.add_note(f"In the {part} of {self.called}, on a query with {query}")
             raise
 
     def _column(self, part: str, values: Any, n: int) -> Floats:
         try:
             column = np.ascontiguousarray(np.asarray(values, np.float64))
         except (TypeError, ValueError):
-            raise DataError(f"{self.name}: the {part} is {shown(values)}; it must be an array of numbers") from None
+            raise DataError(f"{self.called}: the {part} is {shown(values)}; it must be an array of numbers") from None
         if np.shape(values) != (n,):
             raise DataError(
-                f"{self.name}: the {part} has shape {np.shape(values)} for a query of {n} documents; give one number a "
+                f"{self.called}: the {part} has shape {np.shape(values)} for a query of {n} documents; give one number a "
                 f"document, shape ({n},)"
             )
         if not np.isfinite(column).all():
             where = int(np.flatnonzero(~np.isfinite(column))[0])
-            raise DataError(f"{self.name}: the {part} of document {where} is {column[where]}; it must be finite")
+            raise DataError(f"{self.called}: the {part} of document {where} is {column[where]}; it must be finite")
         return column
 
     def _positive(self, curvature: Floats) -> Floats:
@@ -132,7 +137,7 @@ class OwnFunction:
             return curvature
         if least < -ROUNDING * float(np.abs(curvature).max()):
             raise DataError(
-                f"{self.name}: the curvature of document {int(curvature.argmin())} is {least:g}; it must be at least 0, "
+                f"{self.called}: the curvature of document {int(curvature.argmin())} is {least:g}; it must be at least 0, "
                 "since Newton steps divide by it: give np.maximum(curvature, 0), or np.ones for plain gradient steps"
             )
         return np.maximum(curvature, 0.0)
@@ -187,8 +192,12 @@ def _module(name: str, path: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")):
-            raise  # the module is there, and misses another
+            error.add_note(f"In the module {name}")  # it is there, and misses another
+            raise
         raise ParameterError(
             f"force {path!r}: there is no module {error.name!r} on Python's path (the command line looks in the current "
             "folder first)"
         ) from None
+    except Exception as error:
+        error.add_note(f"In the module {name}")
+        raise

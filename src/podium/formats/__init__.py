@@ -15,7 +15,7 @@ from podium.formats.delimited import CSV, TSV
 from podium.formats.folds import fold_files, fold_folders
 from podium.formats.format import Format, Progress
 from podium.formats.frames import from_frame, to_frame
-from podium.formats.letor import LETOR, read_letor_together
+from podium.formats.letor import LETOR, Widths, read_letor_together
 from podium.formats.letor_rows import LetorOptions
 from podium.formats.opening import read_head
 from podium.formats.scores import SCORES
@@ -167,12 +167,19 @@ def read_together(
     format: str | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
+    on_widths: Widths | None = None,
     **options: Any,
 ) -> list[RankingData]:
-    """Files of one data set, all with the same features: LETOR files agree on the first and on the last one."""
+    """Files of one data set, all with the same features: LETOR files agree on the first and on the last one.
+
+    Sparse text leaves features out, so that a narrower LETOR file gets the features it lacks; `on_widths` is told how many
+    each has of its own. Files of other formats must have the same number.
+    """
     if all(find_format(path, format, reading=True) is LETOR for path in paths):
         LETOR.check_options(options, reading=True)
-        return read_letor_together(paths, LetorOptions(**options), num_threads=num_threads, progress=progress)
+        return read_letor_together(
+            paths, LetorOptions(**options), num_threads=num_threads, progress=progress, on_widths=on_widths
+        )
     parts = [read(path, format=format, num_threads=num_threads, progress=progress, **options) for path in paths]
     widths = [part.n_features for part in parts]
     for width, path in zip(widths, paths, strict=True):

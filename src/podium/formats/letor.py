@@ -9,7 +9,7 @@ import gzip
 import mmap
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from typing import IO, Literal, NoReturn
 
@@ -38,6 +38,8 @@ LONGEST_LINE = 256 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 PathLike = str | os.PathLike[str]
+Widths = Callable[[Sequence[int]], None]
+"""Called with how many features the lines of each file show, before all get as many as the widest."""
 Blocks = Iterator[tuple[_core.LetorBlock, int]]
 
 
@@ -78,6 +80,7 @@ def read_letor_together(
     *,
     num_threads: int | None = None,
     progress: Progress | None = None,
+    on_widths: Widths | None = None,
 ) -> list[RankingData]:
     """Files of one data set: the first feature has the same index in all of them, and all have the same features."""
     threads = resolve_threads(num_threads)
@@ -92,6 +95,8 @@ def read_letor_together(
         loaded.append((rows, rows.parts(), features))
     base = min(rows.base for rows, _, _ in loaded)
     width = max(rows.width(base) for rows, _, _ in loaded)
+    if on_widths is not None:
+        on_widths([rows.found_width(base) for rows, _, _ in loaded])
     return [rows.data(features.finish(base, width), parts) for rows, parts, features in loaded]
 
 

@@ -145,9 +145,13 @@ class Rows:
             raise FormatError(self.path, "a feature has index 0, but index_base=1; read with index_base=0 or 'auto'")
         return int(given) if given != "auto" else 0 if self.min_index == 0 else 1
 
+    def found_width(self, base: int) -> int:
+        """How many features the lines themselves show, counted from index `base`."""
+        return max(self.max_index - base + 1, 0)
+
     def width(self, base: int) -> int:
         """How many features there are, counted from index `base`."""
-        found, given = max(self.max_index - base + 1, 0), self.options.n_features
+        found, given = self.found_width(base), self.options.n_features
         if given is not None and found > given:
             raise FormatError(
                 self.path,
@@ -213,7 +217,7 @@ class Rows:
                 raise FormatError(
                     self.path,
                     f"query {query} begins again here; its first rows are at line {self.lines[first[query]]}. Keep the rows of "
-                    "a query together, or read with scattered='group' (--read scattered=group) if both places mean one query",
+                    "a query together, or read with scattered='group' if both places mean one query",
                     line=line,
                 )
             first[query] = k

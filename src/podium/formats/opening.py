@@ -46,7 +46,7 @@ def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
         raise FormatError(path, "there is no such file; check the path") from None
     except IsADirectoryError:
         raise FormatError(
-            path, "is a directory; give the path of a file, or use read_folds for a folder of folds"
+            path, "is a directory; give the path of a file (podium.read_folds reads a folder of folds)"
         ) from None
     except OSError as error:
         raise FormatError(path, f"cannot be read: {error.strerror or error}") from None

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import __version__
 from podium.artefact import Artefact, save_artefact
 from podium.data import RankingData
-from podium.data.canonical import fingerprint
+from podium.data.canonical import fingerprint, refuse_path
 from podium.errors import DataError, FormatError, ParameterError, shown
 from podium.evaluation import evaluate
 from podium.metrics import metric as as_metric
@@ -28,6 +30,7 @@ from podium.training.checkpoint import Checkpoint
 from podium.training.progress import Callback, Epoch
 
 Floats = npt.NDArray[np.float64]
+FLAT_BLOCK = 64  # queries looked at together for scores that differ
 Valid = RankingData | tuple[Any, Any, Any]
 
 
@@ -79,24 +82,74 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
             callbacks: each is called with every epoch's row of the log; one that returns True ends training.
             checkpoint: a file to write progress to and to go on from, if it is there.
 
-        Ctrl-C ends training and keeps the best so far.
+        Ctrl-C ends training and keeps the best so far. A solver that uses up its epochs before its tolerance is met gives
+        scikit-learn's ConvergenceWarning.
         """
-        data = self._as_data(X, y, qid, reset=True)
-        judged = self._as_valid(valid)
-        if judged is not None:
-            check_names(judged.feature_names, data.feature_names)
         if isinstance(checkpoint, str | os.PathLike):
             checkpoint = Checkpoint(checkpoint)
         if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
             raise ParameterError(f"checkpoint={shown(checkpoint)} must be the path of a file, or a podium.Checkpoint")
         called = (callbacks,) if callable(callbacks) else tuple(callbacks)
-        self._learn(data, judged, called, checkpoint)
+        with self._features_kept():
+            data = self._as_data(X, y, qid, reset=True)
+            judged = self._as_valid(valid)
+            if judged is not None:
+                check_names(judged.feature_names, data.feature_names)
+            self._learn(data, judged, called, checkpoint)
         self.fitted_parameters_ = self._saved_parameters()
         self.feature_names_ = data.feature_names
         self.fingerprint_ = fingerprint(data)
         if self.interrupted_:
             warnings.warn(f"training was interrupted; the best so far (epoch {self.best_epoch_}) is kept", stacklevel=2)
+        if self._scores_are_flat(data):
+            tried = next((name for name in ("learning_rate", "C") if hasattr(self, name)), None)
+            remedy = "" if tried is None else f"; try another {tried}, or features of another scale"
+            warnings.warn(
+                f"nothing is ranked: all documents of each training query get the same score{remedy}", stacklevel=2
+            )
+        elif self.ran_out:
+            warnings.warn(
+                f"the solver stopped after {self.n_epochs_} {self.budget}, all it was allowed, before its tolerance was met; "
+                f"allow more {self.budget}, or a larger tolerance",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
+
+    def _scores_are_flat(self, data: RankingData) -> bool:
+        """Whether the model tells no two documents apart in queries where it should; the first that it does settles it."""
+        differ = np.flatnonzero(np.diff(data.labels) * (np.diff(data.document_queries) == 0))
+        queries = np.unique(data.document_queries[differ])
+        for first in range(0, len(queries), FLAT_BLOCK):
+            some = data.select(queries[first : first + FLAT_BLOCK])
+            scores = some.from_caller_order(self.scorer_.scores(some, num_threads=self.num_threads))
+            if (np.diff(scores) * (np.diff(some.document_queries) == 0)).any():
+                return False
+        return bool(len(queries))
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether a solver used up its epochs before its tolerance was met, and what it had come to was kept."""
+        certificate = getattr(self, "certificate_", None)
+        used_up = self.n_epochs_ >= getattr(self, self.budget) and self.best_epoch_ == self.n_epochs_
+        return certificate is not None and certificate["verdict"] == "going" and used_up and not self.interrupted_
+
+    @contextlib.contextmanager
+    def _features_kept(self) -> Iterator[None]:
+        """Where fitting fails, a ranker that was fitted before knows its old features, as its model does."""
+        names = ("n_features_in_", "feature_names_in_")
+        before = {name: self.__dict__[name] for name in names if name in self.__dict__}
+        try:
+            yield
+        except BaseException:
+            for name in names:
+                self.__dict__.pop(name, None)
+            self.__dict__.update(before)
+            raise
+
+    def check_parameters(self) -> None:
+        """That the parameters go together, as far as that can be told without data; a ParameterError where not."""
+        as_metric(self.metric)
 
     @abstractmethod
     def _learn(
@@ -111,6 +164,7 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Floats:
         """One score a row, in the caller's order; higher is better. Scores compare inside a query only."""
         check_is_fitted(self, "scorer_")
+        refuse_path("X", X)
         if not isinstance(X, RankingData):
             with np.errstate(over="ignore"):  # a number too large for float32 is refused as infinite
                 X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
@@ -118,6 +172,7 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
 
     def rank(self, X: Any, *, qid: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """The place of each row in its query, from 1, in the caller's order; equal scores keep the rows' order."""
+        refuse_path("X", X)
         data = X if isinstance(X, RankingData) else self._as_data(X, np.zeros(len(X)), qid, reset=False)
         scores = data.from_caller_order(self.predict(data))
         order = np.lexsort((np.arange(len(scores)), -scores, data.document_queries))
@@ -143,6 +198,12 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
             raise ParameterError(
                 f"a ranker over {self.model_name_!r} cannot be saved: podium.load knows {', '.join(MODELS)} and could not "
                 "find the code of another model; pickle the ranker, or save the model's arrays yourself"
+            )
+        if "__main__:" in self.force_:
+            warnings.warn(
+                f"the force {self.force_} lives in the script that is running, where nobody else will find it: the saved model "
+                "scores anywhere, but is trained on only here; define the force in a module of its own",
+                stacklevel=2,
             )
         save_artefact(path, self._artefact())
 
@@ -227,6 +288,7 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
         """Takes back what `_more` and `_more_arrays` gave."""
 
     def _as_data(self, X: Any, y: Any, qid: Any, *, reset: bool) -> RankingData:
+        refuse_path("X", X)
         if isinstance(X, RankingData):
             if y is not None or qid is not None:
                 raise ParameterError("a RankingData has its own labels and query ids; leave out y and qid")
@@ -249,6 +311,7 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
         return RankingData(X, y, qid, feature_names=None if names is None else [str(name) for name in names])
 
     def _as_valid(self, valid: Valid | None) -> RankingData | None:
+        refuse_path("valid", valid)
         if valid is None or isinstance(valid, RankingData):
             return valid
         if not isinstance(valid, tuple) or len(valid) != 3:

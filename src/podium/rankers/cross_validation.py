@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from podium.data import RankingData, split
 from podium.data.canonical import check_data
@@ -138,14 +139,26 @@ def cross_validate(
 def _check_share(share: float | None) -> float | None:
     number = as_number(share)
     if share is not None and (number is None or not 0 < number < 1):
-        raise ParameterError(f"valid_share={shown(share)} must lie between 0 and 1, such as 0.2; None sets none apart")
+        raise ParameterError(
+            f"valid_share={shown(share)} must lie between 0 and 1, such as 0.2; leave it out to set none apart"
+        )
     return None if number is None else float(number)
 
 
-def fit_or_stop(ranker: BaseRanker, data: RankingData, valid: RankingData | None = None, **keywords: Any) -> BaseRanker:
+def fit_or_stop(
+    ranker: BaseRanker,
+    data: RankingData,
+    valid: RankingData | None = None,
+    *,
+    tell_poor: bool = True,
+    **keywords: Any,
+) -> BaseRanker:
     """Fits; Ctrl-C, which for a single ranker ends training with the best so far, is raised as it is elsewhere."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="training was interrupted")
+        if not tell_poor:
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", message="nothing is ranked")
         ranker.fit(data, valid=valid, **keywords)
     if ranker.interrupted_:
         raise KeyboardInterrupt

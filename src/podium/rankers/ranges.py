@@ -7,12 +7,14 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 from podium.errors import ParameterError, shown
 
 WORDS = {"true": True, "false": False, "none": None}
 BETWEEN = re.compile(r"(?P<low>[^,;]+?)\.\.(?P<high>[^,;:]+?)(?P<log>:log)?")
+NEARLY = re.compile(r"[\d.]\s*\.\.|\.\.\s*[-+.\d]")
 DIGITS = 6  # of a drawn number: enough to search by, few enough to write down
 
 
@@ -20,7 +22,8 @@ DIGITS = 6  # of a drawn number: enough to search by, few enough to write down
 class Range:
     """The numbers from `low` to `high`, evenly or evenly in the logarithm; or a list of choices.
 
-    A range between two whole numbers holds the whole numbers from one to the other, both included.
+    A range between two whole numbers holds the whole numbers from one to the other, both included; `typed` makes it one of
+    reals for a parameter that is real.
     """
 
     low: float = 0.0
@@ -82,6 +85,11 @@ def as_range(declared: Range | str | Iterable[Any]) -> Range:
 def parse_range(text: str) -> Range:
     """The range of a word; `a..b` between two numbers, else choices apart by semicolons, or by commas where there are none."""
     between = BETWEEN.fullmatch(text.strip())
+    if between is None and NEARLY.search(text):
+        raise ParameterError(
+            f"range {text!r}: write two numbers with two dots between, and :log behind them or nothing, as in "
+            "1e-4..1e-1:log or 1..20"
+        )
     if between is not None:
         low, high = (literal(between[end].strip()) for end in ("low", "high"))
         if any(isinstance(end, bool) or not isinstance(end, int | float) for end in (low, high)):
@@ -93,6 +101,29 @@ def parse_range(text: str) -> Range:
             f"range {text!r}: write low..high, low..high:log, or the values to try, as in adam,sgd or (5,);(10,)"
         )
     return Range(choices=tuple(literal(word) for word in words if word))
+
+
+def typed(declared: Range, kind: Any) -> Range:
+    """The range as a parameter of this type takes it: of reals where it is a float; what it cannot take is refused."""
+    union = get_origin(kind) in (Union, UnionType)
+    kinds = set(get_args(kind)) if union else {kind}
+    if Any in kinds:
+        return declared
+    if declared.choices:
+        text = next((choice for choice in declared.choices if isinstance(choice, str)), None)
+        if text is not None and str not in kinds:
+            raise ParameterError(
+                f"{text!r} is no value for it; write low..high, low..high:log, or the values to try with commas between, as "
+                f"in {'1e-3..1e-1' if float in kinds else '1..20' if int in kinds else 'true,false'}"
+            )
+        return declared
+    if kinds <= {str, bool, NoneType}:
+        raise ParameterError(f"it is no number, so {declared} says nothing; give the values to try, as in first;second")
+    if int in kinds and float not in kinds and not declared.whole:
+        raise ParameterError(f"it is a whole number, and {declared} holds others; write whole numbers, as in 1..20")
+    if float in kinds and int not in kinds and declared.whole:
+        return Range(float(declared.low), float(declared.high), declared.log)
+    return declared
 
 
 def _split_commas(text: str) -> list[str]:

@@ -52,6 +52,10 @@ class PlannedRanker(BaseRanker):
             num_threads=resolve_threads(self.num_threads),
         )
 
+    def check_parameters(self) -> None:
+        """That force, model and schedule can be made of the parameters."""
+        self._plan(RankingData(np.zeros((1, 1)), [0], [0]), has_valid=True)
+
     def _learn(
         self,
         data: RankingData,

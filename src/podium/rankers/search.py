@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from sklearn.base import clone
 
@@ -22,7 +22,7 @@ from podium.errors import DataError, FormatError, ParameterError, is_whole, show
 from podium.metrics import metric as as_metric
 from podium.rankers.base import BaseRanker
 from podium.rankers.cross_validation import fit_or_stop
-from podium.rankers.ranges import Range, as_range
+from podium.rankers.ranges import Range, as_range, typed
 from podium.rankers.study import Study, Trial
 from podium.training.checkpoint import Checkpoint
 from podium.training.progress import Callback
@@ -70,6 +70,7 @@ def tune(
     eta: int = 3,
     seed: int = 0,
     study: str | os.PathLike[str] | None = None,
+    fresh: bool = False,
     callbacks: Sequence[Callback] = (),
     on_trial: Callable[[Trial], None] | None = None,
 ) -> Tuning:
@@ -89,6 +90,7 @@ def tune(
         eta: see halving.
         seed: of the draws.
         study: a file that keeps the trials that are done; with it, a search that was stopped goes on.
+        fresh: begin anew where the study is there already; the old one is kept until the first trial is done.
         callbacks: each is called with every epoch's row of every trial.
         on_trial: called with every trial as it is done, but not with those found in the study.
 
@@ -96,16 +98,12 @@ def tune(
     """
     check_data("data", data)
     check_data("valid", valid)
-    search = Search(
-        ranker, data, valid, check_ranges(ranker, ranges), tuple(callbacks), on_trial or (lambda trial: None)
-    )
-    for name, value, least in (("trials", trials, 1), ("eta", eta, 2)):
-        if not is_whole(value) or value < least:
-            raise ParameterError(f"{name}={shown(value)} must be a whole number of at least {least}")
-    if halving and ranker.budget in ranges:
-        raise ParameterError(f"halving chooses {ranker.budget} itself; leave out its range, or halving")
-    drawn = draw(search.ranges, trials, seed)
-    search.study = Study(study, search.settings(seed, f"of {trials} by {eta}" if halving else "no"))
+    if not is_whole(eta) or eta < 2:
+        raise ParameterError(f"eta={shown(eta)} must be a whole number of at least 2")
+    read = check_ranges(ranker, ranges)
+    drawn = draw_trials(ranker, read, trials, seed=seed, halving=halving)
+    search = Search(ranker, data, valid, read, tuple(callbacks), on_trial or (lambda trial: None))
+    search.study = Study(study, search.settings(seed, f"of {trials} by {eta}" if halving else "no"), fresh=fresh)
     epochs = getattr(ranker, ranker.budget)
     with _folder(study, search.study) as search.checkpoints:
         return search.run(drawn, rungs(len(drawn), epochs, eta) if halving else [(len(drawn), epochs)])
@@ -124,12 +122,38 @@ def check_ranges(ranker: BaseRanker, ranges: Mapping[str, Range | str | Sequence
         if name not in known:
             raise unknown_name(f"parameter of {type(ranker).__name__}", name, known)
     read: dict[str, Range] = {}
+    kinds = get_type_hints(type(ranker))
     for name, declared in ranges.items():
         try:
-            read[name] = as_range(declared)
+            read[name] = typed(as_range(declared), kinds.get(name, Any))
         except ParameterError as error:
             raise ParameterError(f"{name}: {error}") from None
     return read
+
+
+def draw_trials(
+    ranker: BaseRanker, ranges: dict[str, Range], trials: int, *, seed: int, halving: bool
+) -> dict[int, dict[str, Any]]:
+    """The parameters of every trial by number, each of them such that the ranker takes them."""
+    if not is_whole(trials) or trials < 1:
+        raise ParameterError(f"trials={shown(trials)} must be a whole number of at least 1")
+    if halving and ranker.budget in ranges:
+        raise ParameterError(f"halving chooses {ranker.budget} itself; leave out its range, or halving")
+    drawn = draw(ranges, trials, seed)
+    for number, parameters in drawn.items():
+        with _naming(number, parameters):
+            clone(ranker).set_params(**parameters).check_parameters()
+    return drawn
+
+
+@contextlib.contextmanager
+def _naming(number: int, parameters: dict[str, Any]) -> Iterator[None]:
+    """Says of a parameter that is refused which trial it was drawn for."""
+    try:
+        yield
+    except ParameterError as error:
+        given = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+        raise ParameterError(f"trial {number} with {given}: {error}") from None
 
 
 def draw(ranges: dict[str, Range], count: int, seed: int) -> dict[int, dict[str, Any]]:
@@ -142,7 +166,7 @@ def draw(ranges: dict[str, Range], count: int, seed: int) -> dict[int, dict[str,
         drawn = {name: declared.at(share) for (name, declared), share in zip(ranges.items(), shares, strict=True)}
         if repr(drawn) not in seen:
             seen.add(repr(drawn))
-            found[number] = drawn
+            found[len(found) + 1] = drawn
         if len(found) >= wanted:
             break
     return found
@@ -167,7 +191,15 @@ def _folder(path: str | os.PathLike[str] | None, study: Study) -> Iterator[Path]
     if study.is_new:
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(exist_ok=True)
-    yield folder
+    try:
+        yield folder
+    except KeyboardInterrupt:  # the same search will go on from here
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # unless something is in it
+        raise
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -237,15 +269,13 @@ class Search:
             return replace(self.study.done[number, rung], parameters=parameters)
         began = time.perf_counter()
         try:
-            fitted = self._fit(number, epochs, parameters)
+            with _naming(number, parameters):
+                fitted = self._fit(number, epochs, parameters)
             outcome: dict[str, Any] = {"value": fitted.best_value_, "best_epoch": fitted.best_epoch_}
         except FormatError:
             raise
         except DataError as error:  # training diverged: these parameters are bad, which is an answer
             outcome = {"error": str(error)}
-        except ParameterError as error:
-            given = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
-            raise ParameterError(f"trial {number} with {given}: {error}") from None
         trial = Trial(number, rung, epochs, parameters, seconds=round(time.perf_counter() - began, 3), **outcome)
         self.study.add(trial)
         self.on_trial(trial)
@@ -255,7 +285,9 @@ class Search:
         """A ranker with these parameters; one that was trained before goes on from its checkpoint."""
         ranker = clone(self.ranker).set_params(**{self.ranker.budget: epochs, **parameters})
         checkpoint = Checkpoint(self.checkpoints / f"trial-{number}")
-        return fit_or_stop(ranker, self.data, self.valid, callbacks=self.callbacks, checkpoint=checkpoint)
+        return fit_or_stop(
+            ranker, self.data, self.valid, tell_poor=False, callbacks=self.callbacks, checkpoint=checkpoint
+        )
 
     def _drop(self, numbers: Sequence[int]) -> None:
         for number in numbers:

@@ -47,17 +47,24 @@ class Trial:
 class Study:
     """The trials done so far, by number and rung; each new one is on the disk before the next begins.
 
-    A file with trials of other settings is refused. The last line of a run that was cut off in the middle of it is
-    dropped.
+    A file with trials of other settings is refused, unless `fresh` asks to begin anew: then it is replaced when the first
+    trial is done, and not before. The last line of a run that was cut off in the middle of it is dropped.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None, settings: dict[str, str]) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None, settings: dict[str, str], *, fresh: bool = False) -> None:
         self.path = None if path is None else Path(path)
         self.done: dict[tuple[int, int], Trial] = {}
-        self.is_new = self.path is None or not self.path.exists() or not self._read(self.path, settings)
-        if self.path is not None and self.is_new:
+        there = self.path is not None and self.path.exists()
+        self.is_new = self.path is None or not there or fresh or not self._read(self.path, settings)
+        self._head: bytes | None = _line({"kind": KIND, "settings": settings}) if self.is_new else None
+        if not (fresh and there):
+            self._begin()
+
+    def _begin(self) -> None:
+        if self.path is not None and self._head is not None:
             with replacing(self.path) as file:
-                file.write(_line({"kind": KIND, "settings": settings}))
+                file.write(self._head)
+        self._head = None
 
     def _read(self, path: Path, settings: dict[str, str]) -> bool:
         """Takes in the trials; False where there are none and the settings were others."""
@@ -87,6 +94,7 @@ class Study:
     def add(self, trial: Trial) -> None:
         """Keeps a trial."""
         self.done[trial.number, trial.rung] = trial
+        self._begin()
         if self.path is not None:
             with self.path.open("ab") as file:
                 file.write(_line(trial.to_dict()))

@@ -1,0 +1,269 @@
+"""Boosted trees on MSLR-like data: Podium against LightGBM, XGBoost and CatBoost, on the same two threads.
+
+    python benchmarks/trees.py [--rounds 3] [--threads 2] [--systems podium lightgbm …] [--peers-only]
+    python benchmarks/trees.py --quick      # small, to see that everything runs
+    python benchmarks/trees.py --scale      # 2,000 to 20,000 queries: how the time of a tree grows
+    python benchmarks/trees.py --small      # real sets of about 10,000 documents (needs PODIUM_DATA)
+
+6,000 training queries of about 120 documents and 136 features, 2,000 other queries to judge on; 63 leaves (CatBoost: 64),
+rate 0.1, 255 bins, every other setting of a peer its default. Each run is a process of its own (`tree_peers.py`), rounds are
+interleaved, and medians count. The target is what LightGBM at its defaults reaches after 200 trees: NDCG@10 on those 2,000
+queries, judged outside the clock after every fifth tree. A system's time to the target is binning plus all trees until it
+first gets there; each may grow 260 trees, and one that does not get there shows the time it spent in vain, with `>`.
+CatBoost grows all its trees in the first round and 50 in later ones, which are enough for the time of a tree.
+
+Ratios: time to the target against Podium at its defaults (`podium`), time of a tree against Podium without sampling
+(`podium, exact`). Memory is the peak beyond libraries and training data. Results go to `results/trees.json`, the curves to
+`docs/images/trees.svg`. Run it on an idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+import podium
+from machine import machine, shown
+from mslr_like import mslr_like
+from tree_peers import STAGE, SYSTEMS, library
+
+ROOT = Path(__file__).parents[1]
+BASE = "lightgbm"  # whose NDCG@10 is the target
+SCALES = (2000, 5000, 10_000, 20_000)
+SCALED = ("podium, exact", "podium, 20%", "lightgbm")
+SMALL = ("podium, exact", "lightgbm")
+Runs = dict[str, list[dict]]
+
+
+# running -------------------------------------------------------------------------------------------------------------
+
+
+def write(folder: Path, **parts: podium.RankingData) -> None:
+    for name, data in parts.items():
+        podium.write(data, folder / f"{name}.podium-data")
+
+
+def run(system: str, folder: Path, trees: int, options: argparse.Namespace, *more: str) -> dict:
+    """One run in a process of its own."""
+    script = Path(__file__).with_name("tree_peers.py")
+    command = [sys.executable, str(script), system, str(folder), "--trees", str(trees), *more]
+    command += ["--threads", str(options.threads), "--leaves", str(options.leaves)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{system} failed:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def interleaved(systems: Iterable[str], folder: Path, options: argparse.Namespace, *more: str) -> Runs:
+    """`--rounds` runs of each system, one of each in turn."""
+    runs: Runs = {system: [] for system in systems}
+    for number, system in itertools.product(range(options.rounds), runs):
+        trees = options.short_trees if system == "catboost" and number else options.most_trees
+        runs[system].append(run(system, folder, min(trees, options.most_trees), options, *more))
+        last = runs[system][-1]
+        print(
+            f"round {number + 1}: {system}: binning {last['binning']:.2f} s, {tree_ms(last):.1f} ms a tree",
+            file=sys.stderr,
+            flush=True,
+        )
+    return runs
+
+
+def tree_ms(one: dict) -> float:
+    return 1e3 * statistics.median(one["trees"])
+
+
+def median(values: Iterable[float]) -> float:
+    return statistics.median(list(values))
+
+
+# what the runs say ---------------------------------------------------------------------------------------------------
+
+
+def seconds_to(target: float, one: dict) -> float:
+    """Binning and all the trees until the first point of the curve at the target; infinite where there is none."""
+    reached = next((k for k, value in enumerate(one["curve"], 1) if value >= target), None)
+    return math.inf if reached is None else one["binning"] + sum(one["trees"][: reached * STAGE])
+
+
+def at(one: dict, trees: int) -> float:
+    """NDCG@10 after so many trees."""
+    return one["curve"][trees // STAGE - 1] if len(one["curve"]) >= trees // STAGE else math.nan
+
+
+def summary(rows: list[dict], target: float, trees: int) -> dict:
+    """Medians of a system's rounds; quality and time to the target from those that grew all their trees."""
+    whole = [one for one in rows if len(one["curve"]) == len(rows[0]["curve"])]
+    to_target = median(seconds_to(target, one) for one in whole)
+    reached = not math.isinf(to_target)
+    if not reached:
+        to_target = median(one["binning"] + sum(one["trees"]) for one in whole)
+    ends = np.cumsum(np.median([one["trees"] for one in whole], axis=0)) + median(one["binning"] for one in rows)
+    curve = np.median([one["curve"] for one in whole], axis=0)
+    return {
+        "binning_seconds": median(one["binning"] for one in rows),
+        "tree_ms": median(tree_ms(one) for one in rows),
+        "reached": reached,
+        "seconds_to_target": to_target,  # all that were spent, where it was not reached
+        "ndcg": median(at(one, trees) for one in whole),
+        "peak_bytes": median(one["peak"] for one in rows),
+        "peak_beyond_data_bytes": median(one["peak_beyond_data"] for one in rows),
+        "curve": [[float(ends[STAGE * k - 1]), float(value)] for k, value in enumerate(curve, 1)],
+    }
+
+
+def add_ratios(found: dict[str, dict]) -> None:
+    """How many times as long as Podium; None where Podium did not run or did not get there."""
+    exact, ours = found.get("podium, exact"), found.get("podium")
+    for row in found.values():
+        row["tree_ratio"] = row["tree_ms"] / exact["tree_ms"] if exact else None
+        got_there = ours and ours["reached"]
+        row["target_ratio"] = row["seconds_to_target"] / ours["seconds_to_target"] if got_there else None
+
+
+def show(found: dict[str, dict], target: float, trees: int) -> None:
+    print(f"\nthe target is NDCG@10 {target:.4f}")
+    print(
+        f"{'':<24}{'binning s':>10}{'ms/tree':>9}{'× exact':>9}{'s to target':>13}{'× podium':>10}"
+        f"{f'NDCG@10, {trees}':>15}{'peak MB':>9}{'beyond':>8}"
+    )
+    for name, row in found.items():
+        more = "" if row["reached"] else ">"
+        print(
+            f"{name:<24}{row['binning_seconds']:>10.2f}{row['tree_ms']:>9.1f}{number(row['tree_ratio']):>9}"
+            f"{more + number(row['seconds_to_target']):>13}{more + number(row['target_ratio']):>10}{row['ndcg']:>15.4f}"
+            f"{row['peak_bytes'] / 1e6:>9.0f}{row['peak_beyond_data_bytes'] / 1e6:>8.0f}"
+        )
+    settings = [name for name in found if library(name) == BASE and found[name]["reached"]]
+    if settings:
+        best = min(settings, key=lambda name: found[name]["seconds_to_target"])
+        print(f"the fastest LightGBM to the target: {best}, {number(found[best]['target_ratio'])} × podium")
+
+
+def number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def plot(found: dict[str, dict], target: float, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "podium"  # the same picture for the same figures
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    styles = {"podium": "-", "lightgbm": "--", "xgboost": "-.", "catboost": ":"}
+    for name, row in found.items():
+        seconds, values = zip(*row["curve"], strict=True)
+        axes.plot(seconds, values, styles[library(name)], linewidth=1.5, label=name)
+    axes.axhline(target, color="grey", linewidth=0.8)
+    axes.set(xscale="log", xlabel="seconds, binning included", ylabel="NDCG@10 on other queries")
+    axes.set_ylim(bottom=np.quantile([row["curve"][0][1] for row in found.values()], 0.5))
+    axes.legend(fontsize="small")
+    figure.savefig(path, metadata={"Date": None})
+
+
+def benchmark(options: argparse.Namespace, folder: Path) -> dict:
+    print(f"{options.queries:,} training queries, {options.leaves} leaves, median of {options.rounds}", flush=True)
+    write(
+        folder,
+        train=mslr_like(options.queries, seed=options.seed),
+        test=mslr_like(options.queries // 3, seed=options.seed + 1),
+    )
+    runs = interleaved(options.systems, folder, options)
+    base = runs[BASE if BASE in runs else next(iter(runs))]
+    target = median(at(one, options.trees) for one in base)
+    found = {name: summary(rows, target, options.trees) for name, rows in runs.items()}
+    add_ratios(found)
+    show(found, target, options.trees)
+    return {"target": target, "trees": options.trees, "systems": found}
+
+
+def scale(options: argparse.Namespace, folder: Path) -> dict:
+    """Milliseconds a tree by the number of queries, and the slope of log time against log queries."""
+    options.most_trees, table = 30, {system: [] for system in SCALED if system in options.systems}
+    for queries in SCALES if not options.quick else (100, 200, 400):
+        write(folder, train=mslr_like(queries, seed=options.seed))
+        for system, rows in interleaved(table, folder, options, "--no-curve").items():
+            table[system].append((queries, median(map(tree_ms, rows))))
+    print(
+        f"\nms a tree{'':<15}" + "".join(f"{queries:>10,}" for queries, _ in next(iter(table.values()))) + "     slope"
+    )
+    found = {}
+    for system, points in table.items():
+        slope = float(np.polyfit(*np.log(np.array(points).T), 1)[0])
+        found[system] = {"queries_and_ms": points, "slope": slope}
+        print(f"{system:<24}" + "".join(f"{ms:>10.1f}" for _, ms in points) + f"{slope:>10.3f}")
+    return found
+
+
+def small(options: argparse.Namespace, folder: Path) -> dict:
+    """Milliseconds a tree on real sets."""
+    from quality_sets import TEST
+
+    found: dict[str, dict] = {}
+    options.most_trees = min(options.most_trees, 100)
+    for name in ("ohsumed", "yandex", "lightgbm-lambdarank"):
+        train = next(TEST[name]()).train
+        write(folder, train=train)
+        rows = interleaved([s for s in SMALL if s in options.systems], folder, options, "--no-curve")
+        found[name] = {system: median(map(tree_ms, each)) for system, each in rows.items()}
+        cells = ", ".join(f"{system} {ms:.2f}" for system, ms in found[name].items())
+        print(f"{name}, {train.n_documents:,} documents: ms a tree: {cells}", flush=True)
+    return found
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--queries", type=int, default=6000)
+    parser.add_argument("--leaves", type=int, default=63)
+    parser.add_argument("--trees", type=int, default=200, help="after which LightGBM sets the target")
+    parser.add_argument("--most-trees", type=int, default=260, help="that each may grow to reach it")
+    parser.add_argument("--short-trees", type=int, default=50, help="of CatBoost after the first round")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
+    parser.add_argument("--peers-only", action="store_true", help="do not run Podium")
+    parser.add_argument("--quick", action="store_true", help="600 queries, 20 trees, one round; writes no results")
+    parser.add_argument("--scale", action="store_true", help="how the time of a tree grows with the data")
+    parser.add_argument("--small", action="store_true", help="the time of a tree on small real sets")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "trees.json")
+    parser.add_argument("--plot", type=Path, default=ROOT / "docs" / "images" / "trees.svg")
+    options = parser.parse_args()
+    if options.quick:
+        options.queries, options.trees, options.most_trees, options.rounds = 600, 20, 30, 1
+    if options.peers_only:
+        options.systems = [system for system in options.systems if library(system) != "podium"]
+    return options
+
+
+def main() -> None:
+    options = parsed()
+    where = machine("lightgbm", "xgboost", "catboost")
+    print(shown(where))
+    kind = "scale" if options.scale else "small" if options.small else "large"
+    with tempfile.TemporaryDirectory() as folder:
+        found = {"large": benchmark, "scale": scale, "small": small}[kind](options, Path(folder))
+    whole = set(options.systems) == set(SYSTEMS) and not options.quick
+    if kind == "large" and whole:
+        plot(found["systems"], found["target"], options.plot)
+    if whole:
+        kept = json.loads(options.out.read_text()) if options.out.exists() else {}
+        asked = {"rounds": options.rounds, "threads": options.threads, "machine": where}
+        options.out.write_text(json.dumps(kept | {kind: asked | {"found": found}}, indent=2) + "\n")
+        print(f"wrote {options.out}")
+
+
+if __name__ == "__main__":
+    main()
