@@ -161,8 +161,8 @@ class LambdaMART(TreeRanker):
         target: the metric whose change the forces carry; by default the metric it is judged by.
         sigma: steepness of the logistic.
         truncation: only pairs with a document among the first this many move; None for all that can change the target.
-        normalise: whether a query's forces are scaled by log₂(1 + S)/S, S the sum of its pairs' forces.
-        damping: whether a pair's force is divided by 0.01 + its gap in scores.
+        normalise: whether a query's forces are scaled by log₂(1 + S)/S, S = 2 Σ |force| over its pairs.
+        damping: whether a pair's force is divided by 0.01 + its gap in scores, where not all of a query's are equal.
     """
 
     target: str | None = None
