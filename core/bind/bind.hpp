@@ -34,5 +34,6 @@ void bind_metrics(nb::module_& m);
 void bind_forces(nb::module_& m);
 void bind_net(nb::module_& m);
 void bind_trees(nb::module_& m);
+void bind_explain(nb::module_& m);
 
 }  // namespace podium::bind

@@ -117,8 +117,8 @@ void bind_forces(nb::module_& m) {
       .def(
           "__init__",
           [](ForceSpec* spec, ForceKind kind, double sigma, double margin, bool ties, bool neighbours,
-             std::size_t truncation, bool normalise, bool damping, const MetricSpec& metric, std::size_t classes,
-             const OwnForce* own) {
+             std::size_t truncation, bool normalise, bool damping, double noise, std::size_t draws,
+             const MetricSpec& metric, std::size_t classes, const OwnForce* own) {
             new (spec) ForceSpec{kind,
                                  sigma,
                                  margin,
@@ -127,13 +127,15 @@ void bind_forces(nb::module_& m) {
                                  truncation,
                                  normalise,
                                  damping,
+                                 noise,
+                                 draws,
                                  metric,
                                  classes,
                                  own == nullptr ? OwnForce{} : *own};
           },
           nb::arg("kind"), nb::kw_only(), nb::arg("sigma"), nb::arg("margin"), nb::arg("ties"), nb::arg("neighbours"),
-          nb::arg("truncation"), nb::arg("normalise"), nb::arg("damping"), nb::arg("metric"), nb::arg("classes"),
-          nb::arg("own").none() = nb::none());
+          nb::arg("truncation"), nb::arg("normalise"), nb::arg("damping"), nb::arg("noise"), nb::arg("draws"),
+          nb::arg("metric"), nb::arg("classes"), nb::arg("own").none() = nb::none());
   nb::class_<ForceData>(m, "ForceData", "Labels, weights and pairs of queries, ready for forces.")
       .def(
           "__init__",

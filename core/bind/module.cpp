@@ -17,4 +17,5 @@ NB_MODULE(_core, m) {
   podium::bind::bind_forces(m);
   podium::bind::bind_net(m);
   podium::bind::bind_trees(m);
+  podium::bind::bind_explain(m);
 }

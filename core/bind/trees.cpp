@@ -162,9 +162,16 @@ void bind_booster(nb::module_& m) {
       .def("__len__", [](const Bins& bins) { return bins.features.size(); });
   m.def("make_bins", &make_bins, "features"_a, "sample"_a, "most"_a, "categorical"_a, "num_threads"_a);
   nb::class_<BinColumns>(m, "BinColumns", "Documents as bins.");
-  nb::class_<BoostedTree>(m, "BoostedTree", "A tree over bins.").def_prop_ro("n_leaves", [](const BoostedTree& tree) {
-    return tree.values.size();
-  });
+  nb::class_<BoostedTree>(m, "BoostedTree", "A tree over bins.")
+      .def_prop_ro("n_leaves", [](const BoostedTree& tree) { return tree.values.size(); })
+      .def("forces", [](const BoostedTree& tree) { return to_numpy(std::vector<double>(tree.forces)); })
+      .def(
+          "set_values",
+          [](BoostedTree& tree, Vector<double> values) {
+            check_size(values.size(), tree.values.size(), "one value a leaf");
+            tree.values.assign(values.data(), values.data() + values.size());
+          },
+          "values"_a, "Gives the leaves other values than the Newton step's.");
   nb::class_<Booster>(m, "Booster", "The training documents as bins, and the growing of trees from them.")
       .def("__init__", &make_booster, "features"_a, "bins"_a, "query_offsets"_a, "query_keys"_a, "num_threads"_a)
       .def("grow", &grow, "force"_a, "curvature"_a, "settings"_a, "draw"_a)

@@ -6,6 +6,7 @@
 #include "forces/force.hpp"
 #include "forces/logistic_row.hpp"
 #include "forces/potentials.hpp"
+#include "random.hpp"
 
 namespace podium {
 namespace {
@@ -19,26 +20,30 @@ PODIUM_AVX2 void lambda_row_avx2(std::size_t p, std::size_t n, const LogisticRow
 
 class Lambdas {
  public:
-  Lambdas(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch, bool curvature)
+  // The `draw`-th of the orders that noise makes; without noise there is one.
+  Lambdas(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch, bool curvature,
+          std::size_t draw)
       : spec_(spec), query_(query), scratch_(scratch), n_(query.scores.size()), curvature_(curvature) {
-    const QueryView view{query.scores, query.labels};
+    QueryView view{query.scores, query.labels};
+    if (spec.noise > 0) view.scores = perturbed(draw);
     summarise(query.labels, scratch.summary);
-    scratch.ranked.rank(view, scratch.summary, Ties::input, whole_list);
+    rank(view, metric);
     if (counts_pairs(metric.spec().measure)) break_ties(view);
     scratch.swaps.prepare(metric, scratch.ranked);
     scratch.score.resize(n_), scratch.exponential.resize(n_), scratch.row.resize(n_);
     scratch.force.assign(n_, 0.0), scratch.curvature.assign(n_, 0.0);
     for (std::size_t p = 0; p < n_; ++p) scratch.score[p] = query.scores[scratch.ranked.order()[p]];
     label_ = scratch.ranked.labels().data();
-    damps_ = spec.damping && scratch.score.front() > scratch.score.back();
+    const auto [least, most] = std::minmax_element(query.scores.begin(), query.scores.end());
+    damps_ = spec.damping && *most > *least;
   }
 
   void all_pairs() {
     std::size_t rows = std::min(n_, scratch_.swaps.depth());  // two documents past the depth swap without effect
     if (spec_.truncation > 0) rows = std::min(rows, spec_.truncation);
-    const double range = scratch_.score.front() - scratch_.score.back();
+    const auto [least, most] = std::minmax_element(scratch_.score.begin(), scratch_.score.end());
+    const double range = *most - *least, middle = *least + range / 2;
     const bool fast = spec_.kind == ForceKind::lambdarank && spec_.sigma * range < 600 && query_.weights.empty();
-    const double middle = scratch_.score.back() + range / 2;
     if (fast) {
       for (std::size_t p = 0; p < n_; ++p) scratch_.exponential[p] = spec_.sigma * (scratch_.score[p] - middle);
       exponentials({scratch_.exponential.data(), n_});
@@ -93,17 +98,37 @@ class Lambdas {
     }
   }
 
-  void collect(const ForceSums& sums) const {
+  void collect(const ForceSums& sums, double share) const {
     for (std::size_t p = 0; p < n_; ++p) {
       const std::uint32_t i = scratch_.ranked.order()[p];
-      sums.force[i] += scratch_.force[p];
-      if (sums.curvature) sums.curvature[i] += scratch_.curvature[p];
+      sums.force[i] += share * scratch_.force[p];
+      if (sums.curvature) sums.curvature[i] += share * scratch_.curvature[p];
     }
   }
 
  private:
+  // Scores with logistic noise: the places the documents might as well have.
+  std::span<const double> perturbed(std::size_t draw) {
+    scratch_.noisy.resize(n_);
+    for (std::size_t i = 0; i < n_; ++i) {
+      const double u = random_unit(query_.seed, query_.round, query_.key, draw << 32 | i) + 0x1.0p-54;
+      scratch_.noisy[i] = query_.scores[i] + spec_.noise * std::log(u / (1 - u));
+    }
+    return scratch_.noisy;
+  }
+
+  // Where the metric and the truncation look at the first places only, the order of the others does not matter.
+  void rank(const QueryView& view, const Metric& metric) {
+    const std::size_t depth = std::max(SwapDeltas::depth_of(metric, n_), std::min(n_, spec_.truncation));
+    if (depth < n_ && !spec_.neighbours && !query_.has_pairs) {
+      scratch_.ranked.rank_first(view, scratch_.summary, depth);
+    } else {
+      scratch_.ranked.rank(view, scratch_.summary, Ties::input, whole_list);
+    }
+  }
+
   void damp(std::size_t p) {
-    for (std::size_t q = p + 1; q < n_; ++q) scratch_.row[q] /= 0.01 + (scratch_.score[p] - scratch_.score[q]);
+    for (std::size_t q = p + 1; q < n_; ++q) scratch_.row[q] /= 0.01 + std::fabs(scratch_.score[p] - scratch_.score[q]);
   }
 
   double damped(double delta, std::size_t p, std::size_t q) const {
@@ -164,16 +189,19 @@ class Lambdas {
 void lambda_force(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch,
                   const ForceSums& sums) {
   if (query.scores.size() < 2) return;
-  Lambdas lambdas(spec, metric, query, scratch, sums.curvature != nullptr);
-  if (query.has_pairs) {
-    lambdas.given_pairs();
-  } else if (spec.neighbours) {
-    lambdas.neighbours();
-  } else {
-    lambdas.all_pairs();
+  const std::size_t draws = spec.noise > 0 ? spec.draws : 1;
+  for (std::size_t draw = 0; draw < draws; ++draw) {
+    Lambdas lambdas(spec, metric, query, scratch, sums.curvature != nullptr, draw);
+    if (query.has_pairs) {
+      lambdas.given_pairs();
+    } else if (spec.neighbours) {
+      lambdas.neighbours();
+    } else {
+      lambdas.all_pairs();
+    }
+    if (spec.normalise) lambdas.normalise();
+    lambdas.collect(sums, 1 / static_cast<double>(draws));
   }
-  if (spec.normalise) lambdas.normalise();
-  lambdas.collect(sums);
 }
 
 }  // namespace podium

@@ -100,6 +100,27 @@ void RankedQuery::rank(const QueryView& query, const LabelSummary& summary, Ties
   }
 }
 
+void RankedQuery::rank_first(const QueryView& query, const LabelSummary& summary, std::size_t depth) {
+  const std::size_t n = query.scores.size();
+  const bool short_top = query.retrieved == nullptr && depth > 0 && depth <= deepest_top && depth * 4 <= n;
+  if (!(short_top && order_top(query.scores, depth, scratch_, order_))) {
+    return rank(query, summary, Ties::input, n);
+  }
+  query_ = query, summary_ = &summary, size_ = n;
+  std::uint32_t first[deepest_top];
+  std::copy_n(order_.begin(), depth, first);
+  std::sort(first, first + depth);
+  order_.resize(n), labels_.resize(n), group_ends_.clear();
+  std::size_t p = depth;
+  std::uint32_t document = 0;
+  for (std::size_t k = 0; k <= depth; ++k) {
+    const auto end = k < depth ? first[k] : static_cast<std::uint32_t>(n);
+    while (document < end) order_[p++] = document++;
+    ++document;
+  }
+  for (p = 0; p < n; ++p) labels_[p] = query.labels[order_[p]];
+}
+
 std::size_t RankedQuery::count_relevant(double from) const {
   if (summary_->integral) {
     std::size_t relevant = 0;

@@ -38,6 +38,10 @@ class RankedQuery {
   // for fewer than all lets the sort stop early, and then there are no tie groups.
   void rank(const QueryView& query, const LabelSummary& summary, Ties ties, std::size_t depth);
 
+  // The first `depth` positions as rank() has them, then all other documents as they come; no tie groups, and equal
+  // scores keep the order given. For what depends on the first ones and on who the others are.
+  void rank_first(const QueryView& query, const LabelSummary& summary, std::size_t depth);
+
   std::size_t size() const { return size_; }                            // documents that are ranked
   std::span<const std::uint32_t> order() const { return order_; }       // position → document
   std::span<const double> labels() const { return labels_; }            // by position

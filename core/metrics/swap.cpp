@@ -3,9 +3,26 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dispatch.hpp"
 #include "metrics/precision.hpp"
 
 namespace podium {
+namespace {
+
+PODIUM_INLINE void additive_row(const double* gains, const double* weights, std::size_t n, std::size_t p, double* out) {
+  const double gain = gains[p], weight = weights[p];
+  for (std::size_t q = 0; q < n; ++q) out[q] = (gain - gains[q]) * (weights[q] - weight);
+}
+
+void additive_row_portable(const double* gains, const double* weights, std::size_t n, std::size_t p, double* out) {
+  additive_row(gains, weights, n, p, out);
+}
+PODIUM_AVX2 void additive_row_avx2(const double* gains, const double* weights, std::size_t n, std::size_t p,
+                                   double* out) {
+  additive_row(gains, weights, n, p, out);
+}
+
+}  // namespace
 
 void SwapDeltas::prepare(const Metric& metric, const RankedQuery& query) {
   metric_ = &metric, query_ = &query;
@@ -24,13 +41,17 @@ void SwapDeltas::prepare(const Metric& metric, const RankedQuery& query) {
   if (measure == Measure::bpref) prepare_bpref();
 }
 
-// Keeps gains_ and weights_ / norm by position.
+std::size_t SwapDeltas::depth_of(const Metric& metric, std::size_t n) {
+  return is_additive(metric.spec().measure) ? metric.depth(n) : n;
+}
+
+// Keeps gains_ and weights_ / norm by position, 0 past the depth.
 void SwapDeltas::prepare_additive() {
   const AdditiveForm form = metric_->additive(*query_, scratch_);
   depth_ = form.weights.size();
   if (form.empty) return;
   family_ = Family::additive;
-  gains_.resize(size_), weights_.resize(depth_);
+  gains_.resize(size_), weights_.assign(size_, 0.0);
   for (std::size_t p = 0; p < size_; ++p) gains_[p] = metric_->gain_in(*query_, query_->labels()[p]);
   for (std::size_t p = 0; p < depth_; ++p) weights_[p] = form.weights[p] / form.norm;
 }
@@ -214,8 +235,8 @@ double SwapDeltas::pair(std::size_t p, std::size_t q) {
 void SwapDeltas::row(std::size_t p, std::span<double> out) {
   if (family_ == Family::pairs) return pairs_row(p, out);
   if (family_ == Family::additive) {
-    for (std::size_t q = 0; q < size_; ++q) out[q] = additive(p, q);
-    return;
+    return (has_avx2() ? additive_row_avx2 : additive_row_portable)(gains_.data(), weights_.data(), size_, p,
+                                                                    out.data());
   }
   for (std::size_t q = 0; q < size_; ++q) out[q] = pair(p, q);
 }

@@ -15,8 +15,12 @@ namespace podium {
 // two scores and cost O(log n) per delta of a row. ΔZ is symmetric; tied documents stand in the order given.
 class SwapDeltas {
  public:
-  // Both must outlive the deltas. The query must be ranked to its full depth.
+  // Both must outlive the deltas. The query must be ranked to its full depth; where only the first positions count, as
+  // depth_of() tells, it is enough that those are.
   void prepare(const Metric& metric, const RankedQuery& query);
+
+  // How many positions of n documents must be in order.
+  static std::size_t depth_of(const Metric& metric, std::size_t n);
 
   std::size_t size() const { return size_; }
   // Two documents that both stand at or past this position swap without effect.
@@ -34,10 +38,7 @@ class SwapDeltas {
   void prepare_err();
   void prepare_bpref();
   void prepare_pairs();
-  double additive(std::size_t p, std::size_t q) const {
-    const double there = p < depth_ ? weights_[p] : 0.0, here = q < depth_ ? weights_[q] : 0.0;
-    return (gains_[p] - gains_[q]) * (here - there);
-  }
+  double additive(std::size_t p, std::size_t q) const { return (gains_[p] - gains_[q]) * (weights_[q] - weights_[p]); }
   double map(std::size_t upper, std::size_t lower) const;
   double mrr(std::size_t upper, std::size_t lower) const;
   double err(std::size_t upper, std::size_t lower) const;

@@ -16,11 +16,6 @@ namespace {
 constexpr std::size_t kTile = Binner::kTile;
 constexpr std::size_t kTiles = 128;  // that one thread takes at a time
 
-// The largest of |f| and of c; then their sums in fixed point.
-struct Extent {
-  double force = 0, curvature = 0;
-};
-
 template <class Body>
 void pieces(Team& team, std::size_t count, Body&& body) {
   team.loop(count, kTiles * kTile, count > 4 * kTiles * kTile, body);
@@ -62,23 +57,26 @@ Booster::Booster(const FeatureTable& table, std::vector<FeatureBins> features,
 
 BoostedTree Booster::grow(std::span<const double> force, std::span<const double> curvature,
                           const BoostSettings& settings, std::uint64_t draw) {
-  const GrowRows rows = choose_rows(force, curvature, settings, draw);
+  const Extent most =
+      largest(*team_, data_.rows, [&](std::size_t i) { return force[i]; }, [&](std::size_t i) { return curvature[i]; });
+  const GrowRows rows = choose_rows(force, curvature, most, settings, draw);
   GrownTree grown = grow_tree(data_, rows, settings.grow, scatter(draw ^ 0xA24BAED4963EE407), room_, *team_);
   BoostedTree tree;
-  set_values(force, curvature, settings, grown, tree);
+  set_values(force, curvature, most, settings, grown, tree);
+  tree.serial = ++grown_;
   tree.tree = std::move(grown.tree), tree.gains = std::move(grown.gains);
   return tree;
 }
 
-GrowRows Booster::choose_rows(std::span<const double> force, std::span<const double> curvature,
+GrowRows Booster::choose_rows(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
                               const BoostSettings& settings, std::uint64_t draw) {
   GrowRows rows;
   const bool fewer_columns = settings.sample.column_share < 1;
   const bool fewer_rows = settings.sample.row_share < 1 || settings.sample.query_share < 1;
   if (fewer_columns) rows.columns = sample_columns(data_.used, settings.sample.column_share, scatter(draw ^ 1));
   if (fewer_rows) {
-    kept_.sample =
-        sample_rows(force, curvature, settings.sample, keys_, query_keys_, query_offsets_, scatter(draw ^ 2), *team_);
+    sample_rows(force, curvature, largest, settings.sample, keys_, query_keys_, query_offsets_, scatter(draw ^ 2),
+                kept_.sample, *team_);
     rows.rows = kept_.sample.rows.size();
     rows.document = kept_.sample.rows.data();
   } else {
@@ -171,11 +169,9 @@ void Booster::copy_rows(GrowRows& rows) {
   }
 }
 
-void Booster::set_values(std::span<const double> force, std::span<const double> curvature,
+void Booster::set_values(std::span<const double> force, std::span<const double> curvature, const Extent& most,
                          const BoostSettings& settings, const GrownTree& grown, BoostedTree& tree) {
   const std::size_t n = data_.rows, leaves = grown.leaves.size();
-  const Extent most =
-      largest(*team_, n, [&](std::size_t i) { return force[i]; }, [&](std::size_t i) { return curvature[i]; });
   const int force_exponent = sum_exponent(most.force, n), curvature_exponent = sum_exponent(most.curvature, n);
   const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
   std::vector<std::array<std::int64_t, 3>> sums(leaves);
@@ -204,12 +200,20 @@ void Booster::set_values(std::span<const double> force, std::span<const double> 
     const double c = std::ldexp(static_cast<double>(sums[k][1]), -curvature_exponent);
     const double value = c >= settings.grow.split.min_curvature ? leaf_value(f, c, settings.grow.split) : 0.0;
     tree.values.push_back(settings.learning_rate * std::clamp(value, grown.leaves[k].low, grown.leaves[k].high));
+    tree.forces.push_back(f);
     tree.documents.push_back(sums[k][2]);
   }
 }
 
 BinColumns Booster::bin(const FeatureTable& table) {
   return bin_columns(table, Binner(features_), data_.used, *team_);
+}
+
+void Booster::add(const BoostedTree& tree, double scale, double* scores, std::size_t stride) {
+  if (tree.serial != grown_ || grown_ == 0) return add(tree, data_.columns, scale, scores, stride);
+  pieces(*team_, data_.rows, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) scores[i * stride] += scale * tree.values[leaf_[i]];
+  });
 }
 
 void Booster::add(const BoostedTree& tree, const BinColumns& columns, double scale, double* scores,

@@ -25,7 +25,9 @@ struct BoostedTree {
   Tree tree;
   std::vector<double> gains;            // of each node
   std::vector<double> values;           // of each leaf, the learning rate in them
+  std::vector<double> forces;           // Σ force of each leaf
   std::vector<std::int64_t> documents;  // of all training documents
+  std::uint64_t serial = 0;             // of its booster; 0 for a tree that was recalled
 };
 
 // The training documents as trees see them. Everything it gives is the same for any number of threads and any order of
@@ -49,9 +51,7 @@ class Booster {
   // scores[i · stride] += scale · value of the leaf of document i.
   void add(const BoostedTree& tree, const BinColumns& columns, double scale, double* scores, std::size_t stride);
   // The same for the training documents.
-  void add(const BoostedTree& tree, double scale, double* scores, std::size_t stride) {
-    add(tree, data_.columns, scale, scores, stride);
-  }
+  void add(const BoostedTree& tree, double scale, double* scores, std::size_t stride);
 
  private:
   struct Kept {
@@ -59,13 +59,13 @@ class Booster {
     std::vector<Cell> cells;
     Sample sample;
   };
-  GrowRows choose_rows(std::span<const double> force, std::span<const double> curvature, const BoostSettings& settings,
-                       std::uint64_t draw);
+  GrowRows choose_rows(std::span<const double> force, std::span<const double> curvature, const Extent& most,
+                       const BoostSettings& settings, std::uint64_t draw);
   void fill_cells(std::span<const double> force, std::span<const double> curvature, const Sample* sample,
                   GrowRows& rows);
   void copy_rows(GrowRows& rows);
-  void set_values(std::span<const double> force, std::span<const double> curvature, const BoostSettings& settings,
-                  const GrownTree& grown, BoostedTree& tree);
+  void set_values(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
+                  const BoostSettings& settings, const GrownTree& grown, BoostedTree& tree);
 
   std::vector<FeatureBins> features_;
   std::unique_ptr<Team> team_;
@@ -75,6 +75,7 @@ class Booster {
   Kept kept_;
   GrowRoom room_;
   std::vector<std::uint32_t> leaf_;  // of every training document in the tree grown last
+  std::uint64_t grown_ = 0;          // trees so far
 };
 
 }  // namespace podium

@@ -20,14 +20,21 @@ struct SampleSettings {
 struct Sample {
   std::vector<std::uint32_t> rows;  // rising
   std::vector<double> weight;       // of each: one over the probability it was kept with; empty: all 1
+  std::vector<float> size;          // r of every document, while the sample is drawn
+};
+
+// The largest of |force| and of curvature.
+struct Extent {
+  double force = 0, curvature = 0;
 };
 
 // Keeps a document with probability min(1, r/μ), r² = force² + λ·curvature², μ such that the share is met, and gives
 // it the weight that makes every sum right on average. [minimal-variance sampling, Ibragimov and Gusev 2019]
 // `keys` has a random number a document, `query_keys` one that its query shares; both are mixed with `draw`.
-Sample sample_rows(std::span<const double> force, std::span<const double> curvature, const SampleSettings& settings,
-                   std::span<const std::uint64_t> keys, std::span<const std::uint64_t> query_keys,
-                   std::span<const std::int64_t> query_offsets, std::uint64_t draw, Team& team);
+void sample_rows(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
+                 const SampleSettings& settings, std::span<const std::uint64_t> keys,
+                 std::span<const std::uint64_t> query_keys, std::span<const std::int64_t> query_offsets,
+                 std::uint64_t draw, Sample& out, Team& team);
 
 // The share of the columns with the smallest draws, rising.
 std::vector<std::uint32_t> sample_columns(std::span<const std::uint32_t> features, double share, std::uint64_t draw);

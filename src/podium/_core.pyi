@@ -284,6 +284,8 @@ class ForceSpec:
         truncation: int,
         normalise: bool,
         damping: bool,
+        noise: float,
+        draws: int,
         metric: MetricSpec,
         classes: int,
         own: OwnForce | None = None,
@@ -509,6 +511,11 @@ class BoostedTree:
 
     @property
     def n_leaves(self) -> int: ...
+    def forces(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def set_values(
+        self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> None:
+        """Gives the leaves other values than the Newton step's."""
 
 class Booster:
     """The training documents as bins, and the growing of trees from them."""
@@ -592,5 +599,37 @@ class Forest:
         self,
         features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
+        num_threads: int,
+    ) -> None: ...
+
+class ForestShap:
+    """Trained trees, ready to say what each feature adds to a score."""
+
+    def __init__(
+        self,
+        *,
+        n_features: int,
+        outputs: int,
+        node_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        leaf_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        set: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        category_features: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        category_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        categories: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        documents: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def attributions(
+        self,
+        features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         num_threads: int,
     ) -> None: ...

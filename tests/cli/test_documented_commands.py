@@ -16,7 +16,7 @@ from podium.rankers import RANKERS
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("page", ["training.md", "tuning.md"])
+@pytest.mark.parametrize("page", ["explaining.md", "training.md", "tuning.md"])
 def test_commands_run(page, tmp_path):
     data = podium.synthetic.network(queries=20, documents=8, features=5)
     for name, part in zip(("train", "vali", "test"), podium.split(data, (0.5, 0.3, 0.2)), strict=True):

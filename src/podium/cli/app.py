@@ -12,6 +12,7 @@ from podium.cli import (
     cv,
     describe,
     evaluate,
+    explain,
     laws,
     metrics,
     normalise,
@@ -39,6 +40,7 @@ app.command("cv")(cv.cv)
 app.command("tune")(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
+app.command("explain")(explain.explain)
 app.command("metrics")(metrics.metrics)
 app.command("rankers")(rankers.rankers)
 app.command("laws")(laws.laws)

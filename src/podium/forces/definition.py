@@ -38,6 +38,13 @@ def _places(name: str, given: object) -> Value:
     return int(number)
 
 
+def _count(name: str, given: object) -> Value:
+    number = as_number(given)
+    if number is None or number != int(number) or not 1 <= number <= 1000:
+        raise ParameterError(f"{name}={shown(given)} must be a whole number from 1 to 1000")
+    return int(number)
+
+
 SIGMA = Parameter("sigma", 1, "steepness of the logistic", _above_zero)
 MARGIN = Parameter("margin", 1, "how far above a document should stand", _above_zero)
 STEP_MARGIN = Parameter("margin", 0, "the force acts while the gap is below this", _not_negative)
@@ -51,6 +58,8 @@ DAMPING = Parameter(
     "divide a pair's force by 0.01 + its gap in scores, unless all scores of the query are equal",
     _truth,
 )
+NOISE = Parameter("noise", 0, "places are those of scores with logistic noise of this scale", _not_negative)
+DRAWS = Parameter("draws", 1, "draws of the noise, averaged", _count)
 TIES = Parameter("ties", False, "train on equal labels too, with target ½", _truth)
 
 

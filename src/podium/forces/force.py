@@ -112,6 +112,12 @@ class Force:
         return self.definition.has_cost if self.own is None else self.own.cost is not None
 
     @property
+    def draws(self) -> bool:
+        """Whether it draws random numbers, anew each round."""
+        acting = self.inner or self
+        return acting.definition.draws or acting.parameter("noise", 0) > 0
+
+    @property
     def reads_back(self) -> bool:
         """Whether the name finds the force again; not so for a lambda, or a function defined inside another."""
         return self.own is None or self.own.reads_back
@@ -150,6 +156,8 @@ class Force:
             truncation=int(acting.parameter("truncation", 0)),
             normalise=bool(acting.parameter("normalise", False)),
             damping=bool(acting.parameter("damping", False)),
+            noise=float(acting.parameter("noise", 0)),
+            draws=int(acting.parameter("draws", 1)),
             metric=core_spec(acting.metric or NO_METRIC),
             classes=classes,
             own=None if acting.own is None else acting.own.core(),
@@ -238,8 +246,12 @@ class Force:
         seed: int = 0,
         round: int = 0,
         num_threads: int | None = None,
+        into: Outcome | None = None,
     ) -> Outcome:
-        """The force on scores as they are held: [documents], or [documents × outputs]."""
+        """The force on scores as they are held: [documents], or [documents × outputs].
+
+        `into` is an earlier outcome of the same call, whose arrays are written over.
+        """
         self.check_labels(data)
         outputs, held = self.n_outputs(data), np.asarray(parameters, np.float64)
         shape = (data.n_documents,) if outputs == 1 else (data.n_documents, outputs)
@@ -250,7 +262,7 @@ class Force:
             raise DataError(f"{self}: the score of document {row} is {scores[row]}; forces need finite scores")
         if len(held) != self.n_parameters(data) or (np.diff(held) <= 0).any():
             raise DataError(f"{self}: {self.n_parameters(data)} rising thresholds are needed; found {held.tolist()}")
-        out = Outcome(
+        out = into or Outcome(
             force=np.empty(shape),
             curvature=np.empty(shape) if curvature else None,
             cost=np.empty(data.n_queries) if cost else None,

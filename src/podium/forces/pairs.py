@@ -1,6 +1,17 @@
 """Forces over pairs of documents: the one with the higher label should stand above. o = s_winner − s_loser."""
 
-from podium.forces.definition import DAMPING, MARGIN, NORMALISE, SIGMA, STEP_MARGIN, TIES, TRUNCATION, Definition
+from podium.forces.definition import (
+    DAMPING,
+    DRAWS,
+    MARGIN,
+    NOISE,
+    NORMALISE,
+    SIGMA,
+    STEP_MARGIN,
+    TIES,
+    TRUNCATION,
+    Definition,
+)
 
 RANKNET = Definition(
     name="ranknet",
@@ -14,7 +25,7 @@ LAMBDARANK = Definition(
     summary="RankNet's force times what the metric would gain if the two documents changed places.",
     formula="force σρ·|ΔZ|, curvature σ²ρ(1 − ρ)·|ΔZ|",
     source="LambdaRank, NIPS 2006",
-    parameters=(SIGMA, TRUNCATION, NORMALISE, DAMPING),
+    parameters=(SIGMA, TRUNCATION, NORMALISE, DAMPING, NOISE, DRAWS),
     takes="metric",
     has_cost=False,
 )

@@ -16,10 +16,13 @@ from podium.errors import FormatError
 
 if TYPE_CHECKING:
     from podium.rankers.base import BaseRanker
+    from podium.rankers.boost import RankBoost
     from podium.rankers.cross_validation import CrossValidation, cross_validate
+    from podium.rankers.explaining import Reason, Why, why
     from podium.rankers.lists import ListMLE, ListNet
     from podium.rankers.ordinal import OrdinalRegression
     from podium.rankers.pairs import KernelRankNet, LambdaRank, RankNet
+    from podium.rankers.permuting import PermutationImportance, permutation_importance
     from podium.rankers.ranker import Ranker
     from podium.rankers.search import Tuning, tune
     from podium.rankers.svm import RankSVM
@@ -36,13 +39,19 @@ __all__ = [
     "ListMLE",
     "ListNet",
     "OrdinalRegression",
+    "PermutationImportance",
+    "RankBoost",
     "RankNet",
     "RankSVM",
     "Ranker",
+    "Reason",
     "Tuning",
+    "Why",
     "cross_validate",
     "load",
+    "permutation_importance",
     "tune",
+    "why",
 ]
 
 NAMES = {
@@ -50,6 +59,7 @@ NAMES = {
     "lambdarank": "LambdaRank",
     "lambdamart": "LambdaMART",
     "mart": "MART",
+    "rankboost": "RankBoost",
     "listnet": "ListNet",
     "listmle": "ListMLE",
     "kernel-ranknet": "KernelRankNet",
@@ -63,6 +73,7 @@ HOMES = {
     "LambdaRank": "pairs",
     "LambdaMART": "trees",
     "MART": "trees",
+    "RankBoost": "boost",
     "KernelRankNet": "pairs",
     "ListNet": "lists",
     "ListMLE": "lists",
@@ -74,9 +85,14 @@ HOMES = {
 # What works on any ranker, imported when it is asked for too.
 TOOLS = {
     "CrossValidation": "cross_validation",
+    "PermutationImportance": "permuting",
+    "Reason": "explaining",
     "Tuning": "search",
+    "Why": "explaining",
     "cross_validate": "cross_validation",
+    "permutation_importance": "permuting",
     "tune": "search",
+    "why": "explaining",
 }
 
 

@@ -25,6 +25,7 @@ from podium.errors import DataError, FormatError, ParameterError, shown
 from podium.evaluation import evaluate
 from podium.metrics import metric as as_metric
 from podium.models import MODELS
+from podium.rankers.explaining import Explains
 from podium.scoring import Scorer, check_names
 from podium.training.checkpoint import Checkpoint
 from podium.training.progress import Callback, Epoch
@@ -35,7 +36,7 @@ Valid = RankingData | tuple[Any, Any, Any]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BaseRanker(BaseEstimator):  # type: ignore[misc]
+class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
     """A ranker.
 
     Args:

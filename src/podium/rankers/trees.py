@@ -163,6 +163,9 @@ class LambdaMART(TreeRanker):
         truncation: only pairs with a document among the first this many move; None for all that can change the target.
         normalise: whether a query's forces are scaled by log₂(1 + S)/S, S = 2 Σ |force| over its pairs.
         damping: whether a pair's force is divided by 0.01 + its gap in scores, where not all of a query's are equal.
+        noise: places are those of scores with logistic noise of this scale, so that a force does not hang on which of two
+            nearly equal documents stands first.
+        draws: of the noise, averaged.
     """
 
     target: str | None = None
@@ -170,6 +173,8 @@ class LambdaMART(TreeRanker):
     truncation: int | None = None
     normalise: bool = False
     damping: bool = False
+    noise: float = 0.0
+    draws: int = 1
 
     def _force(self) -> Force:
         return Force.of(
@@ -179,6 +184,8 @@ class LambdaMART(TreeRanker):
             truncation=0 if self.truncation is None else self.truncation,
             normalise=self.normalise,
             damping=self.damping,
+            noise=self.noise,
+            draws=self.draws,
         )
 
 

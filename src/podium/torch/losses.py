@@ -79,7 +79,7 @@ class ForceLoss(Module):
         self.force, self.reduction = acting, reduction
         self.seed, self.num_threads = check_seed(seed), resolve_threads(num_threads)
         self.thresholds = None if levels is None else Thresholds(levels)
-        if acting.definition.draws:
+        if self.force.draws:
             self.register_buffer("round", torch.zeros((), dtype=torch.int64))
         self._last: tuple[RankingData, ForceData] | None = None
 
@@ -152,7 +152,7 @@ class ForceLoss(Module):
             if not is_whole(given) or given < 0:
                 raise ParameterError(f"round={shown(given)} must be a whole number of at least 0")
             return int(given)
-        if not self.force.definition.draws:
+        if not self.force.draws:
             return 0
         number = int(self.round)
         self.round += 1

@@ -19,6 +19,7 @@ class BoostSchedule:
         max_seconds: begin no round after this long. What is trained then depends on the machine.
         dart: the share of earlier trees that a round leaves out, at random, before it looks at the forces; the new tree
             and they then share the room. [Vinayak and Gilad-Bachrach 2015]
+        closed_form: RankBoost's weight of a stump instead of the Newton step. [Freund et al. 2003]
     """
 
     epochs: int = 1000
@@ -26,6 +27,7 @@ class BoostSchedule:
     early_stopping_rounds: int | None = None
     max_seconds: float | None = None
     dart: float = 0.0
+    closed_form: bool = False
 
     def __post_init__(self) -> None:
         for name in ("epochs", "early_stopping_rounds"):

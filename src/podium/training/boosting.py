@@ -14,6 +14,7 @@ from podium.data.canonical import canonical_order
 from podium.data.hashing import counter_uniform
 from podium.errors import DataError
 from podium.forces import ForceData
+from podium.forces.force import Outcome
 from podium.metrics import Metric
 from podium.models.growing import LARGE, TreesInTraining, Watched
 from podium.models.trees import TreeModel, TreesSpec
@@ -27,6 +28,7 @@ Floats = npt.NDArray[np.float64]
 FIRST_ORDER = ("spring", "step", "hinge")  # forces without a curvature to divide by: a leaf gives the mean force
 TRAIN_EVERY = 10  # rounds between two looks at the training metric where there are many documents
 DART_STREAM = 1 << 40
+CERTAIN = 1e-6  # a stump that errs nowhere is trusted as if it erred on this share
 
 
 class Boosting(Run):
@@ -49,6 +51,7 @@ class Boosting(Run):
         self.schedule = plan.schedule
         force, threads = plan.force, plan.num_threads
         self.force_data = ForceData(data)
+        self.outcome: Outcome | None = None
         base = np.zeros(force.n_outputs(self.force_data))
         if force.name == "squared":
             base[0] = _mean_label(data)
@@ -124,18 +127,32 @@ class Boosting(Run):
             scores if growing.n_outputs == 1 else scores.reshape(-1, growing.n_outputs),
             self.force_data,
             curvature=True,
+            cost=self.schedule.closed_form,
             parameters=rising_thresholds(self.own) if len(self.own) else (),
             seed=plan.seed,
             round=number,
             num_threads=plan.num_threads,
+            into=self.outcome,
         )
+        self.outcome = outcome
         assert outcome.curvature is not None
         bend = outcome.curvature
-        if (plan.force.inner or plan.force).name in FIRST_ORDER:
+        if self.schedule.closed_form or (plan.force.inner or plan.force).name in FIRST_ORDER:
             bend = np.ones_like(bend)
         growing.grow(outcome.force, bend, self.rate)
+        if outcome.cost is not None:
+            self._weigh_stump(math.fsum(outcome.cost.tolist()))
         if outcome.parameter_force is not None:
             self.own = self.own + self._parameter_step(outcome.parameter_force)
+
+    def _weigh_stump(self, total: float) -> None:
+        """α = ½ ln((1 + r)/(1 − r)) for documents on the right, r the share of the pairs' weight that the stump orders
+        rightly less the share it orders wrongly. [RankBoost]"""
+        stump = self.growing.trees[-1]
+        if stump.n_leaves < 2 or total <= 0:
+            return
+        r = float(np.clip(stump.forces()[1] / total, CERTAIN - 1, 1 - CERTAIN))
+        stump.set_values(np.array([0.0, self.rate * math.atanh(r)]))
 
     def _parameter_step(self, parameter_force: Floats) -> Floats:
         """Along the force on the thresholds, over the most its slope can be: ¼ a document."""

@@ -1,0 +1,158 @@
+"""podium explain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.markup import escape
+
+from podium.cli.console import (
+    FormatName,
+    Json,
+    ReadOption,
+    Seed,
+    Threads,
+    complete_metric,
+    make_table,
+    print_json,
+    read_data,
+    say,
+    show,
+)
+from podium.cli.models import refuse_model
+from podium.errors import ParameterError
+from podium.formats.columns import default_names
+
+if TYPE_CHECKING:
+    from podium.rankers import BaseRanker, PermutationImportance, Why
+
+
+def explain(
+    model: Annotated[Path, typer.Argument(help="A model that podium train wrote.", show_default=False)],
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Judged data, any format; needed for --permutation and --query.",
+            show_default=False,
+        ),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option("--query", help="Why is one document of this query above another?", show_default=False),
+    ] = None,
+    above: Annotated[
+        str | None,
+        typer.Option(
+            "--above", metavar="DOC", help="The one: its id, or its number in the query from 1.", show_default=False
+        ),
+    ] = None,
+    below: Annotated[
+        str | None,
+        typer.Option("--below", metavar="DOC", help="The other, named the same way.", show_default=False),
+    ] = None,
+    permutation: Annotated[
+        bool,
+        typer.Option("--permutation", help="Also how far a metric falls when a feature's values change places."),
+    ] = False,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric",
+            "-m",
+            help="The metric of --permutation; by default the one the model is judged by.",
+            autocompletion=complete_metric,
+            show_default=False,
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", help="How often values change places.")] = 5,
+    among: Annotated[
+        str,
+        typer.Option("--among", help="Where values change places: query, inside each query; all, across queries."),
+    ] = "query",
+    top: Annotated[int, typer.Option("--top", min=1, help="How many features to print.")] = 20,
+    seed: Seed = 0,
+    format_name: FormatName = None,
+    read: ReadOption = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Which features a model uses; and with --query, why one document stands above another.
+
+    Of trees, the table has the gain of each feature's splits and how many there are. Of any model, --permutation
+    measures what is lost without a feature. With --query, --above and --below, what each feature adds to the gap
+    between the two documents' scores.
+    """
+    _check(data, query, above, below, permutation)
+    from podium.rankers import load, permutation_importance
+
+    if data is not None:
+        refuse_model(data)
+    ranker = load(model)
+    ranker.num_threads = threads
+    if data is None or not (permutation or query is not None):
+        _importance(ranker, model, None, top, json)
+        return
+    judged = read_data(data, format_name, read, threads, n_features=ranker.n_features_in_)
+    if query is not None:
+        assert above is not None
+        assert below is not None
+        _why(ranker.why(judged, query=query, above=above, below=below), top, json)
+        return
+    fall = permutation_importance(
+        ranker, judged, metric=metric, repeats=repeats, seed=seed, among=among, num_threads=threads
+    )
+    _importance(ranker, model, fall, top, json)
+
+
+def _check(data: Path | None, query: str | None, above: str | None, below: str | None, permutation: bool) -> None:
+    if (query, above, below).count(None) not in (0, 3):
+        raise ParameterError("--query, --above and --below belong together: a query and two of its documents")
+    if query is not None and permutation:
+        raise ParameterError("--permutation is about all queries, --query about one; ask one of them")
+    if data is None and (permutation or query is not None):
+        raise ParameterError("--permutation and --query need data: podium explain MODEL DATA …")
+
+
+def _why(found: Why, top: int, json: bool) -> None:
+    if json:
+        print_json(found.to_dict())
+        return
+    table = make_table(found.title(), "feature", f"document {found.above}", f"document {found.below}", "contribution")
+    for row in found.rows(top):
+        table.add_row(*map(escape, row))
+    show(table)
+
+
+def _importance(ranker: BaseRanker, model: Path, fall: PermutationImportance | None, top: int, json: bool) -> None:
+    trees = hasattr(ranker, "feature_importances_")
+    if not trees and fall is None:
+        raise ParameterError(
+            f"{model} is not made of trees, so that its features have no gains and splits; "
+            "add --permutation and judged data"
+        )
+    names = fall.features if fall else ranker.feature_names_ or default_names(ranker.n_features_in_)
+    if json:
+        known: dict[str, Any] = {"model": str(model)}
+        for title, kind in (("gain", "gain"), ("splits", "split")) if trees else ():
+            known[title] = dict(zip(names, ranker.importance(kind).tolist(), strict=True))
+        print_json({**known, **({} if fall is None else {"permutation": fall.to_dict()})})
+        return
+    columns: dict[str, list[str]] = {"feature": list(names)}
+    if trees:
+        columns["gain"] = [f"{gain:.4g}" for gain in ranker.importance("gain")]
+        columns["share"] = [f"{share:.1%}" for share in ranker.feature_importances_]
+        columns["splits"] = [str(count) for count in ranker.importance("split")]
+    if fall is not None:
+        columns[f"fall of {fall.metric}"] = [f"{mean:+.4f}" for mean in fall.mean]
+        columns[f"{fall.confidence:.0%} interval"] = [f"[{low:+.4f}, {high:+.4f}]" for low, high in fall.interval]
+    order = fall.order if fall else np.argsort(-ranker.importance("gain"), kind="stable")
+    table = make_table(f"{model}: {len(names)} features", *columns)
+    for k in order[:top]:
+        table.add_row(*(escape(cells[k]) for cells in columns.values()))
+    show(table)
+    if fall is not None:
+        say(f"{fall.metric} is {fall.baseline:.4f} with every value in its place")

@@ -1,0 +1,201 @@
+"""Which features a ranker needs: how far its metric falls when the values of one feature change places."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData
+from podium.data.hashing import U64, mix, query_hashes
+from podium.errors import DataError, ParameterError, shown
+from podium.evaluation import evaluate
+from podium.evaluation.result import as_json, check_confidence, check_count, student_interval
+from podium.formats.columns import default_names
+from podium.metrics import Metric
+from podium.metrics import metric as as_metric
+from podium.models.trees import TreeModel
+from podium.rankers.base import BaseRanker
+
+Floats = npt.NDArray[np.float64]
+AMONG = ("query", "all")
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationImportance:
+    """How far a metric falls when one feature's values change places.
+
+    Attributes:
+        metric: what is measured.
+        features: the names, in the order of the data.
+        baseline: the mean of the metric over the queries with every value in its place.
+        mean: [features], the mean fall: what the ranker loses without the feature; 0 where it makes no use of it.
+        interval: [features × 2], of the mean fall over queries.
+        per_query: [features × queries], each query's fall, the mean of the repeats; NaN where a query is left out.
+        repeats: how often values changed places.
+        among: query, the documents of a query change values among themselves; all, all documents do.
+        confidence: of the intervals.
+    """
+
+    metric: str
+    features: tuple[str, ...]
+    baseline: float
+    mean: Floats
+    interval: Floats
+    per_query: Floats = field(repr=False)
+    repeats: int
+    among: str
+    confidence: float
+
+    @property
+    def order(self) -> npt.NDArray[np.int64]:
+        """The features, those that matter most first."""
+        return np.argsort(-np.nan_to_num(self.mean, nan=-np.inf), kind="stable")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it but the values of single queries, as JSON can hold it: NaN is None."""
+        return {
+            "metric": self.metric,
+            "baseline": as_json(self.baseline),
+            "repeats": self.repeats,
+            "among": self.among,
+            "confidence": self.confidence,
+            "features": {
+                name: {"mean": as_json(float(self.mean[k])), "interval": as_json(self.interval[k].tolist())}
+                for k, name in enumerate(self.features)
+            },
+        }
+
+    def __str__(self) -> str:
+        width = max([len("feature"), *map(len, self.features)])
+        title = f"{self.confidence:.0%} interval"
+        lines = [f"{'feature':<{width}}  {'fall':>8}  {title:>20}"]
+        for k in self.order:
+            low, high = self.interval[k]
+            lines.append(f"{self.features[k]:<{width}}  {self.mean[k]:+8.4f}  {f'[{low:+.4f}, {high:+.4f}]':>20}")
+        return "\n".join([*lines, f"of {self.metric}, {self.baseline:.4f} with every value in its place"])
+
+    __repr__ = __str__
+
+
+def permutation_importance(
+    ranker: Any,
+    data: RankingData,
+    *,
+    metric: str | Metric | None = None,
+    repeats: int = 5,
+    seed: int = 0,
+    among: str = "query",
+    confidence: float = 0.95,
+    num_threads: int | None = None,
+) -> PermutationImportance:
+    """How far a metric falls when the values of one feature change places, for each feature and any ranker.
+
+    A feature that is the same for all documents of a query, such as the query's length, cannot order them, and among the
+    documents of a query its values change nothing; with `among="all"` they come from other queries. Which values change
+    places is a hash of seed, query id and position in the query: no order of queries changes the result. Judge on data
+    the ranker was not trained on. [Breiman 2001]
+
+    Args:
+        ranker: a fitted ranker, or anything that predicts a score a row from an array of features.
+        data: judged queries.
+        metric: what shall not fall; by default the one the ranker is judged by, or ndcg@10.
+        repeats: values change places this often, and the fall is the mean.
+        seed: the same seed gives the same result.
+        among: query, the documents of a query change values among themselves; all, all documents do.
+        confidence: of the intervals, Student's over the queries.
+        num_threads: how many threads the metric may use; all cores by default.
+    """
+    if not isinstance(data, RankingData):
+        raise DataError(f"data must be a RankingData, not {type(data).__name__}; make one: RankingData(X, y, qid)")
+    if among not in AMONG:
+        raise ParameterError(f"among={shown(among)} must be 'query' or 'all'")
+    repeats, confidence = check_count("repeats", repeats), check_confidence(confidence)
+    meant = as_metric(getattr(ranker, "metric", "ndcg@10") if metric is None else metric)
+    keys = _document_keys(data, seed)
+    probe = _Probe(ranker, data, meant, num_threads)
+    before = probe.values()
+    falls = np.zeros((data.n_features, data.n_queries))
+    falls[:, np.isnan(before)] = np.nan
+    for repeat in range(repeats):
+        source = _sources(data, mix(keys ^ np.uint64(repeat)), keys, among)
+        for feature in _used(ranker, data.n_features):
+            falls[feature] += (before - probe.values(feature, source)) / repeats
+    if not meant.higher_is_better:
+        falls = -falls
+    counted = [np.sort(row[~np.isnan(row)]) for row in falls]  # sorted, so that no order of queries changes a sum
+    return PermutationImportance(
+        metric=str(meant),
+        features=_names(ranker, data),
+        baseline=_mean(before[~np.isnan(before)]),
+        mean=np.array([_mean(row) for row in counted]),
+        interval=np.array([student_interval(row, confidence) for row in counted]).reshape(-1, 2),
+        per_query=falls,
+        repeats=repeats,
+        among=among,
+        confidence=confidence,
+    )
+
+
+class _Probe:
+    """The data with the values of one feature in other places, judged query by query."""
+
+    def __init__(self, ranker: Any, data: RankingData, metric: Metric, num_threads: int | None) -> None:
+        self.ranker, self.data, self.metric, self.num_threads = ranker, data, metric, num_threads
+        self.features = np.array(data.features)  # the one copy; a column at a time is written into it
+        parts = {name: getattr(data, name) for name in RankingData.__slots__}
+        self.moved = RankingData.of_parts(check=False, **{**parts, "features": self.features})
+
+    def values(self, feature: int | None = None, source: npt.NDArray[np.int64] | None = None) -> Floats:
+        """The metric of each query, with the feature's values taken from the documents of `source`."""
+        if feature is None:
+            return self._judge()
+        column = self.data.features[:, feature]
+        self.features[:, feature] = column[source]
+        try:
+            return self._judge()
+        finally:
+            self.features[:, feature] = column
+
+    def _judge(self) -> Floats:
+        if isinstance(self.ranker, BaseRanker):
+            scores = self.ranker.predict(self.moved)
+        else:
+            scores = self.data.to_caller_order(np.asarray(self.ranker.predict(self.features), np.float64))
+        result = evaluate(scores, self.data, self.metric, num_threads=self.num_threads)
+        return result.per_query[self.metric]
+
+
+def _document_keys(data: RankingData, seed: int) -> U64:
+    """One number a document, from seed, query id and place in the query."""
+    place = np.arange(data.n_documents) - np.repeat(data.query_offsets[:-1], data.query_sizes)
+    return mix(np.repeat(query_hashes(data.query_ids, seed), data.query_sizes) + place.astype(np.uint64))
+
+
+def _sources(data: RankingData, draw: U64, keys: U64, among: str) -> npt.NDArray[np.int64]:
+    """The document whose value each document gets."""
+    if among == "query":
+        return np.lexsort((draw, data.document_queries))
+    source = np.empty(data.n_documents, np.int64)
+    source[np.argsort(keys, kind="stable")] = np.argsort(draw, kind="stable")
+    return source
+
+
+def _used(ranker: Any, n_features: int) -> list[int]:
+    """The features that can make a difference: of trees, those they split on."""
+    model = getattr(ranker, "model_", None)
+    if isinstance(model, TreeModel):
+        return [int(feature) for feature in np.unique(model.arrays()["feature"])]
+    return list(range(n_features))
+
+
+def _names(ranker: Any, data: RankingData) -> tuple[str, ...]:
+    known = getattr(getattr(ranker, "scorer_", None), "feature_names", None)
+    return data.feature_names or known or default_names(data.n_features)
+
+
+def _mean(values: Floats) -> float:
+    return math.fsum(values.tolist()) / len(values) if len(values) else math.nan

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import podium
+
+
+@pytest.fixture
+def judged(cli):
+    data = podium.synthetic.network(queries=12, documents=8, features=4, seed=1)
+    ids = [f"doc{k}" for k in range(len(data))]
+    named = podium.RankingData(data.features, data.labels, data.qid, document_ids=ids)
+    podium.write(data, cli.folder / "judged.txt")
+    podium.write(named, cli.folder / "named.podium-data")
+    podium.LambdaMART(n_estimators=8, min_documents=3).fit(data).save(cli.folder / "trees.podium")
+    podium.ListNet(epochs=2).fit(data).save(cli.folder / "linear.podium")
+    return data
+
+
+def test_importance_of_trees(cli, judged):
+    ranker = podium.load(cli.folder / "trees.podium")
+    said = cli("explain", "trees.podium", "--json").json
+    assert list(said["gain"].values()) == ranker.importance("gain").tolist()
+    assert list(said["splits"].values()) == ranker.importance("split").tolist()
+    lines = cli("explain", "trees.podium", "judged.txt", "--top", 2).out.splitlines()
+    first = int(np.argmax(ranker.importance()))
+    assert lines[1].split() == ["feature", "gain", "share", "splits"]
+    assert lines[3].split() == [
+        f"f{first}",
+        f"{ranker.importance()[first]:.4g}",
+        f"{ranker.feature_importances_[first]:.1%}",
+        str(ranker.importance("split")[first]),
+    ]
+    assert len(lines) == 5
+
+
+@pytest.mark.parametrize("model", ["trees", "linear"])
+def test_permutation_of_any_model(cli, judged, model):
+    words = ("explain", f"{model}.podium", "judged.txt", "--permutation", "-m", "ndcg@5", "--repeats", 2, "--seed", 3)
+    said = cli(*words, "--json").json
+    ranker = podium.load(cli.folder / f"{model}.podium")
+    expected = podium.permutation_importance(
+        ranker, podium.read(cli.folder / "judged.txt"), metric="ndcg@5", repeats=2, seed=3
+    )
+    assert said["permutation"] == expected.to_dict()
+    assert ("gain" in said) == (model == "trees")
+    shown = cli(*words).out
+    best = int(expected.order[0])
+    assert f"{expected.mean[best]:+.4f}" in shown.splitlines()[3]
+    assert "fall of ndcg@5" in shown
+
+
+def test_why_is_one_document_above_another(cli, judged):
+    ranker, query = podium.load(cli.folder / "trees.podium"), judged.query_ids[2]
+    expected = ranker.why(podium.read(cli.folder / "judged.txt"), query=query, above=3, below=1)
+    words = ("--query", query, "--above", 3, "--below", 1)
+    assert cli("explain", "trees.podium", "judged.txt", *words, "--json").json == expected.to_dict()
+    shown = cli("explain", "trees.podium", "judged.txt", *words).out
+    assert shown.splitlines()[0] == expected.title()
+    assert f"{expected.reasons[0].contribution:+.4f}" in shown
+    first = int(judged.query_offsets[2])
+    words = ("--query", query, "--above", f"doc{first + 2}", "--below", f"doc{first}")
+    said = cli("explain", "trees.podium", "named.podium-data", *words, "--json").json
+    assert said["above"]["document"] == f"doc{first + 2}"
+    assert said["gap"] == pytest.approx(expected.gap)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["linear.podium"], "linear.podium is not made of trees"),
+        (["trees.podium", "--permutation"], "--permutation and --query need data"),
+        (["trees.podium", "judged.txt", "--query", "1"], "--query, --above and --below belong together"),
+        (
+            ["trees.podium", "judged.txt", "--query", "no", "--above", "1", "--below", "2"],
+            "query='no' is not in the data",
+        ),
+        (["trees.podium", "judged.txt", "--query", "1", "--above", "1", "--below", "99"], "below=99 must be"),
+        (["linear.podium", "judged.txt", "--query", "1", "--above", "1", "--below", "2"], "not made of trees"),
+        (["trees.podium", "judged.txt", "--permutation", "--among", "x"], "among='x'"),
+        (["trees.podium", "trees.podium", "--permutation"], "is a model where judged data is needed"),
+        (
+            ["trees.podium", "judged.txt", "--permutation", "--query", "1", "--above", "1", "--below", "2"],
+            "ask one of them",
+        ),
+        (["judged.txt"], "judged.txt"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(cli, judged, refused, words, message):
+    assert message in refused("explain", *words)
