@@ -18,11 +18,11 @@ from podium.cli.console import (
     complete_metric,
     make_table,
     print_json,
-    read_data,
+    refuse_model,
     say,
     show,
 )
-from podium.cli.models import refuse_model
+from podium.cli.models import Rows
 from podium.errors import ParameterError
 from podium.formats.columns import default_names
 
@@ -96,7 +96,7 @@ def explain(
     if data is None or not (permutation or query is not None):
         _importance(ranker, model, None, top, json)
         return
-    judged = read_data(data, format_name, read, threads, n_features=ranker.n_features_in_)
+    judged = Rows.read(data, format_name, read, threads).of_width(ranker.n_features_in_)
     if query is not None:
         assert above is not None
         assert below is not None

@@ -67,7 +67,16 @@ OPTIONS: dict[str, Any] = {
     "epochs": Annotated[
         int | None, _option("--epochs", "At most this many passes over the data. By default 100; ranksvm 2000.")
     ],
-    "learning_rate": Annotated[float | None, _option("--learning-rate", "The rate of adam and sgd. By default 0.001.")],
+    "n_estimators": Annotated[
+        int | None,
+        _option("--n-estimators", "At most this many trees, of lambdamart, mart and rankboost. By default 1000."),
+    ],
+    "num_leaves": Annotated[
+        int | None, _option("--num-leaves", "Leaves of a tree at most. By default chosen by the size of the data.")
+    ],
+    "learning_rate": Annotated[
+        float | None, _option("--learning-rate", "The rate of adam, sgd and trees. By default 0.001.")
+    ],
     "batch": Annotated[
         str | None, _option("--batch", "Queries an update; or pair, an update a pair of documents. By default 1.")
     ],
@@ -95,7 +104,7 @@ OPTIONS: dict[str, Any] = {
         int | None,
         _option(
             "--early-stopping-rounds",
-            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20.",
+            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20, or 100 trees.",
         ),
     ],
     "seed": Annotated[int | None, _option("--seed", "The same seed gives the same model. By default 0.")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,15 @@ def train(
     ranker: BaseRanker,
     data: DataFile,
     valid: Valid = None,
+    start_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--start-from",
+            metavar="MODEL",
+            help="With trees, a model to go on from: its trees are kept and new ones are added.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file of the model.")] = Path("model.podium"),
     log: Annotated[
         Path | None,
@@ -86,12 +96,17 @@ def train(
     judged, *checked = read_parts([data] if valid is None else [data, valid], format_name, read, ranker.num_threads)
     if fresh:
         job.checkpoint.unlink(missing_ok=True)
+    more = {} if start_from is None else {"start_from": start_from}
+    if more and "start_from" not in inspect.signature(ranker.fit).parameters:
+        raise ParameterError(
+            f"--start-from: {type(ranker).__name__} cannot go on from a model; lambdamart and mart can"
+        )
     settings = {"data": str(data), "valid": None if valid is None else str(valid), **_describe(ranker)}
     began = time.perf_counter()
     with Stoppable() as stop:
         try:
             parts = judged, checked[0] if checked else None
-            _fit(ranker, parts, job, settings, seconds=checkpoint_seconds, stop=stop)
+            _fit(ranker, parts, job, settings, seconds=checkpoint_seconds, stop=stop, more=more)
         except KeyboardInterrupt:
             there = job.checkpoint.exists()
             rest = f"; the same command goes on from {job.checkpoint}" if there else ""
@@ -141,11 +156,18 @@ class Announced(Checkpoint):
 
 
 def _fit(
-    ranker: BaseRanker, parts: tuple[Any, Any], job: Job, settings: dict[str, Any], *, seconds: float, stop: Stoppable
+    ranker: BaseRanker,
+    parts: tuple[Any, Any],
+    job: Job,
+    settings: dict[str, Any],
+    *,
+    seconds: float,
+    stop: Stoppable,
+    more: dict[str, Any],
 ) -> None:
     parameters = ranker.get_params()
     table = EpochTable(
-        ranker.metric, epochs=parameters[ranker.budget], has_rate=parameters.get("optimiser") in ("adam", "sgd")
+        ranker.metric, epochs=ranker.most_epochs, has_rate=parameters.get("optimiser") in ("adam", "sgd")
     )
     log = TrainingLog(job.log, settings)
 
@@ -159,7 +181,7 @@ def _fit(
     several = isinstance(parameters.get("C"), list | tuple)
     checkpoint = None if several else Announced(job.checkpoint, seconds, tell=go_on)
     with plain_warnings("the solver stopped after"), log, table:
-        ranker.fit(parts[0], valid=parts[1], callbacks=[log, table, stop], checkpoint=checkpoint)
+        ranker.fit(parts[0], valid=parts[1], callbacks=[log, table, stop], checkpoint=checkpoint, **more)
     log.finish(ranker.log_)
 
 

@@ -18,8 +18,11 @@ OPTIONS = {
             "epochs",
             "l2",
             "learning_rate",
+            "n_estimators",
+            "num_leaves",
             "optimiser",
             "seed",
+            "start_from",
             "trials",
             "valid_share",
         )

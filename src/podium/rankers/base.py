@@ -63,6 +63,11 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit: ClassVar[dict[str, str]] = {"qid": "groups"}
     __metadata_request__score: ClassVar[dict[str, str | None]] = {"qid": "groups", "sample_weight": None}
 
+    @property
+    def most_epochs(self) -> int:
+        """How many epochs training may take."""
+        return int(getattr(self, self.budget))
+
     def fit(
         self,
         X: Any,
@@ -132,7 +137,7 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
     def ran_out(self) -> bool:
         """Whether a solver used up its epochs before its tolerance was met, and what it had come to was kept."""
         certificate = getattr(self, "certificate_", None)
-        used_up = self.n_epochs_ >= getattr(self, self.budget) and self.best_epoch_ == self.n_epochs_
+        used_up = self.n_epochs_ >= self.most_epochs and self.best_epoch_ == self.n_epochs_
         return certificate is not None and certificate["verdict"] == "going" and used_up and not self.interrupted_
 
     @contextlib.contextmanager

@@ -151,6 +151,11 @@ class Ranker(GradientRanker):
     def _force(self) -> Force:
         return as_force(self.force)
 
+    @property
+    def most_epochs(self) -> int:
+        """How many epochs, or trees, training may take."""
+        return (1000 if isinstance(self._model(), TreesSpec) else 100) if self.epochs is None else int(self.epochs)
+
     def _schedule(self, data: RankingData, has_valid: bool) -> Schedule | BoostSchedule:
         trees = isinstance(self._model(), TreesSpec)
         patience = (100 if trees else 20) if self.early_stopping_rounds is None else self.early_stopping_rounds

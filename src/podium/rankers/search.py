@@ -104,7 +104,7 @@ def tune(
     drawn = draw_trials(ranker, read, trials, seed=seed, halving=halving)
     search = Search(ranker, data, valid, read, tuple(callbacks), on_trial or (lambda trial: None))
     search.study = Study(study, search.settings(seed, f"of {trials} by {eta}" if halving else "no"), fresh=fresh)
-    epochs = getattr(ranker, ranker.budget)
+    epochs = ranker.most_epochs
     with _folder(study, search.study) as search.checkpoints:
         return search.run(drawn, rungs(len(drawn), epochs, eta) if halving else [(len(drawn), epochs)])
 
