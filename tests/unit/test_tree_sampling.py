@@ -71,7 +71,7 @@ def test_a_sample_by_force_varies_less_than_one_at_random():
         sampler = Sampler(group, row_sampling=0.2, sampling=sampling, l2=L2)
         gains = np.array([tree["gain"][0] for tree in sampler.grow(force, curvature, 100)])
         spreads[sampling] = gains.std() / gains.mean()
-    assert spreads["force"] < 0.5 * spreads["uniform"]
+    assert spreads["force"] < 0.7 * spreads["uniform"]
 
 
 @pytest.mark.parametrize("sampling", ["force", "uniform"])
