@@ -179,7 +179,7 @@ class Lambdas {
   const std::size_t n_;
   const bool curvature_;
   const double* label_ = nullptr;
-  double total_ = 0;     // of the forces of all pairs
+  double total_ = 0;    // of the forces of all pairs
   bool damps_ = false;  // not where all scores are equal [as LightGBM and XGBoost do]
 };
 
