@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 
 namespace podium {
 namespace {
@@ -10,21 +11,57 @@ namespace {
 constexpr std::size_t kTile = Binner::kTile;
 constexpr std::size_t kWidest = 72;  // columns of a block: their histograms stay in the second cache
 
-std::vector<RowBlock> make_blocks(std::size_t columns, std::size_t rows, std::size_t threads) {
+std::vector<RowBlock> make_blocks(std::size_t codes, std::size_t rows, std::size_t threads) {
   std::vector<RowBlock> blocks;
-  if (columns == 0) return blocks;
-  const std::size_t wanted = std::max((columns + kWidest - 1) / kWidest, std::min(threads, (columns + 7) / 8));
-  const std::size_t width = (columns + wanted - 1) / wanted;
-  for (std::size_t first = 0; first < columns; first += width) {
-    RowBlock block{first, std::min(width, columns - first), 0, {}};
-    block.stride = (block.count + 7) / 8 * 8;
+  const std::size_t wanted = std::max((codes + kWidest - 1) / kWidest, std::min(threads, (codes + 7) / 8));
+  for (std::size_t k = 0; k < wanted; ++k) {
+    const std::size_t first = codes * k / wanted, count = codes * (k + 1) / wanted - first;
+    RowBlock block{first, count, (count + 7) / 8 * 8, {}};
     block.bins.resize(rows * block.stride);
     blocks.push_back(std::move(block));
   }
   return blocks;
 }
 
+// Writes the codes of a tile into rows; the bins of its columns stand in `columns`.
+void encode(const Code& code, const BinColumns& columns, std::size_t row, std::size_t count, std::uint8_t* target,
+            std::size_t stride) {
+  const std::uint8_t* first = columns.column(code.parts[0].column) + row;
+  if (!code.shared()) {
+    for (std::size_t i = 0; i < count; ++i) target[i * stride] = first[i];
+    return;
+  }
+  std::uint8_t codes[kTile] = {};
+  for (const auto& [column, bins, step] : code.parts) {
+    const std::uint8_t* of = columns.column(column) + row;
+    for (std::size_t i = 0; i < count; ++i) {
+      codes[i] = static_cast<std::uint8_t>(codes[i] + std::min<std::uint32_t>(of[i], bins) * step);
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) target[i * stride] = codes[i];
+}
+
 }  // namespace
+
+std::vector<Code> share_bytes(const std::vector<std::uint16_t>& bins) {
+  std::vector<std::uint32_t> rising(bins.size());
+  std::iota(rising.begin(), rising.end(), 0u);
+  std::stable_sort(rising.begin(), rising.end(), [&](std::uint32_t a, std::uint32_t b) { return bins[a] < bins[b]; });
+  std::vector<Code> codes;
+  std::size_t few = 0, many = rising.size();  // those with the fewest bins join those with the most
+  while (few < many) {
+    Code code{{{rising[--many], bins[rising[many]], 1}}};
+    std::uint32_t size = code.parts[0].bins + 1u;
+    while (few < many && size * (bins[rising[few]] + 1u) <= 256) {
+      code.parts.push_back({rising[few], bins[rising[few]], size});
+      size *= bins[rising[few++]] + 1u;
+    }
+    codes.push_back(std::move(code));
+  }
+  std::sort(codes.begin(), codes.end(),
+            [](const Code& a, const Code& b) { return a.parts[0].column < b.parts[0].column; });
+  return codes;
+}
 
 BinColumns bin_columns(const FeatureTable& table, const Binner& binner, const std::vector<std::uint32_t>& used,
                        Team& team) {
@@ -50,19 +87,21 @@ Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& featu
   }
   const Binner binner(features);
   out.columns = BinColumns(table.rows, out.used.size());
-  out.blocks = make_blocks(out.used.size(), table.rows, threads);
+  out.codes = share_bytes(out.bins);
+  out.blocks = make_blocks(out.codes.size(), table.rows, threads);
   std::vector<std::atomic<std::uint8_t>> missing(out.used.size());
   team.loop(out.columns.tiles(), 16, true, [&](std::size_t begin, std::size_t end) {
     for (std::size_t tile = begin; tile < end; ++tile) {
       const std::size_t row = tile * kTile, count = std::min(kTile, table.rows - row);
+      for (std::size_t j = 0; j < out.used.size(); ++j) {
+        std::uint8_t* bins = out.columns.column(j) + row;
+        binner.bin(table, out.used[j], out.used[j], row, count, bins);
+        if (std::memchr(bins, kMissingBin, count)) missing[j].store(1, std::memory_order_relaxed);
+      }
       for (RowBlock& block : out.blocks) {
         std::uint8_t* target = block.bins.data() + row * block.stride;
         for (std::size_t k = 0; k < block.count; ++k) {
-          const std::size_t j = block.first + k;
-          std::uint8_t* bins = out.columns.column(j) + row;
-          binner.bin(table, out.used[j], out.used[j], row, count, bins);
-          for (std::size_t i = 0; i < count; ++i) target[i * block.stride + k] = bins[i];
-          if (std::memchr(bins, kMissingBin, count)) missing[j].store(1, std::memory_order_relaxed);
+          encode(out.codes[block.first + k], out.columns, row, count, target + k, block.stride);
         }
       }
     }

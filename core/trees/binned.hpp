@@ -26,9 +26,39 @@ class BinColumns {
   std::vector<std::uint8_t> bins_;
 };
 
-// Rows of bins of some neighbouring columns.
+// What one byte of a row holds: the bin of one column; or of several columns with few bins, code = Σ bin · stride, so
+// that one addition adds to the histograms of all of them. There a missing value counts as one bin more.
+struct Code {
+  struct Part {
+    std::uint32_t column, bins, stride;
+  };
+  std::vector<Part> parts;
+
+  bool shared() const { return parts.size() > 1; }
+  std::size_t cells() const { return shared() ? parts.back().stride * (parts.back().bins + 1) : parts[0].bins; }
+};
+
+// Columns with few bins share a byte as long as their codes fit.
+std::vector<Code> share_bytes(const std::vector<std::uint16_t>& bins);
+
+// Adds up the histogram of a shared code by the bins of one of its columns; missing goes to cell 255.
+template <class Number>
+void marginal(const Code& code, std::size_t part, const Number* joint, Number* out) {
+  const auto [column, bins, stride] = code.parts[part];
+  for (std::size_t b = 0; b < bins; ++b) out[b] = 0;
+  out[255] = 0;
+  for (std::size_t at = 0, end = code.cells(); at < end;) {
+    for (std::size_t b = 0; b <= bins; ++b, at += stride) {
+      Number sum = 0;
+      for (std::size_t k = at; k < at + stride; ++k) sum += joint[k];
+      out[b < bins ? b : 255] += sum;
+    }
+  }
+}
+
+// Rows of neighbouring codes.
 struct RowBlock {
-  std::size_t first, count, stride;  // columns, and bytes a row
+  std::size_t first, count, stride;  // codes, and bytes a row
   std::vector<std::uint8_t> bins;
 };
 
@@ -39,6 +69,7 @@ struct Binned {
   std::vector<std::uint8_t> missing;  // whether any value of the column is
   std::vector<std::uint8_t> categorical;
   BinColumns columns;
+  std::vector<Code> codes;
   std::vector<RowBlock> blocks;
   std::size_t rows = 0;
 };

@@ -73,7 +73,12 @@ GrowRows Booster::choose_rows(std::span<const double> force, std::span<const dou
   GrowRows rows;
   const bool fewer_columns = settings.sample.column_share < 1;
   const bool fewer_rows = settings.sample.row_share < 1 || settings.sample.query_share < 1;
-  if (fewer_columns) rows.columns = sample_columns(data_.used, settings.sample.column_share, scatter(draw ^ 1));
+  if (fewer_columns) {
+    rows.chosen.assign(data_.used.size(), 0);
+    for (const std::uint32_t j : sample_columns(data_.used, settings.sample.column_share, scatter(draw ^ 1))) {
+      rows.chosen[j] = 1;
+    }
+  }
   if (fewer_rows) {
     sample_rows(force, curvature, largest, settings.sample, keys_, query_keys_, query_offsets_, scatter(draw ^ 2),
                 kept_.sample, *team_);
@@ -89,6 +94,7 @@ GrowRows Booster::choose_rows(std::span<const double> force, std::span<const dou
     for (const RowBlock& block : data_.blocks) {
       rows.blocks.push_back({block.bins.data(), block.first, block.count, block.stride});
     }
+    for (const Code& code : data_.codes) rows.codes.push_back(&code);
   }
   return rows;
 }
@@ -133,25 +139,26 @@ void Booster::fill_cells(std::span<const double> force, std::span<const double> 
   rows.total = total.load();
 }
 
-// The kept rows, one after the other, in blocks of the kept columns.
+// The kept rows, one after the other, in blocks of the codes that hold a kept column.
 void Booster::copy_rows(GrowRows& rows) {
-  const std::size_t columns = rows.columns.empty() ? data_.used.size() : rows.columns.size();
   kept_.bins.resize(data_.blocks.size());
-  std::vector<std::vector<std::uint32_t>> chosen(data_.blocks.size());  // columns of each block, counted inside it
-  for (std::size_t c = 0, k = 0; c < columns; ++c) {
-    const std::size_t j = rows.columns.empty() ? c : rows.columns[c];
-    while (j >= data_.blocks[k].first + data_.blocks[k].count) ++k;
-    chosen[k].push_back(static_cast<std::uint32_t>(j - data_.blocks[k].first));
-  }
-  std::size_t first = 0;
+  const auto is_chosen = [&](const Code& code) {
+    return rows.chosen.empty() || std::any_of(code.parts.begin(), code.parts.end(),
+                                              [&](const Code::Part& part) { return rows.chosen[part.column] != 0; });
+  };
   for (std::size_t k = 0; k < data_.blocks.size(); ++k) {
-    const std::size_t count = chosen[k].size();
+    const RowBlock& from = data_.blocks[k];
+    std::vector<std::uint32_t> places;  // of the chosen codes in the block
+    const std::size_t first = rows.codes.size();
+    for (std::size_t c = 0; c < from.count; ++c) {
+      if (!is_chosen(data_.codes[from.first + c])) continue;
+      places.push_back(static_cast<std::uint32_t>(c));
+      rows.codes.push_back(&data_.codes[from.first + c]);
+    }
+    const std::size_t count = places.size(), stride = (count + 7) / 8 * 8;
     if (count == 0) continue;
-    const std::size_t stride = (count + 7) / 8 * 8;
     kept_.bins[k].resize(std::max(kept_.bins[k].size(), rows.rows * stride));
     rows.blocks.push_back({kept_.bins[k].data(), first, count, stride});
-    first += count;
-    const RowBlock& from = data_.blocks[k];
     std::uint8_t* to = kept_.bins[k].data();
     const bool whole = count == from.count;
     pieces(*team_, rows.rows, [&](std::size_t begin, std::size_t end) {
@@ -162,7 +169,7 @@ void Booster::copy_rows(GrowRows& rows) {
         if (whole) {
           std::memcpy(to + i * stride, source, stride);
         } else {
-          for (std::size_t c = 0; c < count; ++c) to[i * stride + c] = source[chosen[k][c]];
+          for (std::size_t c = 0; c < count; ++c) to[i * stride + c] = source[places[c]];
         }
       }
     });

@@ -41,14 +41,14 @@ class Growing {
         slots_(room.slots) {
     order_.resize(rows.rows), spare_.resize(rows.rows);
     std::iota(order_.begin(), order_.end(), 0u);
-    const std::size_t columns = work_.columns.empty() ? data.used.size() : work_.columns.size();
-    for (std::size_t c = 0; c < columns; ++c) {
-      const std::size_t j = column_of(c);
+    for (std::size_t j = 0; j < data.used.size(); ++j) {
       const std::int8_t direction = settings.directions.empty() ? std::int8_t{0} : settings.directions[data.used[j]];
-      columns_.push_back({data.bins[j], data.missing[j] != 0, data.categorical[j] != 0, direction});
+      columns_.push_back({data.used[j], static_cast<std::uint32_t>(j), data.bins[j], data.missing[j] != 0,
+                          data.categorical[j] != 0, direction});
       bounded_ = bounded_ || direction != 0;
     }
-    slot_cells_ = columns * kStride;
+    slot_cells_ = work_.codes.size() * kStride;
+    // Trees differ in the columns they see; slots are made ever smaller, so the last one is the smallest.
     if (!slots_.empty() && slots_.back().size() < slot_cells_) slots_.clear();
     for (std::size_t slot = slots_.size(); slot-- > 0;) free_.push_back(slot);
     most_slots_ = std::max<std::size_t>(3, settings.histogram_bytes / std::max<std::size_t>(1, slot_cells_ * 8));
@@ -73,8 +73,6 @@ class Growing {
   }
 
  private:
-  std::size_t column_of(std::size_t c) const { return work_.columns.empty() ? c : work_.columns[c]; }
-
   bool may_split(const Leaf& leaf) const {
     return leaf.depth < settings_.max_depth && leaf.rows() >= 2 &&
            leaf.rows() >= 2 * std::size_t{settings_.split.min_documents};
@@ -122,7 +120,7 @@ class Growing {
 
   void build(const GrowRows::Block& block, const Leaf& leaf, Cell* cells) {
     for (std::size_t c = block.first; c < block.first + block.count; ++c) {
-      std::memset(cells + c * kStride, 0, columns_[c].bins * sizeof(Cell));
+      std::memset(cells + c * kStride, 0, work_.codes[c]->cells() * sizeof(Cell));
       cells[c * kStride + 255] = 0;
     }
     const bool all = leaf.rows() == work_.rows;
@@ -134,24 +132,40 @@ class Growing {
     for (std::size_t c = block.first; c < block.first + block.count; ++c) {
       const Cell* p = part + c * kStride;
       Cell* w = whole + c * kStride;
-      for (std::size_t b = 0; b < columns_[c].bins; ++b) w[b] -= p[b];
-      w[255] -= p[255];
+      const std::size_t end = work_.codes[c]->cells();
+      for (std::size_t b = 0; b < end; ++b) w[b] -= p[b];
+      if (end < 256) w[255] -= p[255];
     }
   }
 
   void scan(const GrowRows::Block& block, const Leaf& leaf, const Cell* cells, const std::uint32_t* counts,
             Split& best) {
+    Cell cells_of[256];
+    std::uint32_t counts_of[256];
     for (std::size_t c = block.first; c < block.first + block.count; ++c) {
-      const std::uint32_t* of_column = counts ? counts + (c - block.first) * kStride : nullptr;
-      const Split found = scan_column(cells + c * kStride, of_column, columns_[c], static_cast<std::uint32_t>(c),
-                                      leaf.info, settings_.split, work_.units);
-      if (better(found, best)) best = found;
+      const Code& code = *work_.codes[c];
+      for (std::size_t part = 0; part < code.parts.size(); ++part) {
+        const std::size_t j = code.parts[part].column;
+        if (!work_.chosen.empty() && !work_.chosen[j]) continue;
+        const Cell* own = cells + c * kStride;
+        const std::uint32_t* counted = counts ? counts + (c - block.first) * kStride : nullptr;
+        if (code.shared()) {
+          marginal(code, part, own, cells_of);
+          own = cells_of;
+          if (counts) {
+            marginal(code, part, counted, counts_of);
+            counted = counts_of;
+          }
+        }
+        const Split found = scan_column(own, counted, columns_[j], leaf.info, settings_.split, work_.units);
+        if (better(found, best)) best = found;
+      }
     }
   }
 
   template <class Body>
   void each_block(std::size_t rows, Body&& body) {
-    const bool worth = rows * columns_.size() + columns_.size() * 128 > kWorth;
+    const bool worth = (rows + 128) * work_.codes.size() > kWorth;
     team_.loop(work_.blocks.size(), 1, worth, [&](std::size_t begin, std::size_t end) {
       for (std::size_t k = begin; k < end; ++k) body(k);
     });
@@ -227,7 +241,7 @@ class Growing {
   std::size_t part(const Leaf& leaf, const Split& split) {
     std::uint8_t left[256];
     for (std::size_t b = 0; b < 256; ++b) left[b] = split.goes_left(static_cast<std::uint8_t>(b));
-    const std::uint8_t* bins = data_.columns.column(column_of(split.column));
+    const std::uint8_t* bins = data_.columns.column(split.column);
     const std::size_t pieces = (leaf.rows() + kPiece - 1) / kPiece;
     std::vector<std::size_t> lefts(pieces);
     team_.loop(pieces, 1, pieces > 2, [&](std::size_t begin, std::size_t end) {
@@ -305,7 +319,7 @@ class Growing {
 
   void append_node(const Leaf& leaf, const Split& chosen, bool more_left) {
     TreeNode node;
-    node.column = static_cast<std::uint32_t>(column_of(chosen.column));
+    node.column = chosen.column;
     node.bin = chosen.bin;
     // Where no training document misses the feature, one that does goes where most of them went.
     node.missing_left = columns_[chosen.column].missing ? chosen.goes_left(kMissingBin) : more_left;

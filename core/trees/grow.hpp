@@ -26,10 +26,11 @@ struct GrowSettings {
 struct GrowRows {
   struct Block {
     const std::uint8_t* bins;
-    std::size_t first, count, stride;
+    std::size_t first, count, stride;  // of `codes`, and bytes a row
   };
   std::vector<Block> blocks;
-  std::vector<std::uint32_t> columns;  // which of the data's columns these are; empty: all
+  std::vector<const Code*> codes;
+  std::vector<std::uint8_t> chosen;  // whether each of the data's columns may be split on
   std::size_t rows = 0;
   const Cell* cells = nullptr;              // of each row
   const std::uint32_t* document = nullptr;  // of each row; null: the row's own number

@@ -165,7 +165,7 @@ void scan_careful(const Cell* histogram, const std::uint32_t* counts, const Colu
     while (first < last && histogram[first] == 0) ++first;
     while (last > first + 1 && histogram[last - 1] == 0) --last;
     if (last - first < 2) return;
-    const std::uint64_t bits = scatter(node.draw ^ (best.column * 2ull + 1)) >> 11;
+    const std::uint64_t bits = scatter(node.draw ^ (best.feature * 2ull + 1)) >> 11;
     const std::size_t cut = first + bits % (last - first - 1);
     first = cut, last = cut + 1;
   }
@@ -219,12 +219,12 @@ double leaf_value(double force, double curvature, const SplitSettings& settings)
   return soft(force, settings.l1) / std::max(curvature + settings.l2, kTiny);
 }
 
-Split scan_column(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, std::uint32_t number,
-                  const NodeInfo& node, const SplitSettings& settings, const Units& units) {
+Split scan_column(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
+                  const SplitSettings& settings, const Units& units) {
   const Scan scan(column, node, settings, units);
   const double whole = scan.whole();
   Split best;
-  best.column = number;
+  best.feature = column.feature, best.column = column.column;
   best.gain = whole + std::max(settings.min_gain, 1e-10 * std::fabs(whole));  // less is rounding
   const double floor = best.gain;
   if (column.categorical) {
@@ -237,7 +237,7 @@ Split scan_column(const Cell* histogram, const std::uint32_t* counts, const Colu
   best.gain = best.gain > floor ? best.gain - whole : 0;
   best.compared = best.gain;
   if (best.found() && settings.random_strength > 0) {
-    best.compared *= std::exp(settings.random_strength * normal_draw(node.draw ^ (number * 2ull)));
+    best.compared *= std::exp(settings.random_strength * normal_draw(node.draw ^ (column.feature * 2ull)));
   }
   return best;
 }

@@ -25,7 +25,7 @@ struct SplitSettings {
 struct Split {
   double gain = 0;      // 0: there is none
   double compared = 0;  // what it was chosen by
-  std::uint32_t column = 0;
+  std::uint32_t feature = 0, column = 0;
   std::uint8_t bin = 0;  // the last one on the left
   bool missing_left = false, categorical = false;
   BinSet left_bins{};  // categorical
@@ -39,7 +39,7 @@ struct Split {
 };
 
 struct ColumnInfo {
-  std::uint32_t bins;
+  std::uint32_t feature, column, bins;
   bool missing, categorical;
   std::int8_t direction;  // +1: the score must not fall as the value rises; −1: must not rise; 0: free
 };
@@ -57,12 +57,12 @@ double leaf_value(double force, double curvature, const SplitSettings& settings)
 
 // The best split of one column. `counts`, where given, are documents by bin, and min_documents is kept; without them it
 // is not looked at.
-Split scan_column(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, std::uint32_t number,
-                  const NodeInfo& node, const SplitSettings& settings, const Units& units);
+Split scan_column(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
+                  const SplitSettings& settings, const Units& units);
 
 // Whether a is chosen before b.
 inline bool better(const Split& a, const Split& b) {
-  return a.compared > b.compared || (a.compared == b.compared && a.found() && a.column < b.column);
+  return a.compared > b.compared || (a.compared == b.compared && a.found() && a.feature < b.feature);
 }
 
 }  // namespace podium
