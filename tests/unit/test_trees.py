@@ -289,3 +289,24 @@ def test_random_thresholds_and_strength_follow_the_seed_and_still_gain():
         gains = [grow(data, force, curvature, seed=seed, num_leaves=2, **spec)["gain"] for seed in range(9)]
         assert min(gain[0] for gain in gains) < best
         assert max(gain[0] for gain in gains) <= best
+
+
+def test_a_tree_does_not_depend_on_those_grown_before_it():
+    """Columns of few values need less room than others, so that trees from samples of columns differ in their needs."""
+    rng = np.random.default_rng(8)
+    n = 1500
+    X = np.c_[rng.integers(0, 2, (n, 20)), rng.normal(size=(n, 10))].astype(np.float32)
+    data = podium.RankingData(X, np.zeros(n), np.zeros(n, int))
+    spec = TreesSpec(**PLAIN | {"num_leaves": 25, "column_sampling": 0.2})
+
+    def begin() -> TreesInTraining:
+        return TreesInTraining(spec, data, base=np.zeros(1), seed=0, num_threads=1)
+
+    force, one = rng.normal(size=n), np.ones(n)
+    together = begin()
+    for number in range(25):
+        together.grow(force, one, 1.0)
+        alone = begin()
+        alone.trees = together.trees[:number]
+        alone.grow(force, one, 1.0)
+        assert_identical(alone.arrays_of(number), together.arrays_of(number))
