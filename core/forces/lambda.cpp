@@ -34,6 +34,8 @@ class Lambdas {
     scratch.force.assign(n_, 0.0), scratch.curvature.assign(n_, 0.0);
     for (std::size_t p = 0; p < n_; ++p) scratch.score[p] = query.scores[scratch.ranked.order()[p]];
     label_ = scratch.ranked.labels().data();
+    const auto [least, most] = std::minmax_element(query.scores.begin(), query.scores.end());
+    damps_ = spec.damping && *most > *least;
   }
 
   void all_pairs() {
@@ -55,7 +57,7 @@ class Lambdas {
     const auto add_row = has_avx2() ? lambda_row_avx2 : lambda_row_portable;
     for (std::size_t p = 0; p < rows; ++p) {
       scratch_.swaps.row(p, scratch_.row);
-      if (spec_.damping) damp(p);
+      if (damps_) damp(p);
       if (fast) {
         add_row(p, n_, row);
       } else {
@@ -130,7 +132,7 @@ class Lambdas {
   }
 
   double damped(double delta, std::size_t p, std::size_t q) const {
-    return spec_.damping ? delta / (0.01 + std::fabs(scratch_.score[p] - scratch_.score[q])) : delta;
+    return damps_ ? delta / (0.01 + std::fabs(scratch_.score[p] - scratch_.score[q])) : delta;
   }
 
   bool truncated(std::size_t p, std::size_t q) const {
@@ -177,7 +179,8 @@ class Lambdas {
   const std::size_t n_;
   const bool curvature_;
   const double* label_ = nullptr;
-  double total_ = 0;  // of the forces of all pairs
+  double total_ = 0;    // of the forces of all pairs
+  bool damps_ = false;  // not where all scores are equal [as LightGBM and XGBoost do]
 };
 
 }  // namespace

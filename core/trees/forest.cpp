@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
 
 #include "parallel.hpp"
@@ -55,13 +56,16 @@ void Forest::check(const ForestArrays& a) const {
   require(a.category_offsets.size() == a.category_features.size() + 1, "category_offsets");
   std::vector<bool> categorical(n_features_);
   for (const std::int32_t f : a.category_features) {
-    require(f >= 0 && static_cast<std::size_t>(f) < n_features_, "a categorical feature that is none");
+    require(f >= 0 && static_cast<std::size_t>(f) < n_features_ && !categorical[static_cast<std::size_t>(f)],
+            "a categorical feature that is none");
     categorical[static_cast<std::size_t>(f)] = true;
   }
   for (std::size_t k = 0; k + 1 < a.category_offsets.size(); ++k) {
     const auto of = a.categories.subspan(static_cast<std::size_t>(a.category_offsets[k]),
                                          static_cast<std::size_t>(a.category_offsets[k + 1] - a.category_offsets[k]));
-    require(of.size() <= kMostBins && std::is_sorted(of.begin(), of.end()), "categories");
+    require(of.size() <= kMostBins && std::none_of(of.begin(), of.end(), [](float x) { return std::isnan(x); }) &&
+                std::adjacent_find(of.begin(), of.end(), std::greater_equal<>()) == of.end(),
+            "the categories of a feature must rise");
   }
   for (const double value : a.value) require(std::isfinite(value), "the value of a leaf is not finite");
   for (std::size_t t = 0; t < trees; ++t) {
@@ -156,7 +160,7 @@ std::int32_t Forest::walk(std::size_t t, const float* row) const {
 template <class Take>
 void Forest::route(const FeatureTable& table, int num_threads, Take&& take) const {
   const std::size_t blocks = (table.rows + kRows - 1) / kRows;
-  const Binner binner(bins_);
+  const Binner binner(compact_ ? std::span<const FeatureBins>(bins_) : std::span<const FeatureBins>());
   parallel_for(blocks, num_threads, std::max<std::size_t>(1, std::min<std::size_t>(16, blocks / 8)),
                [&](std::size_t begin, std::size_t end) {
                  BinColumns columns(kRows, used_.size());

@@ -320,12 +320,13 @@ class Growing {
     TreeNode node;
     node.column = chosen.column;
     node.bin = chosen.bin;
+    // Where no training document misses the feature, one that does goes where most of them went.
+    node.missing_left = columns_[chosen.column].missing ? chosen.goes_left(kMissingBin) : more_left;
     if (chosen.categorical) {
       node.set = static_cast<std::uint16_t>(tree_.sets.size());
       tree_.sets.push_back(chosen.left_bins);
+      if (node.missing_left) tree_.sets.back()[kMissingBin >> 6] |= 1ull << (kMissingBin & 63);
     }
-    // Where the training documents of no column are missing, one that is goes where most of them went.
-    node.missing_left = columns_[chosen.column].missing ? chosen.missing_left : more_left;
     gains_.push_back(chosen.gain);
     if (leaf.parent >= 0) {
       TreeNode& parent = tree_.nodes[static_cast<std::size_t>(leaf.parent)];

@@ -183,15 +183,14 @@ void scan_careful(const Cell* histogram, const std::uint32_t* counts, const Colu
 
 // Categories in the order of force over curvature, smoothed; then as if they were numbers. Missing is one of them.
 void scan_categories(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
-                     const Scan& scan, Split& best) {
+                     const Scan& scan, const Units& units, Split& best) {
   constexpr double kSmoothing = 10;  // documents
   const double smooth = kSmoothing * scan.total().curvature / std::max(1.0, static_cast<double>(node.documents));
   std::vector<std::pair<double, std::uint8_t>> order;
   for (std::size_t b = 0; b < 256; ++b) {
     if (histogram[b] == 0 || (b >= column.bins && b != 255)) continue;
-    const double curvature = static_cast<double>(curvature_of(histogram[b])) + smooth;
-    order.emplace_back(static_cast<double>(force_of(histogram[b])) / std::max(curvature, kTiny),
-                       static_cast<std::uint8_t>(b));
+    const Sums sums = Scan::sums(histogram[b], units);
+    order.emplace_back(sums.force / std::max(sums.curvature + smooth, kTiny), static_cast<std::uint8_t>(b));
   }
   std::sort(order.begin(), order.end());
   Cell left = 0;
@@ -229,7 +228,7 @@ Split scan_column(const Cell* histogram, const std::uint32_t* counts, const Colu
   best.gain = whole + std::max(settings.min_gain, 1e-10 * std::fabs(whole));  // less is rounding
   const double floor = best.gain;
   if (column.categorical) {
-    scan_categories(histogram, counts, column, node, scan, best);
+    scan_categories(histogram, counts, column, node, scan, units, best);
   } else if (counts || node.bounded || settings.random_thresholds) {
     scan_careful(histogram, counts, column, node, scan, settings, best);
   } else {

@@ -43,7 +43,8 @@ def test_train_equals_the_library(cli, parts):
 @pytest.mark.parametrize("name", [*RANKERS, "force × model"])
 def test_every_ranker_trains(cli, parts, name):
     given = ["--ranker", name] if name in RANKERS else ["--force", "listnet", "--model", "net(3, activation='relu')"]
-    said = cli("train", "train.txt", *given, "--epochs", 3, "--json").json
+    budget = RANKERS[name].budget if name in RANKERS else "epochs"
+    said = cli("train", "train.txt", *given, f"--{budget.replace('_', '-')}", 3, "--json").json
     assert said["model"] == "model.podium"
     assert said["epochs"] <= 3
     assert not said["interrupted"]
@@ -245,7 +246,9 @@ def test_the_defaults_in_the_help_are_those_of_the_rankers():
     own = {
         "epochs": {"ranksvm": 2000},
         "optimiser": {"kernel-ranknet": "lbfgs"},
-        "l2": {"kernel-ranknet": 1},
+        "learning_rate": {"lambdamart": None, "mart": None, "rankboost": 1},
+        "l2": {"kernel-ranknet": 1, "lambdamart": None, "mart": None},
+        "early_stopping_rounds": {"lambdamart": 100, "mart": 100, "rankboost": 100},
         "hidden": {"ranknet": (10,), "lambdarank": (10,)},
     }
     for option in ("epochs", "learning_rate", "batch", "optimiser", "l2", "hidden", "early_stopping_rounds"):

@@ -37,7 +37,9 @@ def lambda_pull(force: Force, o: float, delta: float) -> tuple[float, float]:
 
 def over_pairs(force: Force, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     acting = force.inner or force
-    n = len(scores)
+    n, total = len(scores), 0.0
+    most = acting.parameter("truncation", 0) or n
+    damps = acting.parameter("damping", False) and len(set(scores)) > 1
     order = sorted(range(n), key=lambda i: (-scores[i], i))
     position = {document: place for place, document in enumerate(order)}
     out, bend = np.zeros(n), np.zeros(n)
@@ -50,13 +52,19 @@ def over_pairs(force: Force, scores: np.ndarray, labels: np.ndarray) -> tuple[np
                 continue
             o = scores[i] - scores[j]
             if acting.metric is not None:
-                f, w = lambda_pull(acting, o, swap(acting.metric, scores, labels, i, j))
+                if min(position[i], position[j]) >= most:
+                    continue
+                delta = swap(acting.metric, scores, labels, i, j)
+                f, w = lambda_pull(acting, o, delta / (0.01 + abs(o)) if damps else delta)
             else:
                 f, w = pull(acting, o, 0.5 if tied else 1.0)
+            total += 2 * f
             out[i] += f
             out[j] -= f
             bend[i] += w
             bend[j] += w
+    if acting.parameter("normalise", False) and total > 0:
+        out, bend = out * math.log2(1 + total) / total, bend * math.log2(1 + total) / total
     return out, bend
 
 

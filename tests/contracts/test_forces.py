@@ -37,6 +37,14 @@ PAIRS = [
     "exponential",
     *[f"lambdarank({name})" for name in METRICS],
     "lambdarank(ndcg(gain='linear')@5, sigma=2)",
+    "lambdarank(ndcg, truncation=2)",
+    "lambdarank(ndcg@3, truncation=5)",
+    "lambdarank(map, truncation=3, sigma=0.5)",
+    "lambdarank(ndcg, damping=True)",
+    "lambdarank(mrr, normalise=True)",
+    "lambdarank(ndcg, truncation=4, normalise=True, damping=True, sigma=2)",
+    "lambdarank(err, normalise=True, damping=True)",
+    "neighbours(lambdarank(ndcg, truncation=2, normalise=True, damping=True))",
     "step(ndcg@5)",
     "step(map, margin=0.5)",
     "neighbours(ranknet)",
@@ -291,3 +299,42 @@ def test_a_large_query_is_fast_where_the_algebra_allows():
     for name in ("hinge", "squared_hinge", "exponential", "lambdarank(ndcg@10)"):
         found = act(podium.force(name), rng.normal(size=100_000), data)
         assert np.isfinite(found.force).all()
+
+
+def lightgbm_lambdas(scores, labels, *, truncation, norm):
+    """The loop of LightGBM's lambdarank objective (rank_objective.hpp), read line by line; gradients turned round."""
+    order = sorted(range(len(scores)), key=lambda i: -scores[i])
+    gains = 2**labels - 1
+    ideal = sum(gain / np.log2(2 + k) for k, gain in enumerate(sorted(gains, reverse=True)[:truncation]))
+    force, bend, total = np.zeros(len(scores)), np.zeros(len(scores)), 0.0
+    for i in range(min(len(scores) - 1, truncation)):
+        for j in range(i + 1, len(scores)):
+            high, low = (i, j) if labels[order[i]] > labels[order[j]] else (j, i)
+            a, b = order[high], order[low]
+            if labels[a] == labels[b]:
+                continue
+            gap = scores[a] - scores[b]
+            change = (gains[a] - gains[b]) * abs(1 / np.log2(2 + high) - 1 / np.log2(2 + low)) / ideal
+            if norm and scores.max() != scores.min():
+                change /= 0.01 + abs(gap)
+            rho = 1 / (1 + np.exp(gap))
+            force[a] += rho * change
+            force[b] -= rho * change
+            bend[[a, b]] += rho * (1 - rho) * change
+            total += 2 * rho * change
+    scale = np.log2(1 + total) / total if norm and total > 0 else 1.0
+    return force * scale, bend * scale
+
+
+@pytest.mark.parametrize("norm", [False, True])
+@pytest.mark.parametrize("scale", [0.0, 1.0, 8.0])
+def test_with_its_options_lambdarank_is_lightgbms(norm, scale):
+    rng = np.random.default_rng(11)
+    force = podium.force(f"lambdarank(ndcg, truncation=30, normalise={norm}, damping={norm})")
+    for size, relevant in ((2, 1), (9, 5), (30, 20), (70, 25)):  # with more relevant ones the ideal would be cut at 30
+        labels = rng.permutation(np.r_[rng.integers(1, 5, relevant), np.zeros(size - relevant)])
+        scores = scale * rng.normal(size=size)
+        found = act(force, scores, make(labels))
+        expected = lightgbm_lambdas(scores, labels, truncation=30, norm=norm)
+        np.testing.assert_allclose(found.force, expected[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found.curvature, expected[1], rtol=1e-9, atol=1e-12)

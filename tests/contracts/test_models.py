@@ -142,7 +142,7 @@ def any_machine() -> Iterator[None]:
 
 
 def test_every_model_is_in_the_contract():
-    assert {model(spec).name for spec in SPECS} == set(MODELS)
+    assert {model(spec).name for spec in SPECS} == set(MODELS) - {"trees"}  # which have a contract of their own
     assert {podium.force(name).name for name in BUILT_IN} == set(podium.forces.FORCES)
 
 
@@ -628,7 +628,8 @@ def test_missing_and_constant_features(spec):
 def test_documents_that_are_all_alike(name, spec):
     data = documents([4, 4], 3, missing=0)
     alike = data.replace(features=np.ones((8, 3), np.float32))
-    scores = podium.Ranker(force=name, model=spec, epochs=3).fit(alike).predict(alike)
+    with pytest.warns(UserWarning, match="nothing is ranked"):
+        scores = podium.Ranker(force=name, model=spec, epochs=3).fit(alike).predict(alike)
     assert len(set(scores.tolist())) == 1
 
 

@@ -29,16 +29,25 @@ Pairs = podium.Pairs
 QUICK: dict[str, dict[str, Any]] = {
     "kernel-ranknet": {"epochs": 10, "landmarks": 50},
     "ranksvm": {"epochs": 100},
+    "lambdamart": {"n_estimators": 20, "num_leaves": 6, "learning_rate": 0.3, "min_documents": 5, "row_sampling": 0.8},
+    "mart": {"n_estimators": 20, "num_leaves": 6, "learning_rate": 0.3, "min_documents": 5, "row_sampling": 0.8},
+    "rankboost": {"n_estimators": 40},
+    "ranker of trees": {
+        "model": "trees(num_leaves=6, min_documents=5, row_sampling=0.8)",
+        "epochs": 20,
+        "learning_rate": 0.3,
+    },
 }
 
 
 def quick(name: str, **others: Any) -> Any:
     """A ranker of this name that is soon done."""
-    kind: Callable[..., BaseRanker] = podium.Ranker if name == "ranker" else RANKERS[name]
+    kind: Callable[..., BaseRanker] = podium.Ranker if name.startswith("ranker") else RANKERS[name]
     return kind(**(QUICK.get(name, {"epochs": 5, "learning_rate": 0.05}) | others))
 
 
-EVERY = [*RANKERS, "ranker"]
+EVERY = [*RANKERS, "ranker", "ranker of trees"]
+TREES = ["lambdamart", "mart", "rankboost", "ranker of trees"]
 TRAIN = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=0)
 TEST = podium.synthetic.network(queries=80, documents=15, features=8, hidden=3, seed=1, generator_seed=0)
 X, Y, QID = TRAIN.features, TRAIN.labels, TRAIN.qid
@@ -69,7 +78,11 @@ def ndcg(scores: np.ndarray, data: podium.RankingData) -> float:
         podium.KernelRankNet(epochs=5, landmarks=20),
         podium.RankSVM(epochs=20),
         podium.OrdinalRegression(epochs=2),
+        podium.LambdaMART(n_estimators=3, min_documents=1),
+        podium.MART(n_estimators=3, min_documents=1),
+        podium.RankBoost(n_estimators=3),
         podium.Ranker(epochs=2),
+        podium.Ranker(epochs=2, model="trees"),
     ]
 )
 @pytest.mark.filterwarnings("ignore")
@@ -113,7 +126,7 @@ def test_fitting_is_repeatable_and_the_seed_is_all_that_is_drawn(name, tmp_path)
     assert saved(ranker.fit(TRAIN), tmp_path / "c.podium") == first  # nothing is left of the fit before
     other = quick(name, seed=1).fit(TRAIN)
     same = np.array_equal(other.predict(TEST), ranker.predict(TEST))
-    assert same == (name == "ranksvm")  # the solution of a convex problem has nothing to draw
+    assert same == (name in ("ranksvm", "rankboost"))  # which have nothing to draw
 
 
 @by_name()
@@ -329,10 +342,11 @@ def test_rankers_learn(name):
     train = podium.synthetic.network(queries=60, documents=20, features=10, hidden=3, seed=0)
     test = podium.synthetic.network(queries=100, documents=20, features=10, hidden=3, seed=1, generator_seed=0)
     single = max(ndcg(sign * test.features[:, j], test) for j in range(10) for sign in (1, -1))
-    others = {} if name == "ranksvm" else {"landmarks": 200} if name == "kernel-ranknet" else {"epochs": 30, "learning_rate": 0.01}  # fmt: skip
+    longer: dict[str, Any] = {"epochs": 30, "learning_rate": 0.01}
+    others = {} if name in ("ranksvm", *TREES) else {"landmarks": 200} if name == "kernel-ranknet" else longer
     found = ndcg(quick(name, **others).fit(train).predict(test), test)
-    assert found > single + 0.2
-    assert found > 0.98
+    assert found > single + 0.2 if name not in TREES else found > single + 0.05  # steps fit a slope slowly
+    assert found > (0.98 if name not in TREES else 0.85)
 
 
 def test_nets_and_kernels_learn_what_a_line_cannot():

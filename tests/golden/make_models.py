@@ -23,6 +23,11 @@ RANKERS = {
     "ranksvm": podium.RankSVM(C=0.3),
     "ranksvm-poly": podium.RankSVM(kernel="poly", degree=3, loss="squared_hinge", landmarks=7, standardise=False),
     "ordinal": podium.OrdinalRegression(epochs=3, learning_rate=0.1),
+    "trees": podium.LambdaMART(
+        n_estimators=12, num_leaves=6, learning_rate=0.3, l2=0.1, min_documents=1, column_sampling=0.6, categorical=(0,)
+    ),
+    "mart": podium.MART(n_estimators=6, num_leaves=4, learning_rate=0.5, min_documents=2, row_sampling=0.8),
+    "rankboost": podium.RankBoost(n_estimators=15),
     "multiclass": podium.Ranker(force="multiclass", model="net(4, activation='relu')", epochs=3, learning_rate=0.1),
 }
 

@@ -75,7 +75,11 @@ OPTIONS: dict[str, Any] = {
         int | None, _option("--num-leaves", "Leaves of a tree at most. By default chosen by the size of the data.")
     ],
     "learning_rate": Annotated[
-        float | None, _option("--learning-rate", "The rate of adam, sgd and trees. By default 0.001.")
+        float | None,
+        _option(
+            "--learning-rate",
+            "The rate of adam, sgd and trees. By default 0.001; rankboost 1; lambdamart and mart choose it by the size of the data.",
+        ),
     ],
     "batch": Annotated[
         str | None, _option("--batch", "Queries an update; or pair, an update a pair of documents. By default 1.")
@@ -90,7 +94,10 @@ OPTIONS: dict[str, Any] = {
     ],
     "l2": Annotated[
         float | None,
-        _option("--l2", "½·l2·‖weights‖² is added to the mean cost of a query. By default 0; kernel-ranknet 1."),
+        _option(
+            "--l2",
+            "½·l2·‖weights‖² is added to the mean cost of a query. By default 0; kernel-ranknet 1. Of lambdamart and mart: a leaf gives Σλ / (Σw + l2); chosen by the size of the data.",
+        ),
     ],
     "hidden": Annotated[
         str | None,
@@ -104,7 +111,7 @@ OPTIONS: dict[str, Any] = {
         int | None,
         _option(
             "--early-stopping-rounds",
-            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20, or 100 trees.",
+            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20; lambdamart, mart and rankboost 100.",
         ),
     ],
     "seed": Annotated[int | None, _option("--seed", "The same seed gives the same model. By default 0.")],

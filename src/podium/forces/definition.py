@@ -49,8 +49,15 @@ SIGMA = Parameter("sigma", 1, "steepness of the logistic", _above_zero)
 MARGIN = Parameter("margin", 1, "how far above a document should stand", _above_zero)
 STEP_MARGIN = Parameter("margin", 0, "the force acts while the gap is below this", _not_negative)
 TRUNCATION = Parameter("truncation", 0, "only pairs with a document among the first this many; 0 for all", _places)
-NORMALISE = Parameter("normalise", False, "scale a query's forces by log₂(1 + S)/S, S the sum over its pairs", _truth)
-DAMPING = Parameter("damping", False, "divide a pair's force by 0.01 + its gap in scores", _truth)
+NORMALISE = Parameter(
+    "normalise", False, "scale a query's forces by log₂(1 + S)/S, S = 2 Σ |force| over its pairs", _truth
+)
+DAMPING = Parameter(
+    "damping",
+    False,
+    "divide a pair's force by 0.01 + its gap in scores, unless all scores of the query are equal",
+    _truth,
+)
 NOISE = Parameter("noise", 0, "places are those of scores with logistic noise of this scale", _not_negative)
 DRAWS = Parameter("draws", 1, "draws of the noise, averaged", _count)
 TIES = Parameter("ties", False, "train on equal labels too, with target ½", _truth)

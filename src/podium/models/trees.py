@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -219,7 +220,7 @@ class TreesSpec(Spec):
         if value is None and field not in ("l1", "min_curvature", "min_gain"):
             return
         number = as_number(value)
-        if number is None or not np.isfinite(number) or not holds(number):
+        if number is None or abs(number) > sys.float_info.max or not holds(number):
             raise ParameterError(f"{field}={shown(value)} must be a number {rule}")
         object.__setattr__(self, field, float(number))
 
@@ -248,12 +249,17 @@ def _features(name: str, given: Any) -> tuple[int, ...]:
 
 
 def _directions(given: Any) -> tuple[tuple[int, int], ...]:
-    pairs = list(given.items()) if isinstance(given, dict) else list(given or ())
+    directions: dict[int, int] | None
     try:
+        pairs = list(given.items()) if isinstance(given, Mapping) else [] if given is None else list(given)
         directions = {int(feature): int(sign) for feature, sign in pairs if is_whole(feature) and is_whole(sign)}
     except (TypeError, ValueError):
-        directions = {}
-    if len(directions) < len(pairs) or any(f < 0 or abs(sign) != 1 for f, sign in directions.items()):
+        pairs, directions = [], None
+    if (
+        directions is None
+        or len(directions) < len(pairs)
+        or any(f < 0 or abs(sign) != 1 for f, sign in directions.items())
+    ):
         raise ParameterError(
             f"monotone={shown(given)} must give features, counted from 0, and +1 or -1, as in {{3: 1, 7: -1}}"
         )

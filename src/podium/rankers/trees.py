@@ -123,7 +123,9 @@ class TreeRanker(PlannedRanker):
         checkpoint: Checkpoint | None,
     ) -> None:
         plan = self._plan(data, valid is not None)
-        also = (self.also,) if isinstance(self.also, str) else tuple(self.also)
+        also = (self.also,) if isinstance(self.also, str) else self.also
+        if not isinstance(also, list | tuple):
+            raise ParameterError(f"also={shown(also)} must be the names of metrics, as in ['map', 'err@10']")
         trained = train(
             plan,
             weighted(data, self.class_weight),
@@ -134,6 +136,15 @@ class TreeRanker(PlannedRanker):
             also=tuple(as_metric(name) for name in also),
         )
         self._keep(plan, data, trained)
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        """As pairs, since the keys of a JSON object can only be text."""
+        saved = super()._saved_parameters()
+        for name in ("monotone", "class_weight"):
+            given = getattr(self, name)
+            if isinstance(given, Mapping):
+                saved[name] = [[as_number(key), as_number(value)] for key, value in given.items()]
+        return saved
 
     @property
     def n_trees_(self) -> int:
@@ -150,8 +161,8 @@ class LambdaMART(TreeRanker):
         target: the metric whose change the forces carry; by default the metric it is judged by.
         sigma: steepness of the logistic.
         truncation: only pairs with a document among the first this many move; None for all that can change the target.
-        normalise: whether a query's forces are scaled by log₂(1 + S)/S, S the sum of its pairs' forces.
-        damping: whether a pair's force is divided by 0.01 + its gap in scores.
+        normalise: whether a query's forces are scaled by log₂(1 + S)/S, S = 2 Σ |force| over its pairs.
+        damping: whether a pair's force is divided by 0.01 + its gap in scores, where not all of a query's are equal.
         noise: places are those of scores with logistic noise of this scale, so that a force does not hang on which of two
             nearly equal documents stands first.
         draws: of the noise, averaged.
@@ -186,29 +197,32 @@ class MART(TreeRanker):
         return Force.of(FORCES["squared"])
 
 
-def weighted(data: RankingData, class_weight: Mapping[float, float] | str | None) -> RankingData:
+def weighted(data: RankingData, class_weight: Any) -> RankingData:
     """The data with document weights by label."""
     if class_weight is None:
         return data
-    if isinstance(class_weight, Mapping):
-        weights = _by_label(data, class_weight)
-    elif class_weight == "balanced":
+    if isinstance(class_weight, str) and class_weight == "balanced":
         weights = _balanced(data)
     else:
-        raise ParameterError(f"class_weight={shown(class_weight)} must be 'balanced' or {{label: weight}}")
+        weights = _by_label(data, class_weight)
     before = 1.0 if data.document_weights is None else data.document_weights
     return data.replace(document_weights=weights * before)
 
 
-def _by_label(data: RankingData, given: Mapping[float, float]) -> npt.NDArray[np.float64]:
-    known = {as_number(label): as_number(weight) for label, weight in given.items()}
-    for label, weight in known.items():
-        if label is None or weight is None or weight < 0:
-            raise ParameterError(f"class_weight={shown(given)} must map labels to weights of at least 0")
+def _by_label(data: RankingData, given: Any) -> npt.NDArray[np.float64]:
+    try:
+        pairs = list(given.items() if isinstance(given, Mapping) else given)
+        known = {as_number(label): as_number(weight) for label, weight in pairs}
+    except (TypeError, ValueError):
+        known = {None: None}
+    if any(label is None or weight is None or weight < 0 for label, weight in known.items()):
+        raise ParameterError(
+            f"class_weight={shown(given)} must be 'balanced', or map labels to weights of at least 0, as in {{0: 1, 1: 5}}"
+        )
     missing = sorted(set(np.unique(data.labels).tolist()) - set(known))
     if missing:
         raise DataError(f"class_weight has no weight for label {missing[0]:g}; give one for each label")
-    return np.array([known[label] for label in data.labels.tolist()], np.float64)
+    return np.array([known[as_number(label)] for label in data.labels.tolist()], np.float64)
 
 
 def _balanced(data: RankingData) -> npt.NDArray[np.float64]:

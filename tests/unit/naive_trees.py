@@ -1,0 +1,170 @@
+"""Boosted trees in plain loops: every candidate split of every leaf is listed, and the best one taken."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+FLT_MAX = float(np.finfo(np.float32).max)
+
+
+def fixed(values: np.ndarray) -> tuple[list[int], int]:
+    """(values · 2^k as whole numbers, k): 50 bits each."""
+    largest = float(np.abs(values).max(initial=0))
+    above = math.frexp(largest)[1] if largest > 0 else -1022
+    k = min(1000, min(61 - len(values).bit_length(), 50) - above)
+    return [round(float(value) * 2.0**k) for value in values], k
+
+
+def cells(values: np.ndarray) -> tuple[np.ndarray, float]:
+    """(values as whole numbers of a unit, the unit): the largest power of two whose sums stay below 2^31."""
+    whole, k = fixed(np.abs(values))
+    if not any(whole):
+        return np.zeros(len(values), np.int64), 1.0
+    total, room = math.ldexp(sum(whole) + len(values), -k), 2147483647.0 - len(values)
+    e = math.frexp(room / total)[1] - 1
+    while math.ldexp(total, e) > room:
+        e -= 1
+    return np.array([round(float(value) * 2.0**e) for value in values], np.int64), 2.0**-e
+
+
+@dataclass(frozen=True)
+class Rules:
+    num_leaves: int = 31
+    learning_rate: float = 0.1
+    max_depth: int | None = None
+    growth: str = "leaf"
+    l1: float = 0.0
+    l2: float = 0.0
+    min_documents: int = 1
+    min_curvature: float = 1e-3
+    min_gain: float = 0.0
+
+    def shrunk(self, force: float) -> float:
+        return math.copysign(max(abs(force) - self.l1, 0.0), force)
+
+
+@dataclass
+class Leaf:
+    rows: np.ndarray
+    depth: int = 0
+    parent: tuple[str, int] | None = None  # side and node
+    split: dict[str, Any] | None = None
+
+
+@dataclass
+class Growing:
+    """One tree over features with few distinct values."""
+
+    X: np.ndarray
+    force: np.ndarray
+    curvature: np.ndarray
+    rules: Rules
+    leaves: list[Leaf] = field(default_factory=list)
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+
+    def run(self) -> dict[str, list[Any]]:
+        self.f, self.f_unit = cells(self.force)
+        self.h, self.h_unit = cells(self.curvature)
+        self.thresholds = [self.between(column[~np.isnan(column)]) for column in self.X.T]
+        self.leaves.append(Leaf(np.arange(len(self.X))))
+        self.leaves[0].split = self.best(self.leaves[0])
+        while len(self.leaves) < self.rules.num_leaves:
+            waiting = [k for k, leaf in enumerate(self.leaves) if leaf.split is not None]
+            if not waiting:
+                break
+            self.part(min(waiting, key=self.turn))
+        return self.finished()
+
+    @staticmethod
+    def between(values: np.ndarray) -> list[float]:
+        """Half way between neighbours, and what is above all of them."""
+        distinct = np.unique(values.astype(np.float32))
+        low, high = distinct[:-1], distinct[1:]
+        return [*(low + (high - low) / np.float32(2)).tolist(), FLT_MAX]
+
+    def turn(self, number: int) -> tuple[float, ...]:
+        leaf = self.leaves[number]
+        assert leaf.split is not None
+        return (leaf.depth if self.rules.growth == "depth" else 0, -leaf.split["gain"], number)
+
+    def sums(self, rows: np.ndarray) -> tuple[float, float]:
+        return int(self.f[rows].sum()) * self.f_unit, int(self.h[rows].sum()) * self.h_unit
+
+    def best(self, leaf: Leaf) -> dict[str, Any] | None:
+        r, best = self.rules, None
+        if r.max_depth is not None and leaf.depth >= r.max_depth:
+            return None
+        force, curvature = self.sums(leaf.rows)
+        whole = r.shrunk(force) ** 2 / max(curvature + r.l2, 1e-300)
+        for feature, thresholds in enumerate(self.thresholds):
+            x = self.X[leaf.rows, feature]
+            missing = np.isnan(x)
+            weighs = any(self.sums(leaf.rows[missing]))  # else both ways are one
+            reached, found = whole + max(r.min_gain, 1e-10 * abs(whole)), None
+            for missing_left in (False, True)[: 1 + weighs]:
+                for threshold in thresholds:
+                    left = np.where(missing, missing_left, x <= np.float32(threshold))
+                    sides = self.worth(leaf.rows[left], leaf.rows[~left])
+                    if sides is not None and sides > reached:
+                        reached, found = sides, (threshold, missing_left)
+            if found is not None and (best is None or reached - whole > best["gain"]):
+                best = {"feature": feature, "gain": reached - whole, "threshold": found[0], "missing_left": found[1]}
+        return best
+
+    def worth(self, left: np.ndarray, right: np.ndarray) -> float | None:
+        r = self.rules
+        (f, d), (g, e) = self.sums(left), self.sums(right)
+        if min(d, e) < r.min_curvature or min(len(left), len(right)) < r.min_documents:
+            return None
+        f, g, d, e = r.shrunk(f), r.shrunk(g), d + r.l2, e + r.l2
+        return (f * f * e + g * g * d) / (d * e)
+
+    def part(self, number: int) -> None:
+        leaf = self.leaves[number]
+        assert leaf.split is not None
+        node, x = len(self.nodes), self.X[leaf.rows, leaf.split["feature"]]
+        missing = np.isnan(x)
+        left = np.where(missing, leaf.split["missing_left"], x <= np.float32(leaf.split["threshold"]))
+        if not np.isnan(self.X[:, leaf.split["feature"]]).any():
+            leaf.split["missing_left"] = left.sum() > (~left).sum()
+        if leaf.parent is not None:
+            self.nodes[leaf.parent[1]][leaf.parent[0]] = node
+        self.nodes.append(leaf.split)
+        self.leaves[number] = Leaf(leaf.rows[left], leaf.depth + 1, ("left", node))
+        self.leaves.append(Leaf(leaf.rows[~left], leaf.depth + 1, ("right", node)))
+        for child in (self.leaves[number], self.leaves[-1]):
+            child.split = self.best(child)
+
+    def finished(self) -> dict[str, list[Any]]:
+        r, (f, f_bits), (h, h_bits) = self.rules, fixed(self.force), fixed(self.curvature)
+        values = []
+        for number, leaf in enumerate(self.leaves):
+            if leaf.parent is not None:
+                self.nodes[leaf.parent[1]][leaf.parent[0]] = ~number
+            push = math.ldexp(sum(f[row] for row in leaf.rows), -f_bits)
+            bend = math.ldexp(sum(h[row] for row in leaf.rows), -h_bits)
+            enough = bend >= r.min_curvature
+            values.append(r.learning_rate * (r.shrunk(push) / (bend + r.l2) if enough else 0.0))
+        names = ("feature", "threshold", "left", "right", "missing_left", "gain")
+        out = {name: [node[name] for node in self.nodes] for name in names}
+        return {**out, "value": values, "documents": [len(leaf.rows) for leaf in self.leaves]}
+
+
+def walk(tree: dict[str, Any], row: np.ndarray, categories: dict[int, np.ndarray]) -> int:
+    """The leaf of one document in a tree as models keep it."""
+    at = 0 if len(tree["feature"]) else -1
+    while at >= 0:
+        feature = int(tree["feature"][at])
+        x = row[feature]
+        if tree["set"][at] >= 0:
+            place = categories[feature].tolist().index(x) if x in categories[feature] else 255
+            word = int(tree["sets"][4 * tree["set"][at] + place // 64])
+            left = bool(word >> (place % 64) & 1)
+        else:
+            left = bool(tree["missing_left"][at]) if np.isnan(x) else bool(x <= tree["threshold"][at])
+        at = int(tree["left"][at] if left else tree["right"][at])
+    return ~at

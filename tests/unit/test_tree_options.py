@@ -1,0 +1,267 @@
+"""What can be asked of trees: directions, DART, class weights, going on, budgets, other metrics, stopping early."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from test_trees import PLAIN
+
+import podium
+
+TRAIN = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=0)
+VALID = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=1, generator_seed=0)
+QUICK: dict[str, Any] = PLAIN | {"n_estimators": 20, "num_leaves": 8, "learning_rate": 0.3, "num_threads": 1}
+
+
+def lambdamart(**others: Any) -> podium.LambdaMART:
+    return podium.LambdaMART(**QUICK | others)
+
+
+def ndcg(scores: np.ndarray, data: podium.RankingData) -> float:
+    return podium.evaluate(scores, data, "ndcg@10").mean["ndcg@10"]
+
+
+# ---- monotone
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.dictionaries(st.integers(0, 3), st.sampled_from([1, -1]), min_size=1, max_size=3),
+    st.sampled_from([{}, {"growth": "depth"}, {"row_sampling": 0.5}, {"dart": 0.3}, {"l1": 0.2}, {"min_documents": 9}]),
+    st.sampled_from(["lambdamart", "mart"]),
+)
+def test_scores_never_turn_against_a_direction(seed, monotone, others, kind):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(200, 4)), 1).astype(np.float32)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    labels = rng.integers(0, 4, 200).astype(float)  # noise, against which directions are hard to keep
+    data = podium.RankingData(X, labels, np.repeat(np.arange(10), 20))
+    make = podium.LambdaMART if kind == "lambdamart" else podium.MART
+    ranker = make(monotone=monotone, **QUICK | {"n_estimators": 6, "num_leaves": 16} | others).fit(data)
+    for feature, sign in monotone.items():
+        rows = np.repeat(X[:25], 60, axis=0)
+        rows[:, feature] = np.tile(np.linspace(-4, 4, 60), 25)
+        along = ranker.predict(rows).reshape(25, 60)
+        assert (sign * np.diff(along, axis=1) >= -1e-12).all()
+
+
+def test_a_direction_costs_nothing_where_the_data_agrees_and_holds_where_not():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 1)).astype(np.float32)
+    data = podium.RankingData(X, np.floor(4 * X[:, 0]), np.repeat(np.arange(20), 20))
+    plain, along = (lambdamart(monotone=m).fit(data).predict(data) for m in ({}, {0: 1}))
+    with pytest.warns(UserWarning, match="nothing is ranked"):
+        against = lambdamart(monotone={0: -1}).fit(data).predict(data)
+    assert ndcg(along, data) == pytest.approx(ndcg(plain, data), abs=1e-6)
+    assert np.ptp(plain) > 1
+    assert np.ptp(against) < 1e-9
+
+
+# ---- DART
+
+
+def test_dart_is_dart():
+    """Round by round: trees left out are scaled by k/(k + 1), the new one by 1/(k + 1)."""
+    seen: list[np.ndarray] = []
+    drop = podium.training.boosting.Boosting._dropped
+    dropped: dict[int, list[int]] = {}
+
+    def watched(self: Any, number: int) -> list[int]:
+        dropped[number] = drop(self, number)
+        seen.append(np.array(self.growing.weights))
+        return dropped[number]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(podium.training.boosting.Boosting, "_dropped", watched)
+        ranker = lambdamart(dart=0.4).fit(TRAIN)
+    weights: list[float] = []
+    for number in range(1, 21):
+        assert dropped[number] == [] or max(dropped[number]) < number - 1
+        k = len(dropped[number])
+        for tree in dropped[number]:
+            weights[tree] *= k / (k + 1)
+        weights.append(1 / (k + 1))
+        if number < 20:
+            np.testing.assert_allclose(seen[number], weights, rtol=1e-12)
+    assert 0.25 < sum(map(len, dropped.values())) / sum(range(20)) < 0.55
+    plain = lambdamart().fit(TRAIN)
+    assert ranker.predict(TRAIN).tolist() != plain.predict(TRAIN).tolist()
+    assert ndcg(ranker.predict(TRAIN), TRAIN) > 0.8
+    assert ranker.log_[-1].train == pytest.approx(ndcg(ranker.predict(TRAIN), TRAIN), abs=1e-9)
+
+
+def test_dart_looks_at_the_forces_without_the_trees_left_out():
+    """The tree of a round is grown on the scores of the others alone."""
+    first = lambdamart(n_estimators=1).fit(TRAIN).model_
+    seed = next(s for s in range(50) if podium.data.hashing.counter_uniform(s, (1 << 40) + 2, 1)[0] < 0.5)
+    second = lambdamart(n_estimators=2, dart=0.5, seed=seed).fit(TRAIN).model_
+    np.testing.assert_array_equal(second.tree(1)["threshold"], first.tree(0)["threshold"])  # as if it were the first
+    np.testing.assert_allclose(second.arrays()["value"], np.tile(first.arrays()["value"] / 2, 2), rtol=1e-9)
+
+
+# ---- class weights
+
+
+def test_class_weights_are_document_weights():
+    weights = {0: 1.0, 1: 2.0, 2: 0.5, 3: 3.0, 4: 1.0, 5: 4.0}
+    levels = {int(label) for label in TRAIN.labels}
+    given = {label: weights[label] for label in levels}
+    by_label = lambdamart(class_weight=given).fit(TRAIN).predict(TRAIN)
+    by_hand = TRAIN.replace(document_weights=np.array([weights[int(label)] for label in TRAIN.labels]))
+    np.testing.assert_array_equal(by_label, lambdamart().fit(by_hand).predict(TRAIN))
+    assert by_label.tolist() != lambdamart().fit(TRAIN).predict(TRAIN).tolist()
+
+
+def test_balanced_weighs_each_label_of_a_query_the_same():
+    balanced = lambdamart(class_weight="balanced").fit(TRAIN).predict(TRAIN)
+    weights = np.empty(len(TRAIN))
+    for q in range(TRAIN.n_queries):
+        rows = TRAIN.document_queries == q
+        labels, place, counts = np.unique(TRAIN.labels[rows], return_inverse=True, return_counts=True)
+        weights[rows] = rows.sum() / (len(labels) * counts[place])
+    np.testing.assert_allclose(np.bincount(TRAIN.document_queries, weights), TRAIN.query_sizes)
+    by_hand = lambdamart().fit(TRAIN.replace(document_weights=weights)).predict(TRAIN)
+    np.testing.assert_allclose(balanced, by_hand, rtol=1e-9)
+
+
+@pytest.mark.parametrize("given", ["even", {0: -1.0}, {"a": 1.0}, 3, [1, 2], {0: float("nan")}])
+def test_class_weights_that_are_none_are_refused(given):
+    with pytest.raises(podium.ParameterError, match="class_weight"):
+        lambdamart(class_weight=given).fit(TRAIN)
+
+
+def test_a_label_without_a_weight_is_named():
+    with pytest.raises(podium.DataError, match="no weight for label"):
+        lambdamart(class_weight={0: 1.0}).fit(TRAIN)
+
+
+def test_maps_come_back_from_files(tmp_path):
+    given = {int(label): 1.0 + label for label in np.unique(TRAIN.labels)}
+    ranker = lambdamart(class_weight=given, monotone={2: 1, 0: -1}).fit(TRAIN)
+    ranker.save(tmp_path / "a.podium")
+    again = podium.load(tmp_path / "a.podium")
+    assert again.predict(TRAIN).tobytes() == ranker.predict(TRAIN).tobytes()
+    refitted = clone(again).fit(TRAIN)
+    assert refitted.predict(TRAIN).tobytes() == ranker.predict(TRAIN).tobytes()
+    refitted.save(tmp_path / "b.podium")
+    assert (tmp_path / "b.podium").read_bytes() == (tmp_path / "a.podium").read_bytes()
+
+
+# ---- going on from a model
+
+
+@pytest.mark.parametrize("kind", [podium.LambdaMART, podium.MART])
+@pytest.mark.parametrize("others", [{}, {"row_sampling": 0.6}, {"categorical": (7,)}], ids=str)
+def test_a_model_goes_on(kind, others, tmp_path):
+    X = TRAIN.features.copy()
+    X[:, 7] = np.round(2 * X[:, 7])
+    data = TRAIN.replace(features=X)
+    few, many = (kind(**QUICK | others | {"n_estimators": n}) for n in (7, 12))
+    first = few.fit(data)
+    first.save(tmp_path / "a.podium")
+    for start in (first, tmp_path / "a.podium", str(tmp_path / "a.podium")):
+        more = kind(**QUICK | others | {"n_estimators": 5}).fit(data, start_from=start)
+        assert more.n_trees_ == 12
+        for t in range(7):
+            for name, values in first.model_.tree(t).items():
+                assert more.model_.tree(t)[name].tobytes() == values.tobytes()
+    assert more.score(data) > first.score(data)
+    if not others or "categorical" in others:  # nothing is drawn: as if it had never stopped
+        np.testing.assert_allclose(more.predict(data), many.fit(data).predict(data), rtol=1e-9)
+    more.save(tmp_path / "b.podium")
+    assert podium.load(tmp_path / "b.podium").predict(data).tobytes() == more.predict(data).tobytes()
+
+
+def test_other_data_can_be_gone_on_with():
+    first = lambdamart().fit(TRAIN)
+    more = lambdamart(n_estimators=10).fit(VALID, start_from=first)
+    assert ndcg(more.predict(VALID), VALID) > ndcg(first.predict(VALID), VALID)
+    judged = lambdamart(n_estimators=10).fit(TRAIN, valid=VALID, start_from=first)
+    assert judged.n_trees_ == 20 + judged.best_epoch_
+    assert judged.best_value_ == pytest.approx(ndcg(judged.predict(VALID), VALID), abs=1e-12)
+
+
+def test_what_cannot_be_gone_on_from_is_refused():
+    first = lambdamart(n_estimators=2).fit(TRAIN)
+    with pytest.raises(podium.ParameterError, match="trained ranker of trees"):
+        lambdamart().fit(TRAIN, start_from=podium.RankNet(epochs=1).fit(TRAIN))
+    with pytest.raises(podium.ParameterError, match="trained ranker of trees"):
+        lambdamart().fit(TRAIN, start_from=lambdamart())
+    narrow = podium.synthetic.network(queries=5, documents=5, features=3, seed=0)
+    with pytest.raises(podium.DataError, match="8 features"):
+        lambdamart().fit(narrow, start_from=first)
+    with pytest.raises(podium.FormatError, match="no such file"):
+        lambdamart().fit(TRAIN, start_from="nowhere.podium")
+    X = TRAIN.features.copy()
+    X[:, 7] = np.round(X[:, 7])
+    named = lambdamart(n_estimators=2, categorical=(7,)).fit(TRAIN.replace(features=X))
+    with pytest.raises(podium.DataError, match="other categories"):
+        lambdamart(categorical=(7,)).fit(TRAIN.replace(features=X + 100), start_from=named)
+    with pytest.raises(podium.DataError, match="other categories"):
+        lambdamart().fit(TRAIN.replace(features=X), start_from=named)
+
+
+# ---- budgets, other metrics, stopping early
+
+
+def test_max_seconds_ends_training():
+    began = time.perf_counter()
+    ranker = lambdamart(n_estimators=10**6, max_seconds=0.2).fit(TRAIN)
+    assert 1 <= ranker.n_trees_ < 10**6
+    assert time.perf_counter() - began < 10
+    assert lambdamart(max_seconds=1e-9).fit(TRAIN).n_trees_ == 1
+
+
+def test_other_metrics_stand_in_the_log():
+    ranker = lambdamart(also=["map", "mrr"]).fit(TRAIN, valid=VALID)
+    assert [set(row.also) for row in ranker.log_] == [{"map", "mrr"}] * ranker.n_epochs_
+    row = ranker.log_[ranker.best_epoch_ - 1]
+    for name in ("map", "mrr"):
+        expected = podium.evaluate(ranker.predict(VALID), VALID, name).mean[name]
+        assert row.also[name] == pytest.approx(expected, abs=1e-12)
+    assert lambdamart(also="map").fit(TRAIN, valid=VALID).log_[0].also == {"map": ranker.log_[0].also["map"]}
+    assert "also" not in lambdamart().fit(TRAIN, valid=VALID).log_[0].to_dict()
+    with pytest.raises(podium.ParameterError, match="validation data"):
+        lambdamart(also=["map"]).fit(TRAIN)
+    with pytest.raises(podium.ParameterError, match="Did you mean"):
+        lambdamart(also=["mpa"]).fit(TRAIN, valid=VALID)
+
+
+@pytest.mark.parametrize("others", [{}, {"dart": 0.3}, {"metric": "pairwise_error"}], ids=str)
+def test_stopping_early_keeps_the_trees_of_the_best_round(others):
+    rng = np.random.default_rng(0)
+    noisy = TRAIN.replace(labels=rng.permutation(TRAIN.labels))  # nothing to learn: validation soon falls
+    ranker = lambdamart(n_estimators=500, early_stopping_rounds=7, **others).fit(noisy, valid=VALID)
+    values = [row.valid for row in ranker.log_]
+    best = int(np.argmin(values) if "metric" in others else np.argmax(values)) + 1
+    assert ranker.best_epoch_ == best == ranker.n_trees_
+    assert ranker.n_epochs_ == best + 7
+    metric = others.get("metric", "ndcg@10")
+    found = podium.evaluate(ranker.predict(VALID), VALID, metric).mean[metric]
+    assert found == pytest.approx(ranker.best_value_, abs=1e-9)
+    alone = lambdamart(n_estimators=best, **others).fit(noisy)
+    np.testing.assert_allclose(alone.predict(VALID), ranker.predict(VALID), rtol=1e-9, atol=1e-12)
+
+
+def test_early_stopping_is_for_validation_data_and_can_be_left_out():
+    assert lambdamart(n_estimators=60, early_stopping_rounds=1).fit(TRAIN).n_epochs_ == 60
+    assert lambdamart(n_estimators=60, early_stopping_rounds=None).fit(TRAIN, valid=VALID).n_epochs_ == 60
+    stopped = lambdamart(n_estimators=60).fit(TRAIN, callbacks=lambda row: row.epoch == 9)
+    assert stopped.n_trees_ == 9
+
+
+def test_the_target_can_be_another_metric_than_the_judge():
+    ranker = lambdamart(metric="map", target="mrr").fit(TRAIN)
+    assert ranker.force_.startswith("lambdarank(mrr")
+    assert ranker.score(TRAIN) == podium.evaluate(ranker.predict(TRAIN), TRAIN, "map").mean["map"]
+    options = lambdamart(truncation=12, normalise=True, damping=True, sigma=2.0).fit(TRAIN)
+    assert podium.force(options.force_) == podium.force(
+        "lambdarank(ndcg@10, sigma=2, truncation=12, normalise=True, damping=True)"
+    )

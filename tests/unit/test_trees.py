@@ -1,0 +1,312 @@
+"""The engine grows exactly the trees that plain loops grow."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_trees import Growing, Rules
+
+import podium
+from podium import _core
+from podium.forces import ForceData
+from podium.models import growing as growing_module
+from podium.models.growing import TreesInTraining
+from podium.models.trees import TreesSpec
+
+# What the size of the data would choose else.
+PLAIN: dict[str, Any] = {
+    "l2": 0.0,
+    "min_documents": 1,
+    "row_sampling": 1.0,
+    "sampling": "force",
+    "query_sampling": 1.0,
+    "column_sampling": 1.0,
+    "random_strength": 0.0,
+}
+SETTINGS: list[dict[str, Any]] = [
+    {"num_leaves": 2},
+    {"num_leaves": 8},
+    {"num_leaves": 40},
+    {"num_leaves": 12, "l2": 3.0},
+    {"num_leaves": 12, "l1": 0.7},
+    {"num_leaves": 12, "l1": 0.2, "l2": 0.5, "min_gain": 0.3},
+    {"num_leaves": 12, "min_documents": 7},
+    {"num_leaves": 30, "min_documents": 3, "l1": 0.1},
+    {"num_leaves": 30, "min_curvature": 4.0},
+    {"num_leaves": 30, "max_depth": 1},
+    {"num_leaves": 30, "max_depth": 3},
+    {"num_leaves": 9, "growth": "depth"},
+    {"num_leaves": 13, "growth": "depth", "max_depth": 4, "min_documents": 4},
+]
+
+
+def documents(sizes=(9, 1, 14, 20, 2, 16), n_features=4, *, seed=0, values=30, missing=0.15) -> podium.RankingData:
+    """Features with few distinct values, some of them missing."""
+    rng = np.random.default_rng(seed)
+    n = sum(sizes)
+    X = rng.choice(rng.normal(size=values).astype(np.float32), (n, n_features))
+    X[rng.random(X.shape) < missing] = np.nan
+    X[:, 1] = np.where(np.isnan(X[:, 1]), 0, X[:, 1])  # one feature without a missing value
+    labels = rng.integers(0, 4, n).astype(float)
+    return podium.RankingData(X, labels, np.repeat(np.arange(len(sizes)), sizes))
+
+
+def grow(data: podium.RankingData, force: Any, curvature: Any, *, rate=0.5, threads=1, seed=0, **spec: Any) -> dict:
+    trees = TreesInTraining(TreesSpec(**PLAIN | spec), data, base=np.zeros(1), seed=seed, num_threads=threads)
+    trees.grow(np.asarray(force, float), np.asarray(curvature, float), rate)
+    return trees.arrays_of(0)
+
+
+def naive(data: podium.RankingData, force: Any, curvature: Any, *, rate=0.5, **spec: Any) -> dict:
+    return Growing(data.features, np.asarray(force, float), np.asarray(curvature, float), Rules(**{"learning_rate": rate} | spec)).run()  # fmt: skip
+
+
+def assert_same_tree(found: dict, expected: dict) -> None:
+    for name in ("feature", "left", "right", "missing_left", "documents"):
+        assert found[name].tolist() == [int(value) for value in expected[name]], name
+    assert found["threshold"].tolist() == [np.float32(value) for value in expected["threshold"]]
+    np.testing.assert_allclose(found["gain"], expected["gain"], rtol=1e-9)
+    np.testing.assert_allclose(found["value"], expected["value"], rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("spec", SETTINGS, ids=str)
+def test_a_tree_is_the_naive_tree(spec):
+    for seed in range(4):
+        rng = np.random.default_rng(100 + seed)
+        data = documents(seed=seed)
+        force, curvature = rng.normal(size=len(data)), rng.uniform(0.1, 1, len(data))
+        expected = naive(data, force, curvature, **spec)
+        assert_same_tree(grow(data, force, curvature, **spec), expected)
+        assert len(expected["value"]) > 1
+
+
+@st.composite
+def small_problems(draw: Any) -> tuple[podium.RankingData, list[float], list[float], dict[str, Any]]:
+    n, n_features = draw(st.integers(1, 25)), draw(st.integers(1, 3))
+    value = st.sampled_from([-1.5, -0.0, 0.0, 0.25, 1.0, 1e30, -1e30, 1e-40, math.nan])
+    X = draw(st.lists(st.lists(value, min_size=n_features, max_size=n_features), min_size=n, max_size=n))
+    force = draw(st.lists(st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 3e-7]), min_size=n, max_size=n))
+    curvature = draw(st.lists(st.sampled_from([0.0, 0.25, 1.0, 1e-9]), min_size=n, max_size=n))
+    spec = {
+        "num_leaves": draw(st.integers(2, 9)),
+        "l1": draw(st.sampled_from([0.0, 0.5])),
+        "l2": draw(st.sampled_from([0.0, 1.0])),
+        "min_documents": draw(st.integers(1, 4)),
+        "min_curvature": draw(st.sampled_from([1e-9, 1e-3, 1.0])),
+        "growth": draw(st.sampled_from(["leaf", "depth"])),
+        "max_depth": draw(st.sampled_from([None, 1, 2])),
+    }
+    return podium.RankingData(np.array(X, np.float32), np.zeros(n), np.zeros(n, int)), force, curvature, spec
+
+
+@settings(max_examples=150, deadline=None)
+@given(small_problems())
+def test_a_tree_is_the_naive_tree_on_ties_missing_and_extreme_values(problem):
+    data, force, curvature, spec = problem
+    assert_same_tree(grow(data, force, curvature, **spec), naive(data, force, curvature, **spec))
+
+
+def plain_lambdas(scores: np.ndarray, data: podium.RankingData, cutoff: int) -> tuple[np.ndarray, np.ndarray]:
+    """LambdaRank on NDCG@cutoff, pair by pair."""
+    force, curvature = np.zeros(len(scores)), np.zeros(len(scores))
+    for begin, end in zip(data.query_offsets[:-1], data.query_offsets[1:], strict=True):
+        gain = 2 ** data.labels[begin:end] - 1
+        order = sorted(range(begin, end), key=lambda i: (-scores[i], i))
+        place = {document: k for k, document in enumerate(order)}
+        discount = [1 / math.log2(2 + k) if k < cutoff else 0.0 for k in range(end - begin)]
+        ideal = sum(g * d for g, d in zip(sorted(gain, reverse=True), discount, strict=True))
+        for i in range(begin, end):
+            for j in range(begin, end):
+                if data.labels[i] > data.labels[j]:
+                    change = (gain[i - begin] - gain[j - begin]) * abs(discount[place[i]] - discount[place[j]]) / ideal
+                    rho = 1 / (1 + math.exp(scores[i] - scores[j]))
+                    force[i] += rho * change
+                    force[j] -= rho * change
+                    curvature[i] += rho * (1 - rho) * change
+                    curvature[j] += rho * (1 - rho) * change
+    return force, curvature
+
+
+def naive_rounds(data: podium.RankingData, forces: Any, rounds: int, base: float = 0.0, **rules: Any) -> list[dict]:
+    """Trees one after the other, each from the forces on the scores before it."""
+    scores, trees = np.full(len(data), base), []
+    for number in range(rounds):
+        made = Growing(data.features, *forces(scores, number + 1), Rules(**rules))
+        trees.append(made.run())
+        for leaf, value in zip(made.leaves, trees[-1]["value"], strict=True):
+            scores[leaf.rows] += value
+    return trees
+
+
+@pytest.mark.parametrize("spec", SETTINGS[1::3], ids=str)
+def test_lambdamart_is_the_naive_lambdamart(spec):
+    data = documents(seed=3)
+    rules = {"learning_rate": 0.3, **spec}
+    ranker = podium.LambdaMART(metric="ndcg@10", n_estimators=8, num_threads=1, **PLAIN | rules).fit(data)
+    expected = naive_rounds(data, lambda scores, _: plain_lambdas(scores, data, 10), 8, **rules)
+    assert ranker.n_trees_ == 8
+    for number, tree in enumerate(expected):
+        assert_same_tree(ranker.model_.tree(number), tree)
+
+
+def test_mart_is_the_naive_mart():
+    data = documents(seed=4)
+    rules = {"learning_rate": 0.3, "num_leaves": 7, "min_documents": 3, "l2": 0.4}
+    ranker = podium.MART(n_estimators=8, num_threads=1, **PLAIN | rules).fit(data)
+    mean = data.labels.mean()
+    expected = naive_rounds(data, lambda s, _: (data.labels - s, np.ones(len(data))), 8, base=mean, **rules)
+    for number, tree in enumerate(expected):
+        assert_same_tree(ranker.model_.tree(number), tree)
+    np.testing.assert_allclose(ranker.model_.arrays()["base"], [mean])
+
+
+@pytest.mark.parametrize("name", ["lambdarank(map)", "ranknet", "listnet", "xendcg", "listmle", "exponential"])
+def test_other_forces_grow_the_naive_trees(name):
+    data = documents(seed=5)
+    force, held = podium.force(name), ForceData(data)
+
+    def forces(scores: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+        found = force.act(scores, held, curvature=True, seed=0, round=number)
+        return found.force, found.curvature
+
+    rules = {"num_leaves": 6, "min_documents": 2}
+    spec = TreesSpec(**PLAIN | rules)
+    ranker = podium.Ranker(force=name, model=spec, epochs=6, learning_rate=0.2, num_threads=1).fit(data)
+    for number, tree in enumerate(naive_rounds(data, forces, 6, learning_rate=0.2, **rules)):
+        assert_same_tree(ranker.model_.tree(number), tree)
+
+
+def test_weights_of_queries_and_documents_are_in_the_trees():
+    plain = documents(seed=6)
+    weighted = plain.replace(query_weights=[1, 5, 0.5, 2, 1, 0], document_weights=np.linspace(0.1, 2, len(plain)))
+    rules = {"num_leaves": 6, "learning_rate": 0.3}
+    for data in (plain, weighted):
+        ranker = podium.LambdaMART(n_estimators=3, num_threads=1, **PLAIN | rules).fit(data)
+        force, held = podium.force("lambdarank(ndcg@10)"), ForceData(data)
+
+        def forces(scores, number, force=force, held=held):
+            found = force.act(scores, held, curvature=True)
+            return found.force, found.curvature
+
+        for number, tree in enumerate(naive_rounds(data, forces, 3, **rules)):
+            assert_same_tree(ranker.model_.tree(number), tree)
+
+
+# ---- the same tree by other ways
+
+
+def large(seed=0, n=3000, n_features=20) -> tuple[podium.RankingData, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_features)).astype(np.float32)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:, 0] = rng.integers(0, 3, n)
+    data = podium.RankingData(X, rng.integers(0, 4, n).astype(float), np.repeat(np.arange(n // 10), 10))
+    return data, rng.normal(size=n) + (X[:, 1] > 0.3), rng.uniform(0.1, 1, n)
+
+
+def assert_identical(one: dict, two: dict) -> None:
+    assert one.keys() == two.keys()
+    for name in one:
+        assert one[name].tobytes() == two[name].tobytes(), name
+
+
+@pytest.mark.parametrize("spec", [{}, {"min_documents": 25}, {"monotone": {1: 1, 2: -1}}, {"categorical": (0,)}, {"random_strength": 1.0}, {"random_thresholds": True}], ids=str)  # fmt: skip
+def test_histograms_thrown_away_and_built_again_change_nothing(spec, monkeypatch):
+    data, force, curvature = large()
+    spec = {"num_leaves": 60, **spec}
+    first = grow(data, force, curvature, **spec)
+    assert len(first["value"]) == 60
+    monkeypatch.setattr(growing_module, "HISTOGRAM_BYTES", 1)
+    assert_identical(grow(data, force, curvature, **spec), first)
+    assert_identical(grow(data, force, curvature, threads=3, **spec), first)
+
+
+@pytest.mark.parametrize("spec", [{}, {"l1": 0.5}, {"min_documents": 40}, {"monotone": {1: 1}}, {"row_sampling": 0.4}, {"column_sampling": 0.3}], ids=str)  # fmt: skip
+def test_trees_without_avx2(spec):
+    if not _core.use_avx2(True):
+        pytest.skip("this machine has no AVX2")
+    data, force, curvature = large(1)
+    spec = {"num_leaves": 50, **spec}
+    fast = grow(data, force, curvature, **spec)
+    try:
+        _core.use_avx2(False)
+        assert_identical(grow(data, force, curvature, **spec), fast)
+    finally:
+        _core.use_avx2(True)
+
+
+def test_five_thousand_features(monkeypatch):
+    rng = np.random.default_rng(7)
+    n = 200
+    X = rng.integers(0, 40, (n, 5000)).astype(np.float32)
+    data = podium.RankingData(X, np.zeros(n), np.zeros(n, int))
+    force = np.where(X[:, 4321] > 17, 1.0, -1.0) + np.where(X[:, 77] > 30, 0.3, 0.0)
+    tree = grow(data, force, np.ones(n), num_leaves=3, threads=2)
+    assert tree["feature"].tolist()[0] == 4321
+    assert tree["threshold"][0] == 17.5
+    deep = grow(data, rng.normal(size=n), np.ones(n), num_leaves=16, threads=2)
+    rng = np.random.default_rng(7)
+    rng.integers(0, 40, (n, 5000))
+    monkeypatch.setattr(growing_module, "HISTOGRAM_BYTES", 5000 * 264 * 8 * 4)
+    assert_identical(grow(data, rng.normal(size=n), np.ones(n), num_leaves=16, threads=1), deep)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_a_sample_of_columns_is_all_a_tree_sees(share):
+    data, force, curvature = large(2)
+    seen = set()
+    for seed in range(30):
+        tree = grow(data, force, curvature, seed=seed, num_leaves=200, min_documents=2, column_sampling=share)
+        assert len(set(tree["feature"])) <= share * 20
+        seen |= set(tree["feature"].tolist())
+    assert len(seen) == 20
+
+
+def test_a_sample_of_columns_grows_the_tree_of_those_columns():
+    data, force, curvature = large(3)
+    spec = {"num_leaves": 20}
+    sampled = grow(data, force, curvature, column_sampling=0.3, **spec)
+    used = np.unique(sampled["feature"])
+    X = np.full_like(data.features, 0)
+    X[:, used] = data.features[:, used]
+    assert_identical(grow(data.replace(features=X), force, curvature, **spec), sampled)
+
+
+def test_random_thresholds_and_strength_follow_the_seed_and_still_gain():
+    data, force, curvature = large(4)
+    for spec in ({"random_thresholds": True}, {"random_strength": 2.0}):
+        trees = [grow(data, force, curvature, seed=seed, num_leaves=10, **spec) for seed in (0, 0, 1)]
+        assert_identical(trees[0], trees[1])
+        assert trees[0]["threshold"].tolist() != trees[2]["threshold"].tolist()
+        assert (trees[2]["gain"] > 0).all()
+    best = grow(data, force, curvature, num_leaves=2)["gain"][0]
+    for spec in ({"random_thresholds": True}, {"random_strength": 9.0}):
+        gains = [grow(data, force, curvature, seed=seed, num_leaves=2, **spec)["gain"] for seed in range(9)]
+        assert min(gain[0] for gain in gains) < best
+        assert max(gain[0] for gain in gains) <= best
+
+
+def test_a_tree_does_not_depend_on_those_grown_before_it():
+    """Columns of few values need less room than others, so that trees from samples of columns differ in their needs."""
+    rng = np.random.default_rng(8)
+    n = 1500
+    X = np.c_[rng.integers(0, 2, (n, 20)), rng.normal(size=(n, 10))].astype(np.float32)
+    data = podium.RankingData(X, np.zeros(n), np.zeros(n, int))
+    spec = TreesSpec(**PLAIN | {"num_leaves": 25, "column_sampling": 0.2})
+
+    def begin() -> TreesInTraining:
+        return TreesInTraining(spec, data, base=np.zeros(1), seed=0, num_threads=1)
+
+    force, one = rng.normal(size=n), np.ones(n)
+    together = begin()
+    for number in range(25):
+        together.grow(force, one, 1.0)
+        alone = begin()
+        alone.trees = together.trees[:number]
+        alone.grow(force, one, 1.0)
+        assert_identical(alone.arrays_of(number), together.arrays_of(number))
