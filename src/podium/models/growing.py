@@ -32,8 +32,8 @@ def settled(spec: TreesSpec, n_documents: int) -> TreesSpec:
         "min_documents": 20,
         "row_sampling": 0.2 if large else 1.0,
         "sampling": "force",
-        "query_sampling": 1.0,
-        "column_sampling": 1.0,
+        "query_sampling": 1.0 if large else 0.5,
+        "column_sampling": 1.0 if large else 0.5,
         "random_strength": 0.0,
     }
     return replace(spec, **{name: value for name, value in chosen.items() if getattr(spec, name) is None})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,13 +15,16 @@ from podium.data.conversion import as_number
 from podium.errors import DataError, ParameterError, shown
 from podium.forces import FORCES, Force
 from podium.metrics import metric as as_metric
+from podium.models.growing import LARGE
 from podium.models.trees import TreeModel, TreesSpec
 from podium.rankers.base import BaseRanker, Valid
 from podium.rankers.ranker import PlannedRanker
-from podium.training import train
+from podium.training import Plan, train
 from podium.training.boost_schedule import BoostSchedule
 from podium.training.checkpoint import Checkpoint
 from podium.training.progress import Callback
+
+FEW_DRAWS = 5  # of the noise, where there are few documents
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -163,9 +166,9 @@ class LambdaMART(TreeRanker):
         truncation: only pairs with a document among the first this many move; None for all that can change the target.
         normalise: whether a query's forces are scaled by log₂(1 + S)/S, S = 2 Σ |force| over its pairs.
         damping: whether a pair's force is divided by 0.01 + its gap in scores, where not all of a query's are equal.
-        noise: places are those of scores with logistic noise of this scale, so that a force does not hang on which of two
-            nearly equal documents stands first.
-        draws: of the noise, averaged.
+        noise: places are those of scores with logistic noise of this scale, so that a force does not hang on which of
+            two nearly equal documents stands first, or at the start of all; 0 for LambdaMART as it was published.
+        draws: of the noise, averaged; None takes 5 where documents are few, and 1 where they are many.
     """
 
     target: str | None = None
@@ -173,10 +176,15 @@ class LambdaMART(TreeRanker):
     truncation: int | None = None
     normalise: bool = False
     damping: bool = False
-    noise: float = 0.0
-    draws: int = 1
+    noise: float = 1.0
+    draws: int | None = None
 
-    def _force(self) -> Force:
+    def _plan(self, data: RankingData, has_valid: bool) -> Plan:
+        plan = super()._plan(data, has_valid)
+        few = self.draws is None and data.n_documents < LARGE
+        return replace(plan, force=self._force(FEW_DRAWS)) if few else plan
+
+    def _force(self, draws: int = 1) -> Force:
         return Force.of(
             FORCES["lambdarank"],
             self.target or self.metric,
@@ -185,7 +193,7 @@ class LambdaMART(TreeRanker):
             normalise=self.normalise,
             damping=self.damping,
             noise=self.noise,
-            draws=self.draws,
+            draws=draws if self.draws is None else self.draws,
         )
 
 
