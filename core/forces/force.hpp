@@ -49,7 +49,7 @@ struct ForceSpec {
   std::size_t truncation = 0;  // lambdarank: only pairs with one among the first this many; 0: all
   bool normalise = false;      // lambdarank: forces of a query times log₂(1 + S)/S, S = Σ over pairs of 2|force|
   bool damping = false;        // lambdarank: a pair's |ΔZ| is divided by 0.01 + |gap|
-  double noise = 0;            // lambdarank: places are those of scores with logistic noise of this scale
+  double noise = 0;            // lambdarank: places are those of scores with noise, π/√3 times this
   std::size_t draws = 1;       // of the noise, averaged
   MetricSpec metric = {};      // lambdarank, step
   std::size_t classes = 2;     // ordinal, multiclass: labels 0 to classes − 1

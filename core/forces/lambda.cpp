@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "dispatch.hpp"
 #include "exponentials.hpp"
@@ -41,8 +42,12 @@ class Lambdas {
   void all_pairs() {
     std::size_t rows = std::min(n_, scratch_.swaps.depth());  // two documents past the depth swap without effect
     if (spec_.truncation > 0) rows = std::min(rows, spec_.truncation);
-    const auto [least, most] = std::minmax_element(scratch_.score.begin(), scratch_.score.end());
-    const double range = *most - *least, middle = *least + range / 2;
+    double least = scratch_.score[0], most = least;
+    for (std::size_t p = 1; p < n_; ++p) {
+      least = scratch_.score[p] < least ? scratch_.score[p] : least;
+      most = scratch_.score[p] > most ? scratch_.score[p] : most;
+    }
+    const double range = most - least, middle = least + range / 2;
     const bool fast = spec_.kind == ForceKind::lambdarank && spec_.sigma * range < 600 && query_.weights.empty();
     if (fast) {
       for (std::size_t p = 0; p < n_; ++p) scratch_.exponential[p] = spec_.sigma * (scratch_.score[p] - middle);
@@ -107,12 +112,17 @@ class Lambdas {
   }
 
  private:
-  // Scores with logistic noise: the places the documents might as well have.
+  // Scores with noise: the places the documents might as well have. π(u₁ + u₂ + u₃ + u₄ − 2) is bell-shaped and has the
+  // variance of the logistic, π²/3, by which pairs are compared; it needs no logarithm.
   std::span<const double> perturbed(std::size_t draw) {
     scratch_.noisy.resize(n_);
+    const std::uint64_t key = random_bits(query_.seed, query_.round, query_.key, draw);
+    const double scale = spec_.noise * std::numbers::pi / 65536;
     for (std::size_t i = 0; i < n_; ++i) {
-      const double u = random_unit(query_.seed, query_.round, query_.key, draw << 32 | i) + 0x1.0p-54;
-      scratch_.noisy[i] = query_.scores[i] + spec_.noise * std::log(u / (1 - u));
+      const std::uint64_t bits = scatter(key ^ i);
+      const auto sum =
+          static_cast<std::int32_t>((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48));
+      scratch_.noisy[i] = query_.scores[i] + scale * static_cast<double>(sum - 2 * 65535);
     }
     return scratch_.noisy;
   }

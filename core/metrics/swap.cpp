@@ -1,6 +1,7 @@
 #include "metrics/swap.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "dispatch.hpp"
@@ -52,7 +53,18 @@ void SwapDeltas::prepare_additive() {
   if (form.empty) return;
   family_ = Family::additive;
   gains_.resize(size_), weights_.assign(size_, 0.0);
-  for (std::size_t p = 0; p < size_; ++p) gains_[p] = metric_->gain_in(*query_, query_->labels()[p]);
+  const LabelSummary& summary = query_->summary();
+  const double* labels = query_->labels().data();
+  if (summary.integral) {
+    std::array<double, LabelSummary::small> levels{};
+    for (auto level = static_cast<std::size_t>(summary.least); level <= static_cast<std::size_t>(summary.greatest);
+         ++level) {
+      levels[level] = metric_->gain_in(*query_, static_cast<double>(level));
+    }
+    for (std::size_t p = 0; p < size_; ++p) gains_[p] = levels[static_cast<std::size_t>(labels[p])];
+  } else {
+    for (std::size_t p = 0; p < size_; ++p) gains_[p] = metric_->gain_in(*query_, labels[p]);
+  }
   for (std::size_t p = 0; p < depth_; ++p) weights_[p] = form.weights[p] / form.norm;
 }
 

@@ -166,7 +166,7 @@ class LambdaMART(TreeRanker):
         truncation: only pairs with a document among the first this many move; None for all that can change the target.
         normalise: whether a query's forces are scaled by log₂(1 + S)/S, S = 2 Σ |force| over its pairs.
         damping: whether a pair's force is divided by 0.01 + its gap in scores, where not all of a query's are equal.
-        noise: places are those of scores with logistic noise of this scale, so that a force does not hang on which of
+        noise: places are those of scores with noise of standard deviation π/√3 times this, so that a force does not hang on which of
             two nearly equal documents stands first, or at the start of all; 0 for LambdaMART as it was published.
         draws: of the noise, averaged; None takes 5 where documents are few, and 1 where they are many.
     """
