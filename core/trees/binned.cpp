@@ -16,7 +16,7 @@ std::vector<RowBlock> make_blocks(std::size_t codes, std::size_t rows, std::size
   const std::size_t wanted = std::max((codes + kWidest - 1) / kWidest, std::min(threads, (codes + 7) / 8));
   for (std::size_t k = 0; k < wanted; ++k) {
     const std::size_t first = codes * k / wanted, count = codes * (k + 1) / wanted - first;
-    RowBlock block{first, count, (count + 7) / 8 * 8, {}};
+    RowBlock block{first, count, row_stride(count), {}};
     block.bins.resize(rows * block.stride);
     blocks.push_back(std::move(block));
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include "team.hpp"
@@ -10,7 +11,31 @@
 
 namespace podium {
 
-// Columns of bins, one for each feature that is used; each begins on a cache line and is padded to whole tiles.
+inline constexpr std::size_t kCacheLine = 64;
+
+// Bytes that begin on a line of the cache.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  LineAllocator() = default;
+  template <class Other>
+  LineAllocator(const LineAllocator<Other>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{kCacheLine})); }
+  void deallocate(T* p, std::size_t n) { ::operator delete(p, n * sizeof(T), std::align_val_t{kCacheLine}); }
+  template <class Other>
+  bool operator==(const LineAllocator<Other>&) const {
+    return true;
+  }
+};
+using Bytes = std::vector<std::uint8_t, LineAllocator<std::uint8_t>>;
+
+// Bytes of a row of `count` codes: a row that nearly fills a line of the cache has it alone.
+inline std::size_t row_stride(std::size_t count) {
+  const std::size_t eights = (count + 7) / 8 * 8;
+  return eights % kCacheLine >= 40 ? (eights + kCacheLine - 1) / kCacheLine * kCacheLine : eights;
+}
+
+// Columns of bins, one for each feature that is used; each is padded to whole tiles.
 class BinColumns {
  public:
   BinColumns() = default;
@@ -23,7 +48,7 @@ class BinColumns {
 
  private:
   std::size_t rows_ = 0, stride_ = 0;
-  std::vector<std::uint8_t> bins_;
+  Bytes bins_;
 };
 
 // What one byte of a row holds: the bin of one column; or of several columns with few bins, code = Σ bin · stride, so
@@ -59,7 +84,7 @@ void marginal(const Code& code, std::size_t part, const Number* joint, Number* o
 // Rows of neighbouring codes.
 struct RowBlock {
   std::size_t first, count, stride;  // codes, and bytes a row
-  std::vector<std::uint8_t> bins;
+  Bytes bins;
 };
 
 // The training documents.

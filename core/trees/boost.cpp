@@ -87,7 +87,7 @@ GrowRows Booster::choose_rows(std::span<const double> force, std::span<const dou
   } else {
     rows.rows = data_.rows;
   }
-  fill_cells(force, curvature, fewer_rows ? &kept_.sample : nullptr, rows);
+  fill_cells(force, curvature, fewer_rows ? &kept_.sample : nullptr, largest, rows);
   if (fewer_rows || fewer_columns) {
     copy_rows(rows);
   } else {
@@ -100,21 +100,39 @@ GrowRows Booster::choose_rows(std::span<const double> force, std::span<const dou
 }
 
 void Booster::fill_cells(std::span<const double> force, std::span<const double> curvature, const Sample* sample,
-                         GrowRows& rows) {
-  const bool weighs = sample != nullptr && !sample->weight.empty();
-  const auto document = [&](std::size_t i) { return sample != nullptr ? sample->rows[i] : i; };
-  const auto push = [&](std::size_t i) { return force[document(i)] * (weighs ? sample->weight[i] : 1.0); };
-  const auto bend = [&](std::size_t i) { return curvature[document(i)] * (weighs ? sample->weight[i] : 1.0); };
-  const std::size_t n = rows.rows;
-  const Extent most = largest(*team_, n, push, bend);
+                         const Extent& most, GrowRows& rows) {
+  kept_.cells.resize(rows.rows);
+  if (sample == nullptr) {
+    fill(force.data(), curvature.data(), rows.rows, most, rows);
+    return;
+  }
+  // The kept ones, weighed, one after the other.
+  kept_.force.resize(rows.rows), kept_.curvature.resize(rows.rows);
+  Extent largest_kept;
+  std::mutex door;
+  pieces(*team_, rows.rows, [&](std::size_t begin, std::size_t end) {
+    Extent own;
+    for (std::size_t i = begin; i < end; ++i) {
+      const double weight = sample->weight.empty() ? 1.0 : sample->weight[i];
+      kept_.force[i] = force[sample->rows[i]] * weight, kept_.curvature[i] = curvature[sample->rows[i]] * weight;
+      own.force = std::max(own.force, std::fabs(kept_.force[i]));
+      own.curvature = std::max(own.curvature, kept_.curvature[i]);
+    }
+    const std::lock_guard lock(door);
+    largest_kept = {std::max(largest_kept.force, own.force), std::max(largest_kept.curvature, own.curvature)};
+  });
+  fill(kept_.force.data(), kept_.curvature.data(), rows.rows, largest_kept, rows);
+}
+
+void Booster::fill(const double* force, const double* curvature, std::size_t n, const Extent& most, GrowRows& rows) {
   const int force_exponent = sum_exponent(most.force, n), curvature_exponent = sum_exponent(most.curvature, n);
   const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
   std::atomic<std::int64_t> force_sum{0}, curvature_sum{0};
   pieces(*team_, n, [&](std::size_t begin, std::size_t end) {
     std::int64_t f = 0, c = 0;
     for (std::size_t i = begin; i < end; ++i) {
-      f += to_fixed(std::fabs(push(i)), force_scale);
-      c += to_fixed(bend(i), curvature_scale);
+      f += to_fixed(std::fabs(force[i]), force_scale);
+      c += to_fixed(curvature[i], curvature_scale);
     }
     force_sum += f, curvature_sum += c;
   });
@@ -125,12 +143,11 @@ void Booster::fill_cells(std::span<const double> force, std::span<const double> 
   const int c = cell_exponent(most.curvature > 0 ? bound(curvature_sum, curvature_exponent) : 0, n);
   rows.units = {std::ldexp(1.0, -f), std::ldexp(1.0, -c)};
   const double to_force = std::ldexp(1.0, f), to_curvature = std::ldexp(1.0, c);
-  kept_.cells.resize(n);
   std::atomic<std::int64_t> total{0};
   pieces(*team_, n, [&](std::size_t begin, std::size_t end) {
     Cell sum = 0;
     for (std::size_t i = begin; i < end; ++i) {
-      kept_.cells[i] = make_cell(to_fixed(push(i), to_force), to_fixed(bend(i), to_curvature));
+      kept_.cells[i] = make_cell(to_fixed(force[i], to_force), to_fixed(curvature[i], to_curvature));
       sum += kept_.cells[i];
     }
     total += sum;
@@ -155,7 +172,7 @@ void Booster::copy_rows(GrowRows& rows) {
       places.push_back(static_cast<std::uint32_t>(c));
       rows.codes.push_back(&data_.codes[from.first + c]);
     }
-    const std::size_t count = places.size(), stride = (count + 7) / 8 * 8;
+    const std::size_t count = places.size(), stride = row_stride(count);
     if (count == 0) continue;
     kept_.bins[k].resize(std::max(kept_.bins[k].size(), rows.rows * stride));
     rows.blocks.push_back({kept_.bins[k].data(), first, count, stride});
@@ -167,7 +184,7 @@ void Booster::copy_rows(GrowRows& rows) {
         if (rows.document && i + 16 < end) __builtin_prefetch(from.bins.data() + rows.document[i + 16] * from.stride);
         const std::uint8_t* source = from.bins.data() + document * from.stride;
         if (whole) {
-          std::memcpy(to + i * stride, source, stride);
+          std::memcpy(to + i * stride, source, count);
         } else {
           for (std::size_t c = 0; c < count; ++c) to[i * stride + c] = source[places[c]];
         }

@@ -55,14 +55,16 @@ class Booster {
 
  private:
   struct Kept {
-    std::vector<std::vector<std::uint8_t>> bins;
+    std::vector<Bytes> bins;
     std::vector<Cell> cells;
+    std::vector<double> force, curvature;
     Sample sample;
   };
   GrowRows choose_rows(std::span<const double> force, std::span<const double> curvature, const Extent& most,
                        const BoostSettings& settings, std::uint64_t draw);
   void fill_cells(std::span<const double> force, std::span<const double> curvature, const Sample* sample,
-                  GrowRows& rows);
+                  const Extent& most, GrowRows& rows);
+  void fill(const double* force, const double* curvature, std::size_t n, const Extent& most, GrowRows& rows);
   void copy_rows(GrowRows& rows);
   void set_values(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
                   const BoostSettings& settings, const GrownTree& grown, BoostedTree& tree);

@@ -20,8 +20,10 @@ inline int sum_exponent(double largest, std::size_t n) {
   return std::clamp(std::min(61 - bits, 50) - exponent_above(largest), -1000, 1000);
 }
 
+// The nearest whole number, even ones at half way: added to 1.5·2^52 it stands in the low bits. |value·scale| < 2^51.
 inline std::int64_t to_fixed(double value, double scale) {
-  return static_cast<std::int64_t>(std::nearbyint(value * scale));
+  constexpr double kShift = 0x1.8p52;
+  return std::bit_cast<std::int64_t>(value * scale + kShift) - std::bit_cast<std::int64_t>(kShift);
 }
 
 // The power of two that brings numbers whose absolute values sum to `total` (n of them, rounded each) below 2^31.

@@ -7,7 +7,8 @@
 namespace podium {
 namespace {
 
-constexpr std::size_t kAhead = 16;  // rows whose bins are fetched before their turn
+constexpr std::size_t kAhead = 24;  // rows whose bins are fetched before their turn
+constexpr std::size_t kLine = 64;   // bytes of the cache
 
 PODIUM_INLINE void add_row(const std::uint8_t* bins, std::size_t columns, Cell cell, Cell* histogram) {
   std::size_t c = 0;
@@ -39,7 +40,7 @@ void add_rows(const std::uint8_t* bins, std::size_t stride, std::size_t columns,
   for (std::size_t i = 0; i < steady; ++i) {
     const std::uint8_t* next = bins + rows[i + kAhead] * stride;
     __builtin_prefetch(next);
-    __builtin_prefetch(next + 64);
+    if (stride > kLine) __builtin_prefetch(next + kLine);
     __builtin_prefetch(cells + rows[i + kAhead]);
     add_row(bins + rows[i] * stride, columns, cells[rows[i]], histogram);
   }

@@ -169,8 +169,7 @@ class Boosting(Run):
         return [int(k) for k in np.flatnonzero(drawn < self.schedule.dart)]
 
     def _train_value(self, number: int) -> float | None:
-        many = self.watched is not None and self.data.n_documents >= LARGE
-        if many and number % TRAIN_EVERY != 0:
+        if self.data.n_documents >= LARGE and number % TRAIN_EVERY != 0:
             return None
         scores = self.growing.train.scores
         if not np.isfinite(scores).all():
