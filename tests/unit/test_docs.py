@@ -11,7 +11,19 @@ import pytest
 import podium
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["data", "explaining", "formats", "forces", "laws", "index", "models", "posteriors", "training", "trees", "tuning"]
+PAGES = [
+    "data",
+    "explaining",
+    "formats",
+    "forces",
+    "laws",
+    "index",
+    "models",
+    "posteriors",
+    "training",
+    "trees",
+    "tuning",
+]
 PAGES = [*(f"docs/{name}.md" for name in PAGES), "README.md"]
 
 

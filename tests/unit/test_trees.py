@@ -147,7 +147,7 @@ def naive_rounds(data: podium.RankingData, forces: Any, rounds: int, base: float
 def test_lambdamart_is_the_naive_lambdamart(spec):
     data = documents(seed=3)
     rules = {"learning_rate": 0.3, **spec}
-    ranker = podium.LambdaMART(metric="ndcg@10", n_estimators=8, num_threads=1, **PLAIN | rules).fit(data)
+    ranker = podium.LambdaMART(metric="ndcg@10", n_estimators=8, num_threads=1, noise=0, **PLAIN | rules).fit(data)
     expected = naive_rounds(data, lambda scores, _: plain_lambdas(scores, data, 10), 8, **rules)
     assert ranker.n_trees_ == 8
     for number, tree in enumerate(expected):
@@ -186,7 +186,7 @@ def test_weights_of_queries_and_documents_are_in_the_trees():
     weighted = plain.replace(query_weights=[1, 5, 0.5, 2, 1, 0], document_weights=np.linspace(0.1, 2, len(plain)))
     rules = {"num_leaves": 6, "learning_rate": 0.3}
     for data in (plain, weighted):
-        ranker = podium.LambdaMART(n_estimators=3, num_threads=1, **PLAIN | rules).fit(data)
+        ranker = podium.LambdaMART(n_estimators=3, num_threads=1, noise=0, **PLAIN | rules).fit(data)
         force, held = podium.force("lambdarank(ndcg@10)"), ForceData(data)
 
         def forces(scores, number, force=force, held=held):

@@ -58,7 +58,9 @@ DAMPING = Parameter(
     "divide a pair's force by 0.01 + its gap in scores, unless all scores of the query are equal",
     _truth,
 )
-NOISE = Parameter("noise", 0, "places are those of scores with noise of standard deviation π/√3 times this", _not_negative)
+NOISE = Parameter(
+    "noise", 0, "places are those of scores with noise of standard deviation π/√3 times this", _not_negative
+)
 DRAWS = Parameter("draws", 1, "draws of the noise, averaged", _count)
 TIES = Parameter("ties", False, "train on equal labels too, with target ½", _truth)
 

@@ -69,6 +69,7 @@ class TreesInTraining:
             len(base),
             data.n_features,
         )
+        self.trees_before = 0 if start is None else start.n_trees  # draws go on where those of the other model ended
         self.base, self.start = base if start is None else start.arrays()["base"], start
         keys = query_hashes(data.query_ids, 0)
         features = np.ascontiguousarray(data.features)
@@ -107,7 +108,7 @@ class TreesInTraining:
         if not (np.isfinite(forces).all() and np.isfinite(curvatures).all() and curvatures.min(initial=0) >= 0):
             raise DataError("forces must be finite, and curvatures finite and not negative")
         for output in range(self.n_outputs):
-            draw = _draw(self.seed, len(self.trees))
+            draw = _draw(self.seed, self.trees_before + len(self.trees))
             self.trees.append(self.booster.grow(forces[output], curvatures[output], settings, draw))
             self.weights.append(1.0)
 

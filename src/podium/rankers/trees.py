@@ -181,7 +181,7 @@ class LambdaMART(TreeRanker):
 
     def _plan(self, data: RankingData, has_valid: bool) -> Plan:
         plan = super()._plan(data, has_valid)
-        few = self.draws is None and data.n_documents < LARGE
+        few = self.draws is None and bool(self.noise) and data.n_documents < LARGE
         return replace(plan, force=self._force(FEW_DRAWS)) if few else plan
 
     def _force(self, draws: int = 1) -> Force:

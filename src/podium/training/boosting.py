@@ -130,7 +130,7 @@ class Boosting(Run):
             cost=self.schedule.closed_form,
             parameters=rising_thresholds(self.own) if len(self.own) else (),
             seed=plan.seed,
-            round=number,
+            round=number + growing.trees_before // growing.n_outputs,
             num_threads=plan.num_threads,
             into=self.outcome,
         )

@@ -1,0 +1,69 @@
+"""LambdaRank on the places of noisy scores, against the plain loop over pairs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import podium
+from podium.data.hashing import mix, query_hashes
+
+DATA = podium.synthetic.network(queries=6, documents=25, features=4, seed=3)
+SCORES = np.random.default_rng(0).normal(size=DATA.n_documents)
+
+
+def noisy(scores: np.ndarray, key: np.uint64, draw: int, seed: int, round: int, noise: float) -> np.ndarray:
+    """s + noise·π·(u₁ + u₂ + u₃ + u₄ − 2), the u's from 16 bits each of a hash."""
+    start = mix(mix(np.array([seed], np.uint64)) ^ np.uint64(round))
+    bits = mix(mix(mix(start ^ key) ^ np.uint64(draw)) ^ np.arange(len(scores), dtype=np.uint64))
+    parts = [(bits >> np.uint64(shift)) & np.uint64(0xFFFF) for shift in (0, 16, 32, 48)]
+    total = np.sum(np.array(parts, np.int64), axis=0) - 2 * 65535
+    return scores + noise * math.pi / 65536 * total
+
+
+def plain(labels: np.ndarray, scores: np.ndarray, places: np.ndarray, cutoff: int) -> tuple[np.ndarray, np.ndarray]:
+    """σρ|ΔNDCG| over all pairs, places given."""
+    gain = 2.0**labels - 1
+    discount = np.where(places < cutoff, 1 / np.log2(places + 2.0), 0.0)
+    ideal = (np.sort(gain)[::-1][:cutoff] / np.log2(np.arange(min(cutoff, len(gain))) + 2.0)).sum()
+    force, curvature = np.zeros(len(labels)), np.zeros(len(labels))
+    for i in range(len(labels)):
+        for j in range(len(labels)):
+            if labels[i] > labels[j]:
+                delta = abs((gain[i] - gain[j]) * (discount[i] - discount[j])) / ideal
+                rho = 1 / (1 + math.exp(scores[i] - scores[j]))
+                force[i] += rho * delta
+                force[j] -= rho * delta
+                curvature[[i, j]] += rho * (1 - rho) * delta
+    return force, curvature
+
+
+@pytest.mark.parametrize("draws", [1, 3])
+@pytest.mark.parametrize("noise", [0.3, 2.0])
+def test_places_are_those_of_noisy_scores(noise, draws):
+    force, curvature = podium.force(f"lambdarank(ndcg@10, noise={noise}, draws={draws})")(
+        SCORES, DATA, seed=7, round=4, num_threads=2
+    )
+    keys = query_hashes(DATA.query_ids, 0)
+    for q, key in enumerate(keys):
+        rows = slice(int(DATA.query_offsets[q]), int(DATA.query_offsets[q + 1]))
+        scores, labels = SCORES[rows], DATA.labels[rows]
+        wanted = np.zeros((2, len(labels)))
+        for draw in range(draws):
+            order = np.argsort(-noisy(scores, key, draw, 7, 4, noise), kind="stable")
+            places = np.argsort(order)
+            wanted += np.array(plain(labels, scores, places, 10)) / draws
+        np.testing.assert_allclose(force[rows], wanted[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(curvature[rows], wanted[1], rtol=1e-9, atol=1e-12)
+
+
+def test_noise_is_drawn_anew_each_round_and_has_the_variance_of_the_logistic():
+    force = podium.force("lambdarank(ndcg@10, noise=1)")
+    first, again, next_round = (force(SCORES, DATA, round=r)[0] for r in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, next_round)
+    drawn = noisy(np.zeros(200_000), np.uint64(5), 0, 0, 0, 1.0)
+    assert drawn.std() == pytest.approx(math.pi / math.sqrt(3), rel=0.01)
+    assert abs(drawn.mean()) < 0.02
