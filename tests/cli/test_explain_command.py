@@ -79,7 +79,7 @@ def test_why_is_one_document_above_another(cli, judged):
         (["trees.podium", "judged.txt", "--query", "1", "--above", "1", "--below", "99"], "below=99 must be"),
         (["linear.podium", "judged.txt", "--query", "1", "--above", "1", "--below", "2"], "not made of trees"),
         (["trees.podium", "judged.txt", "--permutation", "--among", "x"], "among='x'"),
-        (["trees.podium", "trees.podium", "--permutation"], "is a model where judged data is needed"),
+        (["trees.podium", "trees.podium", "--permutation"], "is a model, not data; judged data is needed here"),
         (
             ["trees.podium", "judged.txt", "--permutation", "--query", "1", "--above", "1", "--below", "2"],
             "ask one of them",

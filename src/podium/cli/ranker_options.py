@@ -111,7 +111,7 @@ OPTIONS: dict[str, Any] = {
         int | None,
         _option(
             "--early-stopping-rounds",
-            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20; lambdamart, mart and rankboost 100.",
+            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20; lambdamart and mart 300, rankboost 100.",
         ),
     ],
     "seed": Annotated[int | None, _option("--seed", "The same seed gives the same model. By default 0.")],

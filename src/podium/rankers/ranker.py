@@ -138,7 +138,7 @@ class Ranker(GradientRanker):
         model: a name such as "linear", "net(10)", "kernel(rbf)" or "trees(num_leaves=31)".
         learning_rate: of adam and sgd, 0.001 by default; of trees, by default chosen by the size of the data.
         epochs: at most this many passes over the data, 100 by default, or trees, 1000 by default.
-        early_stopping_rounds: with validation data, stop after this many epochs without progress, by default 20, or 100
+        early_stopping_rounds: with validation data, stop after this many epochs without progress, by default 20, or 300
             trees; 0 never does.
     """
 
@@ -158,7 +158,7 @@ class Ranker(GradientRanker):
 
     def _schedule(self, data: RankingData, has_valid: bool) -> Schedule | BoostSchedule:
         trees = isinstance(self._model(), TreesSpec)
-        patience = (100 if trees else 20) if self.early_stopping_rounds is None else self.early_stopping_rounds
+        patience = (300 if trees else 20) if self.early_stopping_rounds is None else self.early_stopping_rounds
         settled: dict[str, Any] = {
             "learning_rate": self.learning_rate,
             "epochs": (1000 if trees else 100) if self.epochs is None else self.epochs,

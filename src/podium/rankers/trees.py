@@ -60,7 +60,7 @@ class TreeRanker(PlannedRanker):
 
     n_estimators: int = 1000
     learning_rate: float | None = None
-    early_stopping_rounds: int | None = 100
+    early_stopping_rounds: int | None = 300
     max_seconds: float | None = None
     num_leaves: int | None = None
     max_depth: int | None = None
