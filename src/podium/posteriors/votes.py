@@ -7,6 +7,8 @@ empirical logit, whose bias is least; 3 : 0 becomes ⅞ and not 1. [target poste
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -201,8 +203,11 @@ def _add_up(query_ids: Strings | None, first: Strings, second: Strings, counts: 
         shared = np.stack([np.bincount(person, column) for column in counts.T], axis=1)
         pair = pair[np.unique(person, return_index=True)[1]]
         counts = shared / shared.sum(axis=1, keepdims=True)
-    order = np.lexsort((*counts.T, pair))
-    sums = np.add.reduceat(counts[order], np.searchsorted(pair[order], np.arange(len(heads))), axis=0)
+    order = np.argsort(pair, kind="stable")
+    bounds = np.searchsorted(pair[order], np.arange(len(heads) + 1))
+    # Shares of a vote are not whole: fsum rounds once, whatever the order and whichever way round the pair is named.
+    columns = [counts[order, k].tolist() for k in range(3)]
+    sums = np.array([[math.fsum(column[i:j]) for column in columns] for i, j in itertools.pairwise(bounds.tolist())])
     kept = None if query_ids is None else query_ids[heads]
     return Votes(kept, first[heads], second[heads], *(np.ascontiguousarray(column) for column in sums.T))
 
