@@ -248,7 +248,7 @@ def test_the_defaults_in_the_help_are_those_of_the_rankers():
         "optimiser": {"kernel-ranknet": "lbfgs"},
         "learning_rate": {"lambdamart": None, "mart": None, "rankboost": 1},
         "l2": {"kernel-ranknet": 1, "lambdamart": None, "mart": None},
-        "early_stopping_rounds": {"lambdamart": 100, "mart": 100, "rankboost": 100},
+        "early_stopping_rounds": {"lambdamart": 300, "mart": 300, "rankboost": 100},
         "hidden": {"ranknet": (10,), "lambdarank": (10,)},
     }
     for option in ("epochs", "learning_rate", "batch", "optimiser", "l2", "hidden", "early_stopping_rounds"):
