@@ -40,15 +40,23 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/nets.py
 	$(BIN)/python benchmarks/schedules.py
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/letor_ohsumed.py
+	$(BIN)/python benchmarks/trees.py
+	$(BIN)/python benchmarks/trees.py --scale
+	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/trees.py --small
+	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/tables.py
 
-# The address and undefined-behaviour sanitizers over the tests that reach the core.
+# The address and undefined-behaviour sanitizers over the tests that reach the core; those left out are about what is
+# around it.
+PYTHON_ALONE := contracts/test_rankers unit/test_ranker_parameters unit/test_search unit/test_cross_validation \
+  unit/test_posteriors unit/test_laws unit/test_docs unit/test_resuming unit/test_solvers
 sanitize: $(VENV)/.dev
 	$(BIN)/cmake -G Ninja -S . -B build/sanitize -DPODIUM_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	$(BIN)/cmake --build build/sanitize
 	rm -rf build/sanitize/package && cp -r src build/sanitize/package && cp build/sanitize/_core*.so build/sanitize/package/podium/
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	PODIUM_PACKAGE=$(abspath build/sanitize/package) $(BIN)/python -m pytest -q -n auto -p no:cacheprovider tests/unit tests/contracts tests/golden
+	PODIUM_PACKAGE=$(abspath build/sanitize/package) $(BIN)/python -m pytest -q -n auto -p no:cacheprovider tests/unit tests/contracts tests/golden \
+	$(PYTHON_ALONE:%=--ignore=tests/%.py)
 
 # Coverage-guided fuzzing of the text parser with libFuzzer (needs clang): make fuzz SECONDS=600
 SECONDS ?= 60

@@ -247,7 +247,7 @@ def test_the_defaults_in_the_help_are_those_of_the_rankers():
         "epochs": {"ranksvm": 2000},
         "optimiser": {"kernel-ranknet": "lbfgs"},
         "learning_rate": {"lambdamart": None, "mart": None, "rankboost": 1},
-        "l2": {"kernel-ranknet": 1, "lambdamart": None, "mart": None},
+        "l2": {"kernel-ranknet": 1},
         "early_stopping_rounds": {"lambdamart": 300, "mart": 300, "rankboost": 100},
         "hidden": {"ranknet": (10,), "lambdarank": (10,)},
     }

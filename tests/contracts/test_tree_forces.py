@@ -131,11 +131,17 @@ def test_a_function_with_a_bad_curvature_is_answered():
         trained(negative, data)
 
 
-def test_a_force_that_moves_nothing_is_told():
-    data = judged(seed=8)
-    with pytest.warns(UserWarning, match="nothing is ranked"):
-        ranker = trained("step(ndcg@5)", data)
-    assert (ranker.predict(data) == 0).all()
+def test_a_force_that_cannot_begin_is_refused():
+    with pytest.raises(podium.ParameterError, match=r"no force on equal scores.*margin=1"):
+        trained("step(ndcg@5)", judged(seed=8))
+
+
+def test_forces_past_all_measure_are_refused():
+    def huge(scores, labels):
+        return labels * 1e300, np.ones(len(scores))
+
+    with pytest.raises(podium.DataError, match="at most 1e\\+100 in size"):
+        trained(huge, judged(seed=8))
 
 
 def test_outputs_of_trees_are_one_a_level():

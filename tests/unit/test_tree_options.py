@@ -68,7 +68,7 @@ def test_a_direction_costs_nothing_where_the_data_agrees_and_holds_where_not():
 
 
 def test_dart_is_dart():
-    """Round by round: trees left out are scaled by k/(k + 1), the new one by 1/(k + 1)."""
+    """Round by round: trees left out are scaled by k/(k + rate), the new one, which holds the rate, by 1/(k + rate)."""
     seen: list[np.ndarray] = []
     drop = podium.training.boosting.Boosting._dropped
     dropped: dict[int, list[int]] = {}
@@ -86,8 +86,8 @@ def test_dart_is_dart():
         assert dropped[number] == [] or max(dropped[number]) < number - 1
         k = len(dropped[number])
         for tree in dropped[number]:
-            weights[tree] *= k / (k + 1)
-        weights.append(1 / (k + 1))
+            weights[tree] *= k / (k + 0.3)
+        weights.append(1 / (k + 0.3) if k else 1.0)
         if number < 20:
             np.testing.assert_allclose(seen[number], weights, rtol=1e-12)
     assert 0.25 < sum(map(len, dropped.values())) / sum(range(20)) < 0.55
@@ -103,7 +103,7 @@ def test_dart_looks_at_the_forces_without_the_trees_left_out():
     seed = next(s for s in range(50) if podium.data.hashing.counter_uniform(s, (1 << 40) + 2, 1)[0] < 0.5)
     second = lambdamart(n_estimators=2, dart=0.5, seed=seed).fit(TRAIN).model_
     np.testing.assert_array_equal(second.tree(1)["threshold"], first.tree(0)["threshold"])  # as if it were the first
-    np.testing.assert_allclose(second.arrays()["value"], np.tile(first.arrays()["value"] / 2, 2), rtol=1e-9)
+    np.testing.assert_allclose(second.arrays()["value"], np.tile(first.arrays()["value"] / 1.3, 2), rtol=1e-9)
 
 
 # ---- class weights
@@ -265,3 +265,42 @@ def test_the_target_can_be_another_metric_than_the_judge():
     assert podium.force(options.force_) == podium.force(
         "lambdarank(ndcg@10, sigma=2, truncation=12, normalise=True, damping=True)"
     )
+
+
+def test_dart_keeps_the_size_of_what_is_fitted():
+    data = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=0)
+    for rate, most in ((0.1, 1.4), (1.0, 1.2)):  # a single tree does not quite make up for many
+        ranker = podium.MART(**QUICK | {"n_estimators": 150, "learning_rate": rate, "dart": 0.1}).fit(data)
+        assert 0.9 < np.polyfit(ranker.predict(data), data.labels, 1)[0] < most
+
+
+def test_a_checkpoint_knows_the_model_it_went_on_from(tmp_path):
+    data = podium.synthetic.network(queries=10, documents=10, features=4, seed=0)
+    first = lambdamart(n_estimators=3).fit(data)
+    lambdamart(n_estimators=4).fit(data, start_from=first, checkpoint=tmp_path / "c")
+    with pytest.raises(podium.ParameterError, match="another model to go on from"):
+        lambdamart(n_estimators=6).fit(data, checkpoint=tmp_path / "c")
+
+
+def test_a_start_that_does_not_fit_is_refused_before_training():
+    X = np.random.default_rng(0).integers(0, 5, (80, 4)).astype(np.float32)
+    y, qid = X[:, 1] % 3, np.repeat(np.arange(8), 10)
+    named = podium.RankingData(X, y, qid, feature_names=list("abcd"))
+    first = lambdamart(n_estimators=5).fit(named)
+    with pytest.raises(podium.DataError, match="feature 1 is categorical now and was a number"):
+        lambdamart(n_estimators=2, categorical=(1,)).fit(named, start_from=first)
+    with pytest.raises(podium.DataError, match="another order"):
+        lambdamart(n_estimators=2).fit(named.replace(feature_names=list("badc")), start_from=first)
+
+
+def test_a_handful_of_documents_still_makes_trees():
+    data = podium.synthetic.network(queries=3, documents=12, features=3, seed=1)
+    assert podium.LambdaMART(n_estimators=20).fit(data).log_[-1].train > 0.9
+
+
+def test_a_metric_that_cannot_take_the_labels_is_refused_at_once():
+    data = podium.synthetic.network(queries=5, documents=10, features=3, seed=1)
+    rounds = []
+    with pytest.raises(podium.DataError, match="ndcg@10"):
+        podium.MART(n_estimators=3).fit(data.replace(labels=data.labels - 3), callbacks=rounds.append)
+    assert rounds == []

@@ -96,7 +96,7 @@ OPTIONS: dict[str, Any] = {
         float | None,
         _option(
             "--l2",
-            "½·l2·‖weights‖² is added to the mean cost of a query. By default 0; kernel-ranknet 1. Of lambdamart and mart: a leaf gives Σλ / (Σw + l2); chosen by the size of the data.",
+            "½·l2·‖weights‖² is added to the mean cost of a query. By default 0; kernel-ranknet 1. Of lambdamart and mart: a leaf gives Σλ / (Σw + l2).",
         ),
     ],
     "hidden": Annotated[
@@ -177,7 +177,8 @@ def make_ranker(
             raise ParameterError(f"{flag}: {label} has no parameter {name}{remedy}; it has: {', '.join(sorted(known))}")
         if name in given:
             raise ParameterError(f"{flag} and --set {name} give the same thing twice; leave one out")
-        given[name] = _common_value(option, text)
+        never = 0 if kind.__name__ == "Ranker" else None  # there None stands for the model's own default
+        given[name] = never if option == "early_stopping_rounds" and text == 0 else _common_value(option, text)
     as_metric(given.get("metric", "ndcg@10"))
     return kind(**given)
 
@@ -215,8 +216,6 @@ def _system(ranker: str | None, force: str | None, model: str | None) -> tuple[s
 def _common_value(option: str, text: Any) -> Any:
     if option == "batch":
         return literal(text)
-    if option == "early_stopping_rounds":
-        return text or None
     if option == "hidden":
         widths = [literal(word) for word in text.replace(" ", "").split(",") if word]
         if not all(isinstance(width, int) and width > 0 for width in widths):

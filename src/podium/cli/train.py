@@ -90,18 +90,16 @@ def train(
     """
     job = Job(out, log or Path(f"{out}.log.jsonl"), Path(f"{out}.checkpoint"))
     for target in (job.out, job.log):
-        check_target(target, data, valid)
+        check_target(target, data, valid, start_from)
     if valid is None:
         refuse_idle_stopping(ranker, "--valid FILE")
+    more = _start(ranker, start_from)
     judged, *checked = read_parts([data] if valid is None else [data, valid], format_name, read, ranker.num_threads)
     if fresh:
         job.checkpoint.unlink(missing_ok=True)
-    more = {} if start_from is None else {"start_from": start_from}
-    if more and "start_from" not in inspect.signature(ranker.fit).parameters:
-        raise ParameterError(
-            f"--start-from: {type(ranker).__name__} cannot go on from a model; lambdamart and mart can"
-        )
     settings = {"data": str(data), "valid": None if valid is None else str(valid), **_describe(ranker)}
+    if start_from is not None:
+        settings["start_from"] = str(start_from)
     began = time.perf_counter()
     with Stoppable() as stop:
         try:
@@ -127,6 +125,19 @@ def train(
                 f"{again}",
                 stop.code,
             )
+
+
+def _start(ranker: BaseRanker, path: Path | None) -> dict[str, Any]:
+    """The model to go on from, as `fit` takes it; checked before any data is read."""
+    if path is None:
+        return {}
+    if "start_from" not in inspect.signature(ranker.fit).parameters:
+        raise ParameterError(
+            f"--start-from: {type(ranker).__name__} cannot go on from a model; lambdamart and mart can"
+        )
+    from podium.rankers import load
+
+    return {"start_from": load(path)}
 
 
 @dataclass(frozen=True)

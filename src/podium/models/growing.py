@@ -19,22 +19,23 @@ from podium.models.trees import Arrays, TreeModel, TreesSpec, categories_of, for
 
 SAMPLE = 100_000  # documents from which the bins are chosen
 LARGE = 100_000  # documents from which on trees are large and grown from a sample
+FEW_QUERIES = 20  # below, a tree sees them all
+MOST_DOCUMENTS = 2**28  # past this, forces in fixed point would lose their digits
+LARGEST = 1e100  # of a force
 NO_DEPTH = 2**31 - 1
 HISTOGRAM_BYTES = 512 << 20
 
 
-def settled(spec: TreesSpec, n_documents: int) -> TreesSpec:
+def settled(spec: TreesSpec, data: RankingData) -> TreesSpec:
     """The settings with what is None chosen by the size of the data."""
-    large = n_documents >= LARGE
+    large = data.n_documents >= LARGE
     chosen: dict[str, Any] = {
         "num_leaves": 63 if large else 7,
-        "l2": 0.0,
-        "min_documents": 20,
+        "min_documents": min(20, max(1, data.n_documents // 150)),
         "row_sampling": 0.2 if large else 1.0,
         "sampling": "force",
-        "query_sampling": 1.0 if large else 0.5,
+        "query_sampling": 1.0 if large or data.n_queries < FEW_QUERIES else 0.5,
         "column_sampling": 1.0 if large else 0.5,
-        "random_strength": 0.0,
     }
     return replace(spec, **{name: value for name, value in chosen.items() if getattr(spec, name) is None})
 
@@ -60,11 +61,11 @@ class TreesInTraining:
         num_threads: int,
         start: TreeModel | None = None,
     ) -> None:
-        if data.n_documents >= 2**31:
-            raise DataError(f"trees take fewer than 2^31 documents; found {data.n_documents}")
+        if data.n_documents >= MOST_DOCUMENTS:
+            raise DataError(f"trees take fewer than 2^28 documents; found {data.n_documents}")
         spec.check_features(data.n_features)
         self.spec, self.seed, self.n_outputs, self.n_features = (
-            settled(spec, data.n_documents),
+            settled(spec, data),
             seed,
             len(base),
             data.n_features,
@@ -105,8 +106,12 @@ class TreesInTraining:
         settings = self._settings(learning_rate)
         forces = np.ascontiguousarray(force.reshape(-1, self.n_outputs).T)
         curvatures = np.ascontiguousarray(curvature.reshape(-1, self.n_outputs).T)
-        if not (np.isfinite(forces).all() and np.isfinite(curvatures).all() and curvatures.min(initial=0) >= 0):
-            raise DataError("forces must be finite, and curvatures finite and not negative")
+        most = max(np.abs(forces).max(initial=0), curvatures.max(initial=0))
+        if not (most <= LARGEST and curvatures.min(initial=0) >= 0):
+            raise DataError(
+                f"the force of round {self.n_rounds + 1} has a value trees cannot take: forces and curvatures must be "
+                f"numbers of at most {LARGEST:g} in size, and curvatures not negative; scale the labels or the force"
+            )
         for output in range(self.n_outputs):
             draw = _draw(self.seed, self.trees_before + len(self.trees))
             self.trees.append(self.booster.grow(forces[output], curvatures[output], settings, draw))
@@ -179,6 +184,13 @@ def _check_start(start: TreeModel, now: TreesInTraining) -> None:
             f"the model to go on from has {start.n_features} features and {start.n_outputs} outputs, this training "
             f"{now.n_features} and {now.n_outputs}; they must be the same"
         )
+    split = set(start.arrays()["feature"].tolist())
+    for feature in now.categories.keys() - categories_of(start).keys():
+        if feature in split:
+            raise DataError(
+                f"feature {feature} is categorical now and was a number in the model to go on from; train anew, or leave it out "
+                "of categorical"
+            )
     for feature, values in categories_of(start).items():
         if feature not in now.categories or not np.array_equal(values, now.categories[feature]):
             raise DataError(

@@ -165,7 +165,7 @@ class TreesSpec(Spec):
     max_depth: int | None = None
     growth: str = "leaf"
     l1: float = 0.0
-    l2: float | None = None
+    l2: float = 0.0
     min_documents: int | None = None
     min_curvature: float = 1e-3
     min_gain: float = 0.0
@@ -174,7 +174,7 @@ class TreesSpec(Spec):
     sampling: str | None = None
     query_sampling: float | None = None
     column_sampling: float | None = None
-    random_strength: float | None = None
+    random_strength: float = 0.0
     random_thresholds: bool = False
     monotone: tuple[tuple[int, int], ...] = ()
     categorical: tuple[int, ...] = ()
@@ -217,7 +217,7 @@ class TreesSpec(Spec):
 
     def _number(self, field: str, rule: str, holds: Any) -> None:
         value = getattr(self, field)
-        if value is None and field not in ("l1", "min_curvature", "min_gain"):
+        if value is None and field not in ("l1", "l2", "random_strength", "min_curvature", "min_gain"):
             return
         number = as_number(value)
         if number is None or abs(number) > sys.float_info.max or not holds(number):

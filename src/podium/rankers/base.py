@@ -108,7 +108,7 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
         if self.interrupted_:
             warnings.warn(f"training was interrupted; the best so far (epoch {self.best_epoch_}) is kept", stacklevel=2)
         if self._scores_are_flat(data):
-            tried = next((name for name in ("learning_rate", "C") if hasattr(self, name)), None)
+            tried = next((name for name in ("min_documents", "learning_rate", "C") if hasattr(self, name)), None)
             remedy = "" if tried is None else f"; try another {tried}, or features of another scale"
             warnings.warn(
                 f"nothing is ranked: all documents of each training query get the same score{remedy}", stacklevel=2

@@ -48,7 +48,6 @@ class RankBoost(PlannedRanker):
             row_sampling=1.0,
             query_sampling=1.0,
             column_sampling=1.0,
-            random_strength=0.0,
         )
 
     def _schedule(self, data: RankingData, has_valid: bool) -> BoostSchedule:

@@ -19,6 +19,7 @@ from podium.models.growing import LARGE
 from podium.models.trees import TreeModel, TreesSpec
 from podium.rankers.base import BaseRanker, Valid
 from podium.rankers.ranker import PlannedRanker
+from podium.scoring import check_names
 from podium.training import Plan, train
 from podium.training.boost_schedule import BoostSchedule
 from podium.training.checkpoint import Checkpoint
@@ -41,7 +42,7 @@ class TreeRanker(PlannedRanker):
         growth: leaf, the most promising leaf is split next; depth, level by level.
         l1: a leaf's force is moved towards 0 by this much.
         l2: a leaf gives Σλ / (Σw + l2).
-        min_documents: of a leaf at least.
+        min_documents: of a leaf at least, of those the tree is grown from.
         min_curvature: Σw of a leaf at least.
         min_gain: of a split at least.
         max_bins: values of a feature are told apart by at most this many bins, and missing.
@@ -52,7 +53,8 @@ class TreeRanker(PlannedRanker):
         random_strength: gains of features are compared times e^{strength·z}, z normal.
         random_thresholds: a node looks at one threshold a feature, drawn at random.
         monotone: {feature: +1 or -1}: the score must not fall, or rise, as the feature rises.
-        categorical: features, counted from 0, whose values are names without an order.
+        categorical: features, counted from 0, whose values are names without an order; the rarest past `max_bins` of them
+            count as missing.
         dart: the share of earlier trees that a round leaves out at random. [DART]
         class_weight: {label: weight}, or "balanced": each label of a query weighs the same.
         also: other metrics to show beside the one it is judged by, on the validation data.
@@ -66,7 +68,7 @@ class TreeRanker(PlannedRanker):
     max_depth: int | None = None
     growth: str = "leaf"
     l1: float = 0.0
-    l2: float | None = None
+    l2: float = 0.0
     min_documents: int | None = None
     min_curvature: float = 1e-3
     min_gain: float = 0.0
@@ -75,7 +77,7 @@ class TreeRanker(PlannedRanker):
     sampling: str | None = None
     query_sampling: float | None = None
     column_sampling: float | None = None
-    random_strength: float | None = None
+    random_strength: float = 0.0
     random_thresholds: bool = False
     monotone: Any = ()
     categorical: Sequence[int] = ()
@@ -100,7 +102,7 @@ class TreeRanker(PlannedRanker):
 
         `start_from` is a ranker of trees, or the path of one: its trees are kept, and new ones go on from its scores.
         """
-        self._start = _forest(start_from)
+        self._start = _ranker(start_from)
         try:
             return super().fit(X, y, qid=qid, valid=valid, callbacks=callbacks, checkpoint=checkpoint)
         finally:
@@ -126,6 +128,11 @@ class TreeRanker(PlannedRanker):
         checkpoint: Checkpoint | None,
     ) -> None:
         plan = self._plan(data, valid is not None)
+        start: TreeModel | None = None
+        if self._start is not None:
+            assert isinstance(self._start.model_, TreeModel)
+            start = self._start.model_
+            check_names(data.feature_names, self._start.feature_names_)
         also = (self.also,) if isinstance(self.also, str) else self.also
         if not isinstance(also, list | tuple):
             raise ParameterError(f"also={shown(also)} must be the names of metrics, as in ['map', 'err@10']")
@@ -135,7 +142,7 @@ class TreeRanker(PlannedRanker):
             valid=valid,
             callbacks=callbacks,
             checkpoint=checkpoint,
-            start=self._start,
+            start=start,
             also=tuple(as_metric(name) for name in also),
         )
         self._keep(plan, data, trained)
@@ -242,14 +249,13 @@ def _balanced(data: RankingData) -> npt.NDArray[np.float64]:
     return np.asarray(share[data.document_queries] / table[data.document_queries, place])
 
 
-def _forest(start_from: BaseRanker | str | os.PathLike[str] | None) -> TreeModel | None:
+def _ranker(start_from: BaseRanker | str | os.PathLike[str] | None) -> BaseRanker | None:
     if start_from is None:
         return None
     if isinstance(start_from, str | os.PathLike):
         from podium.rankers import load
 
         start_from = load(start_from)
-    model = getattr(start_from, "model_", None)
-    if not isinstance(model, TreeModel):
+    if not isinstance(getattr(start_from, "model_", None), TreeModel):
         raise ParameterError(f"start_from={shown(start_from)} must be a trained ranker of trees, or the path of one")
-    return model
+    return start_from

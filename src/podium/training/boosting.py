@@ -12,7 +12,7 @@ import numpy.typing as npt
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
 from podium.data.hashing import counter_uniform
-from podium.errors import DataError
+from podium.errors import DataError, ParameterError
 from podium.forces import ForceData
 from podium.forces.force import Outcome
 from podium.metrics import Metric
@@ -52,19 +52,23 @@ class Boosting(Run):
         force, threads = plan.force, plan.num_threads
         self.force_data = ForceData(data)
         self.outcome: Outcome | None = None
+        if force.name == "step" and force.parameter("margin", 0) == 0:
+            raise ParameterError(
+                "step with margin 0 has no force on equal scores, where trees begin; give it a margin: step(…, margin=1)"
+            )
         base = np.zeros(force.n_outputs(self.force_data))
         if force.name == "squared":
             base[0] = _mean_label(data)
         self.rate = plan.schedule.learning_rate or learning_rate_for(data.n_documents)
         self.growing = TreesInTraining(plan.model, data, base=base, seed=plan.seed, num_threads=threads, start=start)
+        self.rounds_before = self.growing.trees_before // self.growing.n_outputs
         self.watched = None if valid is None else self.growing.watch(valid, threads)
         self.own = starting_parameters(force, data)
         self.progress, self.steady = Progress(rate=self.rate), True
         self._resume()
 
     def _identity(self) -> dict[str, str]:
-        known = {} if self.start is None else {"model to go on from": _digest(self.start)}
-        return {**super()._identity(), **known}
+        return {**super()._identity(), "model to go on from": "none" if self.start is None else _digest(self.start)}
 
     def _ended(self) -> bool:
         limit = self.schedule.max_seconds
@@ -108,15 +112,17 @@ class Boosting(Run):
         out = [weights[k * growing.n_outputs] for k in dropped]
         growing.add(growing.train, dropped, [-weight for weight in out])
         self._absorb(number)
-        # The new tree and the k that were left out together take the room of the k. [DART]
-        share = 1 / (1 + len(dropped))
+        # The new tree, whose values hold the rate already, and the k that were left out together take the room of the k:
+        # k/(k + rate) and rate/(k + rate) of it. At rate 1 this is the paper's. [DART]
+        left = len(dropped) / (len(dropped) + self.rate) if dropped else 1.0
+        share = 1 / (len(dropped) + self.rate) if dropped else 1.0
         for k, weight in zip(dropped, out, strict=True):
             for output in range(growing.n_outputs):
-                weights[k * growing.n_outputs + output] = weight * (1 - share)
+                weights[k * growing.n_outputs + output] = weight * left
         for output in range(growing.n_outputs):
             weights[(number - 1) * growing.n_outputs + output] = share
         for part in watched:
-            back = [w * (1 - share) for w in out] if part is growing.train else [-w * share for w in out]
+            back = [w * left for w in out] if part is growing.train else [w * (left - 1) for w in out]
             growing.add(part, [*dropped, number - 1], [*back, share])
 
     def _absorb(self, number: int) -> None:
@@ -130,7 +136,7 @@ class Boosting(Run):
             cost=self.schedule.closed_form,
             parameters=rising_thresholds(self.own) if len(self.own) else (),
             seed=plan.seed,
-            round=number + growing.trees_before // growing.n_outputs,
+            round=number + self.rounds_before,
             num_threads=plan.num_threads,
             into=self.outcome,
         )
@@ -165,7 +171,7 @@ class Boosting(Run):
         """The rounds that this one leaves out."""
         if self.schedule.dart == 0 or number == 1:
             return []
-        drawn = counter_uniform(self.plan.seed, DART_STREAM + number, number - 1)
+        drawn = counter_uniform(self.plan.seed, DART_STREAM + number + self.rounds_before, number - 1)
         return [int(k) for k in np.flatnonzero(drawn < self.schedule.dart)]
 
     def _train_value(self, number: int) -> float | None:
@@ -208,6 +214,11 @@ class Boosting(Run):
     def _take_back(self, arrays: Arrays) -> None:
         forest = {name.removeprefix("forest."): value for name, value in arrays.items() if name.startswith("forest.")}
         self.growing.recall(forest, arrays["weights"])
+        if (
+            len(self.growing.trees) != self.progress.epoch * self.growing.n_outputs
+            or arrays["own"].shape != self.own.shape
+        ):
+            raise ValueError("trees of another number of rounds")
         self.own = arrays["own"]
         _give_back(self.growing.train, self.data, arrays["train"])
         if self.watched is not None and self.valid is not None:

@@ -44,7 +44,8 @@ class Checkpoint:
             raise FormatError(self.path, f"is not a checkpoint, or is damaged; {REMEDY}")
         found: dict[str, str] = header["identity"]
         numbers: dict[str, Any] = header["numbers"]
-        for name, value in identity.items():
+        for name in dict.fromkeys((*identity, *found)):
+            value = identity.get(name)
             if found.get(name) != value:
                 raise ParameterError(
                     f"{self.path} was written with another {name}: {found.get(name)} there, {value} now; {REMEDY}, or "

@@ -107,6 +107,7 @@ class Run(ABC):
         plan.force.check_labels(data)
         if valid is not None:
             check_choice(plan.metric, valid, "validation", plan.num_threads)
+        mean_value(plan.metric, data, np.zeros(data.n_documents), plan.num_threads)  # says which labels it cannot take
         self.identity = {} if checkpoint is None else self._identity()
         self.held: tuple[Progress, Arrays] | None = None
 
