@@ -5,17 +5,17 @@
 
 Every system trains up to 1,000 trees on the training queries, stops 50 rounds after the best NDCG@10 on the validation
 queries, and is judged once on the test queries: textbook NDCG@10, queries without a relevant document left out, and MAP. Peers
-keep every other default. Podium keeps its own patience too, 300 rounds, and CatBoost, whose steps are small, grows all its trees and is cut back to the best: stopped
-after 50 rounds it has a lower NDCG@10 on OHSUMED and yandex (on OHSUMED a higher MAP). A figure is the mean over the folds (or
-seeds) of the set; intervals and paired tests take all test queries together.
+keep every other default. Podium keeps its own patience too, 300 rounds, and CatBoost, whose steps are small, grows all its
+trees and is cut back to the best: stopped after 50 rounds it has a lower NDCG@10 on OHSUMED and yandex (on OHSUMED a higher
+MAP). A figure is the mean over the folds (or seeds) of the set; intervals and paired tests take all test queries together.
 
 Peers' scores are kept in `build/quality` by version, so that running Podium alone is quick: `--systems podium` runs Podium
 and compares it with whatever is kept. CatBoost takes hours on the MSLR-like data and runs there only with `--slow`.
 
-`--develop` is for choosing defaults. It never looks at test queries: each system is cross-validated inside the training queries
+`--develop` is for choosing defaults. It looks at no test queries of the fold at hand: each system is cross-validated inside the training queries
 (of each OHSUMED fold, training and validation queries together), validation cut out of what a fold trains on. `--set`
 gives Podium other parameters and is refused elsewhere. Of OHSUMED every query stands in four of the five folds there, so that
-intervals are too narrow. It writes no results.
+intervals are too narrow and the folds together have seen every query. It writes no results.
 """
 
 from __future__ import annotations
