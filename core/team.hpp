@@ -39,6 +39,8 @@ class Team {
     for (auto& thread : threads_) thread.join();
   }
 
+  std::size_t size() const { return threads_.size() + 1; }
+
   // Calls body(begin, end) for ranges that cover [0, count), each at most `grain` long. Which thread takes which range
   // is left to chance, so each range writes only what it owns. The first exception comes out here. `worth` false: the
   // caller does it all, because waking the others would cost more.

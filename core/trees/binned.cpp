@@ -9,11 +9,11 @@ namespace podium {
 namespace {
 
 constexpr std::size_t kTile = Binner::kTile;
-constexpr std::size_t kWidest = 72;  // columns of a block: their histograms stay in the second cache
+constexpr std::size_t kWidest = 128;  // columns of a block: their histograms stay in the second cache
 
-std::vector<RowBlock> make_blocks(std::size_t codes, std::size_t rows, std::size_t threads) {
+std::vector<RowBlock> make_blocks(std::size_t codes, std::size_t rows) {
   std::vector<RowBlock> blocks;
-  const std::size_t wanted = std::max((codes + kWidest - 1) / kWidest, std::min(threads, (codes + 7) / 8));
+  const std::size_t wanted = (codes + kWidest - 1) / kWidest;
   for (std::size_t k = 0; k < wanted; ++k) {
     const std::size_t first = codes * k / wanted, count = codes * (k + 1) / wanted - first;
     RowBlock block{first, count, row_stride(count), {}};
@@ -76,7 +76,7 @@ BinColumns bin_columns(const FeatureTable& table, const Binner& binner, const st
   return out;
 }
 
-Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, Team& team, std::size_t threads) {
+Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, Team& team) {
   Binned out;
   out.rows = table.rows;
   for (std::size_t f = 0; f < features.size(); ++f) {
@@ -88,7 +88,7 @@ Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& featu
   const Binner binner(features);
   out.columns = BinColumns(table.rows, out.used.size());
   out.codes = share_bytes(out.bins);
-  out.blocks = make_blocks(out.codes.size(), table.rows, threads);
+  out.blocks = make_blocks(out.codes.size(), table.rows);
   std::vector<std::atomic<std::uint8_t>> missing(out.used.size());
   team.loop(out.columns.tiles(), 16, true, [&](std::size_t begin, std::size_t end) {
     for (std::size_t tile = begin; tile < end; ++tile) {

@@ -1,6 +1,8 @@
 // Rows as bins, held twice: row after row in blocks of features for histograms, column after column for all else.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -20,12 +22,23 @@ struct LineAllocator {
   LineAllocator() = default;
   template <class Other>
   LineAllocator(const LineAllocator<Other>&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{kCacheLine})); }
-  void deallocate(T* p, std::size_t n) { ::operator delete(p, n * sizeof(T), std::align_val_t{kCacheLine}); }
+  T* allocate(std::size_t n) {
+    const std::size_t bytes = n * sizeof(T);
+    void* p = ::operator new(bytes, std::align_val_t{alignment(bytes)});
+    if (bytes >= kHuge) madvise(p, bytes, MADV_HUGEPAGE);
+    return static_cast<T*>(p);
+  }
+  void deallocate(T* p, std::size_t n) {
+    ::operator delete(p, n * sizeof(T), std::align_val_t{alignment(n * sizeof(T))});
+  }
   template <class Other>
   bool operator==(const LineAllocator<Other>&) const {
     return true;
   }
+
+ private:
+  static constexpr std::size_t kHuge = 2u << 20;
+  static constexpr std::size_t alignment(std::size_t bytes) { return bytes >= kHuge ? kHuge : kCacheLine; }
 };
 using Bytes = std::vector<std::uint8_t, LineAllocator<std::uint8_t>>;
 
@@ -103,7 +116,7 @@ struct Binned {
 BinColumns bin_columns(const FeatureTable& table, const Binner& binner, const std::vector<std::uint32_t>& used,
                        Team& team);
 
-// Everything the training documents need; blocks are as many as keep `threads` busy.
-Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, Team& team, std::size_t threads);
+// Everything the training documents need.
+Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, Team& team);
 
 }  // namespace podium

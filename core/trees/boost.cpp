@@ -44,7 +44,7 @@ Booster::Booster(const FeatureTable& table, std::vector<FeatureBins> features,
                  int num_threads)
     : features_(std::move(features)),
       team_(std::make_unique<Team>(num_threads)),
-      data_(bin_rows(table, features_, *team_, static_cast<std::size_t>(std::max(num_threads, 1)))),
+      data_(bin_rows(table, features_, *team_)),
       query_offsets_(query_offsets.begin(), query_offsets.end()),
       query_keys_(query_keys.begin(), query_keys.end()),
       keys_(table.rows),

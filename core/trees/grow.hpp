@@ -8,6 +8,8 @@
 
 #include "team.hpp"
 #include "trees/binned.hpp"
+#include "trees/node_histograms.hpp"
+#include "trees/rows.hpp"
 #include "trees/split.hpp"
 #include "trees/tree.hpp"
 
@@ -22,25 +24,9 @@ struct GrowSettings {
   std::size_t histogram_bytes = 512u << 20;  // past this, histograms are thrown away and built again
 };
 
-// The rows a tree is grown from, as histograms take them: all of the training documents, or a sample of them.
-struct GrowRows {
-  struct Block {
-    const std::uint8_t* bins;
-    std::size_t first, count, stride;  // of `codes`, and bytes a row
-  };
-  std::vector<Block> blocks;
-  std::vector<const Code*> codes;
-  std::vector<std::uint8_t> chosen;  // whether each of the data's columns may be split on
-  std::size_t rows = 0;
-  const Cell* cells = nullptr;              // of each row
-  const std::uint32_t* document = nullptr;  // of each row; null: the row's own number
-  Cell total = 0;
-  Units units;
-};
-
+// What the value of a leaf must lie between.
 struct GrownLeaf {
-  std::uint32_t documents = 0;
-  double low = 0, high = 0;  // what its value must lie between
+  double low = 0, high = 0;
 };
 
 struct GrownTree {
@@ -51,8 +37,8 @@ struct GrownTree {
 
 // Room that is kept from tree to tree.
 struct GrowRoom {
-  std::vector<std::uint32_t> order, spare, gathered;
-  std::vector<std::vector<Cell>> slots;  // histograms of a node each
+  RowOrder order;
+  HistogramRoom histograms;
 };
 
 // `draw` is what the tree's random numbers are a function of.

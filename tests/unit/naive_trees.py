@@ -129,7 +129,7 @@ class Growing:
         node, x = len(self.nodes), self.X[leaf.rows, leaf.split["feature"]]
         missing = np.isnan(x)
         left = np.where(missing, leaf.split["missing_left"], x <= np.float32(leaf.split["threshold"]))
-        if not np.isnan(self.X[:, leaf.split["feature"]]).any():
+        if not missing.any():
             leaf.split["missing_left"] = left.sum() > (~left).sum()
         if leaf.parent is not None:
             self.nodes[leaf.parent[1]][leaf.parent[0]] = node

@@ -1,0 +1,213 @@
+#include "trees/node_histograms.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace podium {
+namespace {
+
+constexpr std::size_t kWorth = 1 << 15;  // additions below which one thread is faster than two
+constexpr std::size_t kPiece = 2048;     // rows that one thread adds at a time
+constexpr std::size_t kByRows = 8192;    // rows from which threads share them, and add up what each of them found
+
+Split best_of(const std::vector<Split>& found) {
+  Split best;
+  for (const Split& split : found) {
+    if (better(split, best)) best = split;
+  }
+  return best;
+}
+
+}  // namespace
+
+NodeHistograms::NodeHistograms(const GrowRows& work, const std::vector<ColumnInfo>& columns,
+                               const SplitSettings& settings, std::size_t most_bytes, HistogramRoom& room, Team& team)
+    : work_(work), columns_(columns), settings_(settings), room_(room), team_(team) {
+  cells_ = work.codes.size() * kStride;
+  most_slots_ = std::max<std::size_t>(3, most_bytes / std::max<std::size_t>(1, cells_ * sizeof(Cell)));
+  for (std::size_t slot = room.slots.size(); slot-- > 0;) free_.push_back(slot);
+  room.partials.resize(std::max(room.partials.size(), team.size() - 1));
+  partial_used_.resize(team.size() - 1);
+  const std::size_t parts = (team.size() + work.blocks.size() - 1) / std::max<std::size_t>(1, work.blocks.size());
+  for (std::size_t b = 0; b < work.blocks.size(); ++b) {
+    const std::size_t eights = (work.blocks[b].count + 7) / 8;  // codes are added by eights
+    for (std::size_t k = 0; k < parts; ++k) {
+      const std::size_t first = eights * k / parts * 8,
+                        last = std::min(eights * (k + 1) / parts * 8, work.blocks[b].count);
+      if (first < last) groups_.push_back({b, work.blocks[b].first + first, last - first});
+    }
+  }
+}
+
+std::size_t NodeHistograms::take() {
+  if (!free_.empty()) {
+    const std::size_t slot = free_.back();
+    free_.pop_back();
+    if (room_.slots[slot].size() < cells_) room_.slots[slot].resize(cells_);  // trees may differ in their columns
+    return slot;
+  }
+  if (room_.slots.size() >= most_slots_) return kNoSlot;
+  room_.slots.emplace_back(cells_);
+  return room_.slots.size() - 1;
+}
+
+void NodeHistograms::give(std::size_t slot) {
+  if (slot != kNoSlot) free_.push_back(slot);
+}
+
+template <class Body>
+void NodeHistograms::each_group(std::size_t rows, Body&& body) {
+  const bool worth = (rows + 128) * work_.codes.size() > kWorth;
+  team_.loop(groups_.size(), 1, worth, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) body(k);
+  });
+}
+
+bool NodeHistograms::by_rows(const NodeRows& node) const {
+  return team_.size() > 1 && node.count >= kByRows;
+}
+
+void NodeHistograms::clear(std::size_t first, std::size_t count, Cell* cells) const {
+  for (std::size_t c = first; c < first + count; ++c) {
+    std::memset(cells + c * kStride, 0, work_.codes[c]->cells() * sizeof(Cell));
+    cells[c * kStride + 255] = 0;
+  }
+}
+
+void NodeHistograms::add(const Group& group, const std::uint32_t* rows, std::size_t begin, std::size_t end,
+                         Cell* cells) const {
+  const GrowRows::Block& block = work_.blocks[group.block];
+  const std::uint8_t* bins = block.bins + (group.first - block.first);
+  Cell* to = cells + group.first * kStride;
+  if (rows) return add_rows(bins, block.stride, group.count, rows + begin, end - begin, work_.cells, to);
+  add_rows(bins + begin * block.stride, block.stride, group.count, nullptr, end - begin, work_.cells + begin, to);
+}
+
+// Each thread takes rows as it comes to them and adds them up in histograms of its own; whole numbers make every way of
+// sharing them give the same sums.
+void NodeHistograms::add_by_rows(const NodeRows& node) {
+  const std::size_t pieces = (node.count + kPiece - 1) / kPiece, all = pieces * work_.blocks.size();
+  std::atomic<std::size_t> next{0};
+  std::fill(partial_used_.begin(), partial_used_.end(), std::uint8_t{0});
+  team_.loop(team_.size(), 1, true, [&](std::size_t worker, std::size_t) {
+    std::size_t piece = next.fetch_add(1);
+    if (worker > 0 && piece >= all) return;
+    if (worker > 0) {
+      room_.partials[worker - 1].resize(std::max(room_.partials[worker - 1].size(), cells_));
+      partial_used_[worker - 1] = 1;
+    }
+    Cell* cells = worker == 0 ? histogram(node.slot) : room_.partials[worker - 1].data();
+    clear(0, work_.codes.size(), cells);
+    for (; piece < all; piece = next.fetch_add(1)) {
+      const std::size_t block = piece / pieces, begin = piece % pieces * kPiece;
+      const Group whole{block, work_.blocks[block].first, work_.blocks[block].count};
+      add(whole, node.rows, begin, std::min(node.count, begin + kPiece), cells);
+    }
+  });
+}
+
+void NodeHistograms::merge(const Group& group, Cell* cells) const {
+  for (std::size_t k = 0; k < partial_used_.size(); ++k) {
+    if (!partial_used_[k]) continue;
+    for (std::size_t c = group.first; c < group.first + group.count; ++c) {
+      const Cell* from = room_.partials[k].data() + c * kStride;
+      Cell* to = cells + c * kStride;
+      const std::size_t end = work_.codes[c]->cells();
+      for (std::size_t b = 0; b < end; ++b) to[b] += from[b];
+      if (end < 256) to[255] += from[255];
+    }
+  }
+}
+
+// The histograms of one group: added up from what threads found, or from the rows themselves.
+void NodeHistograms::finish(const Group& group, const NodeRows& node) {
+  Cell* cells = histogram(node.slot);
+  if (by_rows(node)) return merge(group, cells);
+  clear(group.first, group.count, cells);
+  add(group, node.rows, 0, node.count, cells);
+}
+
+void NodeHistograms::subtract(const Group& group, const Cell* part, Cell* whole) const {
+  for (std::size_t c = group.first; c < group.first + group.count; ++c) {
+    const Cell* p = part + c * kStride;
+    Cell* w = whole + c * kStride;
+    const std::size_t end = work_.codes[c]->cells();
+    for (std::size_t b = 0; b < end; ++b) w[b] -= p[b];
+    if (end < 256) w[255] -= p[255];
+  }
+}
+
+Split NodeHistograms::scan(const Group& group, const NodeInfo& info, const Cell* cells,
+                           const std::uint32_t* counts) const {
+  Split best;
+  Cell cells_of[256];
+  std::uint32_t counts_of[256];
+  for (std::size_t c = group.first; c < group.first + group.count; ++c) {
+    const Code& code = *work_.codes[c];
+    for (std::size_t part = 0; part < code.parts.size(); ++part) {
+      const std::size_t j = code.parts[part].column;
+      if (!work_.chosen.empty() && !work_.chosen[j]) continue;
+      const Cell* own = cells + c * kStride;
+      const std::uint32_t* counted = counts ? counts + (c - group.first) * kStride : nullptr;
+      if (code.shared()) {
+        marginal(code, part, own, cells_of);
+        own = cells_of;
+        if (counts) {
+          marginal(code, part, counted, counts_of);
+          counted = counts_of;
+        }
+      }
+      const Split found = scan_column(own, counted, columns_[j], info, settings_, work_.units);
+      if (better(found, best)) best = found;
+    }
+  }
+  return best;
+}
+
+void NodeHistograms::build(const NodeRows& node) {
+  if (by_rows(node)) add_by_rows(node);
+  each_group(node.count, [&](std::size_t k) { finish(groups_[k], node); });
+}
+
+Split NodeHistograms::look(const NodeRows& node, const NodeInfo& info) {
+  if (by_rows(node)) add_by_rows(node);
+  std::vector<Split> found(groups_.size());
+  each_group(node.count, [&](std::size_t k) {
+    finish(groups_[k], node);
+    found[k] = scan(groups_[k], info, histogram(node.slot), nullptr);
+  });
+  return best_of(found);
+}
+
+void NodeHistograms::look_at_both(const NodeRows& small, const NodeInfo* small_info, Split& small_split,
+                                  const NodeRows& large, const NodeInfo* large_info, Split& large_split, bool derived) {
+  if (large_info && !derived) build(large);
+  const bool builds = small.slot != kNoSlot;
+  if (builds && by_rows(small)) add_by_rows(small);
+  std::vector<Split> found_small(groups_.size()), found_large(groups_.size());
+  each_group(builds ? small.count : 0, [&](std::size_t k) {
+    const Group& group = groups_[k];
+    if (builds) finish(group, small);
+    if (large_info && derived) subtract(group, histogram(small.slot), histogram(large.slot));
+    if (small_info) found_small[k] = scan(group, *small_info, histogram(small.slot), nullptr);
+    if (large_info) found_large[k] = scan(group, *large_info, histogram(large.slot), nullptr);
+  });
+  small_split = best_of(found_small);
+  large_split = best_of(found_large);
+}
+
+Split NodeHistograms::look_counted(const NodeRows& node, const NodeInfo& info) {
+  std::vector<Split> found(groups_.size());
+  each_group(node.count, [&](std::size_t k) {
+    const Group& group = groups_[k];
+    const GrowRows::Block& block = work_.blocks[group.block];
+    std::vector<std::uint32_t> counts(group.count * kStride);
+    count_rows(block.bins + (group.first - block.first), block.stride, group.count, node.rows, node.count,
+               counts.data());
+    found[k] = scan(group, info, histogram(node.slot), counts.data());
+  });
+  return best_of(found);
+}
+
+}  // namespace podium

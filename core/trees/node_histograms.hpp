@@ -1,0 +1,92 @@
+// The histograms of a tree's leaves: a pool of them, built from rows or taken off a parent, and looked through.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "team.hpp"
+#include "trees/binned.hpp"
+#include "trees/histogram.hpp"
+#include "trees/split.hpp"
+
+namespace podium {
+
+// The rows a tree is grown from, as histograms take them: all of the training documents, or a sample of them.
+struct GrowRows {
+  struct Block {
+    const std::uint8_t* bins;
+    std::size_t first, count, stride;  // of `codes`, and bytes a row
+  };
+  std::vector<Block> blocks;
+  std::vector<const Code*> codes;
+  std::vector<std::uint8_t> chosen;  // whether each of the data's columns may be split on
+  std::size_t rows = 0;
+  const Cell* cells = nullptr;              // of each row
+  const std::uint32_t* document = nullptr;  // of each row; null: the row's own number
+  Cell total = 0;
+  Units units;
+};
+
+// Memory that is kept from tree to tree.
+struct HistogramRoom {
+  std::vector<std::vector<Cell>> slots;     // histograms of a node each
+  std::vector<std::vector<Cell>> partials;  // of a node's rows that one thread took
+};
+
+inline constexpr std::size_t kNoSlot = ~std::size_t{0};
+
+// A node whose histograms are wanted: its rows (null: all), where they go, and what to look for.
+struct NodeRows {
+  const std::uint32_t* rows = nullptr;
+  std::size_t count = 0, slot = kNoSlot;
+};
+
+class NodeHistograms {
+ public:
+  NodeHistograms(const GrowRows& work, const std::vector<ColumnInfo>& columns, const SplitSettings& settings,
+                 std::size_t most_bytes, HistogramRoom& room, Team& team);
+
+  // A free slot, or kNoSlot where the pool is full.
+  std::size_t take();
+  void give(std::size_t slot);
+
+  void build(const NodeRows& node);
+  Split look(const NodeRows& node, const NodeInfo& info);
+  // Builds `small` (where it has a slot), and `large` in its own slot: its parent's histograms stand there if
+  // `derived`, and the small ones are taken off them; else it is built from its rows. Then looks for the best splits
+  // where asked.
+  void look_at_both(const NodeRows& small, const NodeInfo* small_info, Split& small_split, const NodeRows& large,
+                    const NodeInfo* large_info, Split& large_split, bool derived);
+  // The best split that leaves enough documents on both sides.
+  Split look_counted(const NodeRows& node, const NodeInfo& info);
+
+ private:
+  // Codes that one thread takes at a time.
+  struct Group {
+    std::size_t block, first, count;
+  };
+  Cell* histogram(std::size_t slot) { return room_.slots[slot].data(); }
+  bool by_rows(const NodeRows& node) const;
+  void clear(std::size_t first, std::size_t count, Cell* cells) const;
+  void add(const Group& group, const std::uint32_t* rows, std::size_t begin, std::size_t end, Cell* cells) const;
+  void add_by_rows(const NodeRows& node);
+  void merge(const Group& group, Cell* cells) const;
+  void finish(const Group& group, const NodeRows& node);
+  void subtract(const Group& group, const Cell* part, Cell* whole) const;
+  Split scan(const Group& group, const NodeInfo& info, const Cell* cells, const std::uint32_t* counts) const;
+  template <class Body>
+  void each_group(std::size_t rows, Body&& body);
+
+  const GrowRows& work_;
+  const std::vector<ColumnInfo>& columns_;
+  const SplitSettings& settings_;
+  HistogramRoom& room_;
+  Team& team_;
+  std::size_t cells_, most_slots_;
+  std::vector<Group> groups_;
+  std::vector<std::size_t> free_;
+  std::vector<std::uint8_t> partial_used_;
+};
+
+}  // namespace podium

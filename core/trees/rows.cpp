@@ -1,0 +1,70 @@
+#include "trees/rows.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "trees/bins.hpp"
+
+namespace podium {
+namespace {
+
+constexpr std::size_t kPiece = 8192;  // rows that one thread parts at a time
+
+// The left ones stay in `rows`, moved together; the others go to `spare`.
+Parted part_piece(std::uint32_t* rows, std::uint32_t* spare, std::size_t count, const std::uint8_t* bins,
+                  const std::uint32_t* document, const std::uint8_t* left) {
+  std::size_t l = 0, r = 0, missing = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t row = rows[i];
+    const std::uint8_t bin = bins[document ? document[row] : row];
+    const std::uint8_t is_left = left[bin];
+    rows[l] = row, spare[r] = row;
+    l += is_left, r += 1u - is_left;
+    missing += bin == kMissingBin;
+  }
+  return {l, missing};
+}
+
+}  // namespace
+
+void RowOrder::start(std::size_t rows) {
+  for (auto* room : {&places_[0], &places_[1], &spare_}) room->resize(rows);
+  std::iota(places_[0].begin(), places_[0].end(), 0u);
+}
+
+Parted RowOrder::part(const RowRun& run, const std::uint8_t* bins, const std::uint32_t* document,
+                      const std::uint8_t* left, Team& team) {
+  std::uint32_t* from = places_[run.place].data() + run.begin;
+  std::uint32_t* spare = spare_.data() + run.begin;
+  const std::size_t pieces = (run.rows() + kPiece - 1) / kPiece;
+  const auto size = [&](std::size_t k) { return std::min(run.rows() - k * kPiece, kPiece); };
+  if (pieces <= 1) {
+    Parted parted = part_piece(from, spare, run.rows(), bins, document, left);
+    std::copy_n(spare, run.rows() - parted.left, from + parted.left);
+    parted.place = run.place;
+    return parted;
+  }
+  std::vector<Parted> parted(pieces);
+  team.loop(pieces, 1, pieces > 2, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      parted[k] = part_piece(from + k * kPiece, spare + k * kPiece, size(k), bins, document, left);
+    }
+  });
+  Parted whole{0, 0, static_cast<std::uint8_t>(1 - run.place)};
+  std::vector<std::size_t> lefts_before(pieces);
+  for (std::size_t k = 0; k < pieces; ++k) {
+    lefts_before[k] = whole.left;
+    whole.left += parted[k].left, whole.missing += parted[k].missing;
+  }
+  std::uint32_t* to = places_[whole.place].data() + run.begin;
+  team.loop(pieces, 1, pieces > 2, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::size_t rights_before = k * kPiece - lefts_before[k];
+      std::copy_n(from + k * kPiece, parted[k].left, to + lefts_before[k]);
+      std::copy_n(spare + k * kPiece, size(k) - parted[k].left, to + whole.left + rights_before);
+    }
+  });
+  return whole;
+}
+
+}  // namespace podium

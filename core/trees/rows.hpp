@@ -1,0 +1,41 @@
+// The rows of a tree's leaves: each leaf holds a run of them, and parting a leaf parts its run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "team.hpp"
+
+namespace podium {
+
+// A run of rows in one of the two places where they may stand.
+struct RowRun {
+  std::size_t begin = 0, end = 0;
+  std::uint8_t place = 0;
+
+  std::size_t rows() const { return end - begin; }
+};
+
+// What parting a run found.
+struct Parted {
+  std::size_t left = 0, missing = 0;
+  std::uint8_t place = 0;  // where both halves stand now
+};
+
+// All rows in the order of the leaves. Kept from tree to tree for its memory.
+class RowOrder {
+ public:
+  // One run of all rows, as they come.
+  void start(std::size_t rows);
+  const std::uint32_t* rows(const RowRun& run) const { return places_[run.place].data() + run.begin; }
+  // Parts a run by the bins of a column: those in `left` (256 flags) first; rows keep their order on each side.
+  // `document` is the row of `bins` each row stands for; null: its own number.
+  Parted part(const RowRun& run, const std::uint8_t* bins, const std::uint32_t* document, const std::uint8_t* left,
+              Team& team);
+
+ private:
+  std::vector<std::uint32_t> places_[2], spare_;
+};
+
+}  // namespace podium
