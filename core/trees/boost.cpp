@@ -82,7 +82,7 @@ GrowRows Booster::choose_rows(std::span<const double> force, std::span<const dou
   if (fewer_rows) {
     sample_rows(force, curvature, largest, settings.sample, keys_, query_keys_, query_offsets_, scatter(draw ^ 2),
                 kept_.sample, *team_);
-    rows.rows = kept_.sample.rows.size();
+    rows.rows = kept_.sample.count;
     rows.document = kept_.sample.rows.data();
   } else {
     rows.rows = data_.rows;

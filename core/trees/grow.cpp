@@ -128,7 +128,7 @@ class Growing {
       leaf.slot = take_slot();
       histograms_.build(rows_of(leaf));
     }
-    leaf.split = histograms_.look_counted(rows_of(leaf), leaf.info);
+    leaf.split = histograms_.look_counted(order_.rows(leaf.run), rows_of(leaf), leaf.info, data_.columns);
     leaf.counted = true;
   }
 

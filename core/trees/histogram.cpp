@@ -47,12 +47,4 @@ void add_rows(const std::uint8_t* bins, std::size_t stride, std::size_t columns,
   for (std::size_t i = steady; i < count; ++i) add_row(bins + rows[i] * stride, columns, cells[rows[i]], histogram);
 }
 
-void count_rows(const std::uint8_t* bins, std::size_t stride, std::size_t columns, const std::uint32_t* rows,
-                std::size_t count, std::uint32_t* histogram) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint8_t* row = bins + (rows == nullptr ? i : rows[i]) * stride;
-    for (std::size_t c = 0; c < columns; ++c) ++histogram[c * kStride + row[c]];
-  }
-}
-
 }  // namespace podium

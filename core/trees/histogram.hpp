@@ -35,8 +35,4 @@ inline constexpr std::size_t kStride = 264;
 void add_rows(const std::uint8_t* bins, std::size_t stride, std::size_t columns, const std::uint32_t* rows,
               std::size_t count, const Cell* cells, Cell* histogram);
 
-// The same with a one for every document.
-void count_rows(const std::uint8_t* bins, std::size_t stride, std::size_t columns, const std::uint32_t* rows,
-                std::size_t count, std::uint32_t* histogram);
-
 }  // namespace podium

@@ -138,30 +138,34 @@ void NodeHistograms::subtract(const Group& group, const Cell* part, Cell* whole)
   }
 }
 
-Split NodeHistograms::scan(const Group& group, const NodeInfo& info, const Cell* cells,
+// One column of a code; `counts` are documents by its bins, or null.
+Split NodeHistograms::scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells,
                            const std::uint32_t* counts) const {
-  Split best;
-  Cell cells_of[256];
-  std::uint32_t counts_of[256];
+  const Code& shared = *work_.codes[code];
+  const Cell* own = cells + code * kStride;
+  Cell marginals[256];
+  if (shared.shared()) {
+    marginal(shared, part, own, marginals);
+    own = marginals;
+  }
+  return scan_column(own, counts, columns_[shared.parts[part].column], info, settings_, work_.units);
+}
+
+template <class Seen>
+void NodeHistograms::scan_group(const Group& group, const NodeInfo& info, const Cell* cells, Seen&& seen) const {
   for (std::size_t c = group.first; c < group.first + group.count; ++c) {
-    const Code& code = *work_.codes[c];
-    for (std::size_t part = 0; part < code.parts.size(); ++part) {
-      const std::size_t j = code.parts[part].column;
-      if (!work_.chosen.empty() && !work_.chosen[j]) continue;
-      const Cell* own = cells + c * kStride;
-      const std::uint32_t* counted = counts ? counts + (c - group.first) * kStride : nullptr;
-      if (code.shared()) {
-        marginal(code, part, own, cells_of);
-        own = cells_of;
-        if (counts) {
-          marginal(code, part, counted, counts_of);
-          counted = counts_of;
-        }
-      }
-      const Split found = scan_column(own, counted, columns_[j], info, settings_, work_.units);
-      if (better(found, best)) best = found;
+    for (std::size_t part = 0; part < work_.codes[c]->parts.size(); ++part) {
+      const std::size_t j = work_.codes[c]->parts[part].column;
+      if (work_.chosen.empty() || work_.chosen[j]) seen(c, part, scan(c, part, info, cells, nullptr));
     }
   }
+}
+
+Split NodeHistograms::scan_group(const Group& group, const NodeInfo& info, const Cell* cells) const {
+  Split best;
+  scan_group(group, info, cells, [&](std::size_t, std::size_t, const Split& found) {
+    if (better(found, best)) best = found;
+  });
   return best;
 }
 
@@ -175,7 +179,7 @@ Split NodeHistograms::look(const NodeRows& node, const NodeInfo& info) {
   std::vector<Split> found(groups_.size());
   each_group(node.count, [&](std::size_t k) {
     finish(groups_[k], node);
-    found[k] = scan(groups_[k], info, histogram(node.slot), nullptr);
+    found[k] = scan_group(groups_[k], info, histogram(node.slot));
   });
   return best_of(found);
 }
@@ -190,24 +194,38 @@ void NodeHistograms::look_at_both(const NodeRows& small, const NodeInfo* small_i
     const Group& group = groups_[k];
     if (builds) finish(group, small);
     if (large_info && derived) subtract(group, histogram(small.slot), histogram(large.slot));
-    if (small_info) found_small[k] = scan(group, *small_info, histogram(small.slot), nullptr);
-    if (large_info) found_large[k] = scan(group, *large_info, histogram(large.slot), nullptr);
+    if (small_info) found_small[k] = scan_group(group, *small_info, histogram(small.slot));
+    if (large_info) found_large[k] = scan_group(group, *large_info, histogram(large.slot));
   });
   small_split = best_of(found_small);
   large_split = best_of(found_large);
 }
 
-Split NodeHistograms::look_counted(const NodeRows& node, const NodeInfo& info) {
-  std::vector<Split> found(groups_.size());
-  each_group(node.count, [&](std::size_t k) {
-    const Group& group = groups_[k];
-    const GrowRows::Block& block = work_.blocks[group.block];
-    std::vector<std::uint32_t> counts(group.count * kStride);
-    count_rows(block.bins + (group.first - block.first), block.stride, group.count, node.rows, node.count,
-               counts.data());
-    found[k] = scan(group, info, histogram(node.slot), counts.data());
+// What a column gains uncounted bounds what it gains counted, so columns are counted in the order of their promise,
+// until the best one is.
+Split NodeHistograms::look_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info,
+                                   const BinColumns& bins) {
+  struct Promise {
+    Split split;
+    std::size_t code = 0, part = 0;
+    bool counted = false;
+  };
+  std::vector<Promise> promises(columns_.size());
+  each_group(0, [&](std::size_t k) {
+    scan_group(groups_[k], info, histogram(node.slot), [&](std::size_t code, std::size_t part, const Split& found) {
+      promises[work_.codes[code]->parts[part].column] = {found, code, part};
+    });
   });
-  return best_of(found);
+  for (;;) {
+    Promise& best = *std::min_element(promises.begin(), promises.end(),
+                                      [](const Promise& a, const Promise& b) { return better(a.split, b.split); });
+    if (best.counted || !best.split.found()) return best.split;
+    std::uint32_t counts[256] = {};
+    const std::uint8_t* column = bins.column(best.split.column);
+    for (std::size_t i = 0; i < node.count; ++i) ++counts[column[work_.document ? work_.document[rows[i]] : rows[i]]];
+    best.split = scan(best.code, best.part, info, histogram(node.slot), counts);
+    best.counted = true;
+  }
 }
 
 }  // namespace podium

@@ -104,6 +104,9 @@ void sample_rows(std::span<const double> force, std::span<const double> curvatur
         }
       }
       kept[k] = at - begin_of(k);
+      if (weighs) {
+        for (std::size_t i = begin_of(k); i < at; ++i) out.weight[i] = 1 / out.weight[i];
+      }
     }
   });
   std::size_t at = 0;
@@ -113,8 +116,7 @@ void sample_rows(std::span<const double> force, std::span<const double> curvatur
     if (weighs) std::copy_n(out.weight.begin() + from, count, out.weight.begin() + static_cast<std::ptrdiff_t>(at));
     at += kept[k];
   }
-  out.rows.resize(at), out.weight.resize(weighs ? at : 0);
-  for (double& weight : out.weight) weight = 1 / weight;
+  out.count = at;
 }
 
 std::vector<std::uint32_t> sample_columns(std::span<const std::uint32_t> features, double share, std::uint64_t draw) {

@@ -18,7 +18,8 @@ struct SampleSettings {
 };
 
 struct Sample {
-  std::vector<std::uint32_t> rows;  // rising
+  std::size_t count = 0;            // of the documents kept
+  std::vector<std::uint32_t> rows;  // the first `count` of them, rising
   std::vector<double> weight;       // of each: one over the probability it was kept with; empty: all 1
   std::vector<float> size;          // r of every document, while the sample is drawn
 };
