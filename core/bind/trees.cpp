@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -132,25 +133,33 @@ BoostedTree recall_tree(const Booster& booster, Vector<std::int32_t> feature, Ve
   return out;
 }
 
+Growth growth_named(const std::string& name) {
+  if (name == "leaf") return Growth::leaf;
+  if (name == "depth") return Growth::depth;
+  if (name == "symmetric") return Growth::symmetric;
+  throw std::invalid_argument("no growth is called " + name);
+}
+
 void bind_settings(nb::module_& m) {
   nb::class_<BoostSettings>(m, "BoostSettings", "How trees are grown; checked in Python.")
       .def(
           "__init__",
           [](BoostSettings* self, double learning_rate, std::uint32_t num_leaves, std::uint32_t max_depth,
-             bool depth_wise, double l1, double l2, double min_curvature, double min_gain, std::uint32_t min_documents,
-             double random_strength, bool random_thresholds, double row_share, bool by_force, double query_share,
-             double column_share, std::vector<std::int8_t> directions, std::size_t histogram_bytes) {
+             const std::string& growth, double l1, double l2, double min_curvature, double min_gain,
+             std::uint32_t min_documents, double random_strength, bool random_thresholds, double row_share,
+             bool by_force, double query_share, double column_share, std::vector<std::int8_t> directions,
+             std::size_t histogram_bytes) {
             new (self)
                 BoostSettings{{{l1, l2, min_curvature, min_gain, min_documents, random_strength, random_thresholds},
                                num_leaves,
                                max_depth,
-                               depth_wise,
+                               growth_named(growth),
                                std::move(directions),
                                histogram_bytes},
                               {row_share, by_force, query_share, column_share},
                               learning_rate};
           },
-          nb::kw_only(), "learning_rate"_a, "num_leaves"_a, "max_depth"_a, "depth_wise"_a, "l1"_a, "l2"_a,
+          nb::kw_only(), "learning_rate"_a, "num_leaves"_a, "max_depth"_a, "growth"_a, "l1"_a, "l2"_a,
           "min_curvature"_a, "min_gain"_a, "min_documents"_a, "random_strength"_a, "random_thresholds"_a, "row_share"_a,
           "by_force"_a, "query_share"_a, "column_share"_a, "directions"_a, "histogram_bytes"_a);
 }

@@ -9,6 +9,7 @@
 
 #include "random.hpp"
 #include "trees/fixed_point.hpp"
+#include "trees/symmetric.hpp"
 
 namespace podium {
 namespace {
@@ -60,7 +61,8 @@ BoostedTree Booster::grow(std::span<const double> force, std::span<const double>
   const Extent most =
       largest(*team_, data_.rows, [&](std::size_t i) { return force[i]; }, [&](std::size_t i) { return curvature[i]; });
   const GrowRows rows = choose_rows(force, curvature, most, settings, draw);
-  GrownTree grown = grow_tree(data_, rows, settings.grow, scatter(draw ^ 0xA24BAED4963EE407), room_, *team_);
+  const auto growing = settings.grow.growth == Growth::symmetric ? grow_symmetric : grow_tree;
+  GrownTree grown = growing(data_, rows, settings.grow, scatter(draw ^ 0xA24BAED4963EE407), room_, *team_);
   BoostedTree tree;
   set_values(force, curvature, most, settings, grown, tree);
   tree.serial = ++grown_;
@@ -222,7 +224,10 @@ void Booster::set_values(std::span<const double> force, std::span<const double> 
   for (std::size_t k = 0; k < leaves; ++k) {
     const double f = std::ldexp(static_cast<double>(sums[k][0]), -force_exponent);
     const double c = std::ldexp(static_cast<double>(sums[k][1]), -curvature_exponent);
-    const double value = c >= settings.grow.split.min_curvature ? leaf_value(f, c, settings.grow.split) : 0.0;
+    // A symmetric tree has leaves whether they hold enough or not; those that do not give nothing.
+    const bool few = settings.grow.growth == Growth::symmetric && sums[k][2] < settings.grow.split.min_documents;
+    const bool counts = c >= settings.grow.split.min_curvature && !few;
+    const double value = counts ? leaf_value(f, c, settings.grow.split) : 0.0;
     tree.values.push_back(settings.learning_rate * std::clamp(value, grown.leaves[k].low, grown.leaves[k].high));
     tree.forces.push_back(f);
     tree.documents.push_back(sums[k][2]);

@@ -20,16 +20,6 @@ struct Leaf {
   std::size_t rows() const { return run.rows(); }
 };
 
-std::vector<ColumnInfo> columns_of(const Binned& data, const GrowSettings& settings) {
-  std::vector<ColumnInfo> columns;
-  for (std::size_t j = 0; j < data.used.size(); ++j) {
-    const std::int8_t direction = settings.directions.empty() ? std::int8_t{0} : settings.directions[data.used[j]];
-    columns.push_back({data.used[j], static_cast<std::uint32_t>(j), data.bins[j], data.missing[j] != 0,
-                       data.categorical[j] != 0, direction});
-  }
-  return columns;
-}
-
 class Growing {
  public:
   Growing(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw, GrowRoom& room,
@@ -77,7 +67,7 @@ class Growing {
   // Whether a waits longer than b.
   bool later(std::size_t a, std::size_t b) const {
     const Leaf &first = leaves_[a], &second = leaves_[b];
-    if (settings_.depth_wise && first.depth != second.depth) return first.depth > second.depth;
+    if (settings_.growth == Growth::depth && first.depth != second.depth) return first.depth > second.depth;
     if (first.split.gain != second.split.gain) return first.split.gain < second.split.gain;
     return a > b;
   }
@@ -240,6 +230,16 @@ class Growing {
 };
 
 }  // namespace
+
+std::vector<ColumnInfo> columns_of(const Binned& data, const GrowSettings& settings) {
+  std::vector<ColumnInfo> columns;
+  for (std::size_t j = 0; j < data.used.size(); ++j) {
+    const std::int8_t direction = settings.directions.empty() ? std::int8_t{0} : settings.directions[data.used[j]];
+    columns.push_back({data.used[j], static_cast<std::uint32_t>(j), data.bins[j], data.missing[j] != 0,
+                       data.categorical[j] != 0, direction});
+  }
+  return columns;
+}
 
 GrownTree grow_tree(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
                     GrowRoom& room, Team& team) {

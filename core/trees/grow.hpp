@@ -15,11 +15,14 @@
 
 namespace podium {
 
+// Which leaf is split next: the most promising one; the highest; or all of a level, by one split.
+enum class Growth : std::uint8_t { leaf, depth, symmetric };
+
 struct GrowSettings {
   SplitSettings split;
   std::uint32_t num_leaves = 31;
   std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();
-  bool depth_wise = false;                   // level by level instead of by gain
+  Growth growth = Growth::leaf;
   std::vector<std::int8_t> directions;       // of each feature, or empty
   std::size_t histogram_bytes = 512u << 20;  // past this, histograms are thrown away and built again
 };
@@ -40,6 +43,8 @@ struct GrowRoom {
   RowOrder order;
   HistogramRoom histograms;
 };
+
+std::vector<ColumnInfo> columns_of(const Binned& data, const GrowSettings& settings);
 
 // `draw` is what the tree's random numbers are a function of.
 GrownTree grow_tree(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,

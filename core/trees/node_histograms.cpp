@@ -138,32 +138,37 @@ void NodeHistograms::subtract(const Group& group, const Cell* part, Cell* whole)
   }
 }
 
+// The histogram of one column, taken out of its code where that is shared.
+const Cell* NodeHistograms::column(std::size_t code, std::size_t part, const Cell* cells, Cell* room) const {
+  const Cell* own = cells + code * kStride;
+  if (!work_.codes[code]->shared()) return own;
+  marginal(*work_.codes[code], part, own, room);
+  return room;
+}
+
 // One column of a code; `counts` are documents by its bins, or null.
 Split NodeHistograms::scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells,
                            const std::uint32_t* counts) const {
-  const Code& shared = *work_.codes[code];
-  const Cell* own = cells + code * kStride;
-  Cell marginals[256];
-  if (shared.shared()) {
-    marginal(shared, part, own, marginals);
-    own = marginals;
-  }
-  return scan_column(own, counts, columns_[shared.parts[part].column], info, settings_, work_.units);
+  Cell room[256];
+  const ColumnInfo& of = columns_[work_.codes[code]->parts[part].column];
+  return scan_column(column(code, part, cells, room), counts, of, info, settings_, work_.units);
 }
 
+// seen(code, part, column) for every column of a group that may be split on.
 template <class Seen>
-void NodeHistograms::scan_group(const Group& group, const NodeInfo& info, const Cell* cells, Seen&& seen) const {
+void NodeHistograms::each_column(const Group& group, Seen&& seen) const {
   for (std::size_t c = group.first; c < group.first + group.count; ++c) {
     for (std::size_t part = 0; part < work_.codes[c]->parts.size(); ++part) {
       const std::size_t j = work_.codes[c]->parts[part].column;
-      if (work_.chosen.empty() || work_.chosen[j]) seen(c, part, scan(c, part, info, cells, nullptr));
+      if (work_.chosen.empty() || work_.chosen[j]) seen(c, part, j);
     }
   }
 }
 
 Split NodeHistograms::scan_group(const Group& group, const NodeInfo& info, const Cell* cells) const {
   Split best;
-  scan_group(group, info, cells, [&](std::size_t, std::size_t, const Split& found) {
+  each_column(group, [&](std::size_t code, std::size_t part, std::size_t) {
+    const Split found = scan(code, part, info, cells, nullptr);
     if (better(found, best)) best = found;
   });
   return best;
@@ -201,6 +206,18 @@ void NodeHistograms::look_at_both(const NodeRows& small, const NodeInfo* small_i
   large_split = best_of(found_large);
 }
 
+void NodeHistograms::weigh(const NodeRows& node, Cell total, CutWorth* worth) {
+  if (by_rows(node)) add_by_rows(node);
+  each_group(node.count, [&](std::size_t k) {
+    finish(groups_[k], node);
+    each_column(groups_[k], [&](std::size_t code, std::size_t part, std::size_t j) {
+      Cell room[256];
+      const Cell* own = column(code, part, histogram(node.slot), room);
+      add_worth(own, columns_[j], total, settings_, work_.units, worth[j]);
+    });
+  });
+}
+
 // What a column gains uncounted bounds what it gains counted, so columns are counted in the order of their promise,
 // until the best one is.
 Split NodeHistograms::look_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info,
@@ -212,8 +229,8 @@ Split NodeHistograms::look_counted(const std::uint32_t* rows, const NodeRows& no
   };
   std::vector<Promise> promises(columns_.size());
   each_group(0, [&](std::size_t k) {
-    scan_group(groups_[k], info, histogram(node.slot), [&](std::size_t code, std::size_t part, const Split& found) {
-      promises[work_.codes[code]->parts[part].column] = {found, code, part};
+    each_column(groups_[k], [&](std::size_t code, std::size_t part, std::size_t j) {
+      promises[j] = {scan(code, part, info, histogram(node.slot), nullptr), code, part};
     });
   });
   for (;;) {

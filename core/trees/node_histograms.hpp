@@ -58,6 +58,8 @@ class NodeHistograms {
   // where asked.
   void look_at_both(const NodeRows& small, const NodeInfo* small_info, Split& small_split, const NodeRows& large,
                     const NodeInfo* large_info, Split& large_split, bool derived);
+  // Adds what every cut of every column is worth in this node of symmetric growth, whose sum is `total`.
+  void weigh(const NodeRows& node, Cell total, CutWorth* worth);
   // The best split that leaves enough documents on both sides. Their histograms are built.
   Split look_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info, const BinColumns& bins);
 
@@ -74,10 +76,11 @@ class NodeHistograms {
   void merge(const Group& group, Cell* cells) const;
   void finish(const Group& group, const NodeRows& node);
   void subtract(const Group& group, const Cell* part, Cell* whole) const;
+  const Cell* column(std::size_t code, std::size_t part, const Cell* cells, Cell* room) const;
   Split scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells,
              const std::uint32_t* counts) const;
   template <class Seen>
-  void scan_group(const Group& group, const NodeInfo& info, const Cell* cells, Seen&& seen) const;
+  void each_column(const Group& group, Seen&& seen) const;
   Split scan_group(const Group& group, const NodeInfo& info, const Cell* cells) const;
   template <class Body>
   void each_group(std::size_t rows, Body&& body);

@@ -88,6 +88,45 @@ PODIUM_AVX2 Best best_cut_avx2(const Prefix& prefix, const Sums& node, const Spl
                          : best_cut<false>(prefix, node, settings, units);
 }
 
+// Adds what both sides of every cut are worth; a side without enough curvature is worth nothing.
+template <bool kL1>
+PODIUM_INLINE void add_cuts(const Prefix& prefix, const Sums& node, const SplitSettings& settings, const Units& units,
+                            double* worth) {
+  typedef double Four __attribute__((vector_size(32)));
+  typedef std::int32_t Int4 __attribute__((vector_size(16)));
+  const double l1 = settings.l1, l2 = settings.l2, least = settings.min_curvature;
+  const Four zero = {0, 0, 0, 0}, one = {1, 1, 1, 1};
+  const auto shrunk = [&](Four force) {
+    const Four size = (force < zero ? -force : force) - l1;
+    return size > zero ? size : zero;
+  };
+  for (std::size_t b = 0; b < prefix.count; b += 4) {
+    Int4 f, c;
+    std::memcpy(&f, prefix.force + b, sizeof f);
+    std::memcpy(&c, prefix.curvature + b, sizeof c);
+    const Four left_c = __builtin_convertvector(c, Four) * units.curvature, right_c = node.curvature - left_c;
+    Four left_f = __builtin_convertvector(f, Four) * units.force, right_f = node.force - left_f;
+    if constexpr (kL1) left_f = shrunk(left_f), right_f = shrunk(right_f);
+    left_f = left_c >= least ? left_f : zero, right_f = right_c >= least ? right_f : zero;
+    const Four left_d = left_c >= least ? left_c + l2 : one, right_d = right_c >= least ? right_c + l2 : one;
+    Four sum;
+    std::memcpy(&sum, worth + b, sizeof sum);
+    sum += (left_f * left_f * right_d + right_f * right_f * left_d) / (left_d * right_d);
+    std::memcpy(worth + b, &sum, sizeof sum);
+  }
+}
+
+void add_cuts_portable(const Prefix& prefix, const Sums& node, const SplitSettings& settings, const Units& units,
+                       double* worth) {
+  settings.l1 > 0 ? add_cuts<true>(prefix, node, settings, units, worth)
+                  : add_cuts<false>(prefix, node, settings, units, worth);
+}
+PODIUM_AVX2 void add_cuts_avx2(const Prefix& prefix, const Sums& node, const SplitSettings& settings,
+                               const Units& units, double* worth) {
+  settings.l1 > 0 ? add_cuts<true>(prefix, node, settings, units, worth)
+                  : add_cuts<false>(prefix, node, settings, units, worth);
+}
+
 // One column of one node, one cut after the other, with every rule looked at.
 class Scan {
  public:
@@ -213,6 +252,20 @@ double normal_draw(std::uint64_t key) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
 }
 
+// What both sides must be worth for a split to count; less is rounding.
+double least_gain(double whole, const SplitSettings& settings) {
+  return whole + std::max(settings.min_gain, 1e-10 * std::fabs(whole));
+}
+
+// From what both sides are worth to what the split gains, and by what it is chosen.
+void finish(Split& best, double floor, double whole, std::uint64_t draw, const SplitSettings& settings) {
+  best.gain = best.gain > floor ? best.gain - whole : 0;
+  best.compared = best.gain;
+  if (best.found() && settings.random_strength > 0) {
+    best.compared *= std::exp(settings.random_strength * normal_draw(draw ^ (best.feature * 2ull)));
+  }
+}
+
 }  // namespace
 
 double leaf_value(double force, double curvature, const SplitSettings& settings) {
@@ -225,8 +278,7 @@ Split scan_column(const Cell* histogram, const std::uint32_t* counts, const Colu
   const double whole = scan.whole();
   Split best;
   best.feature = column.feature, best.column = column.column;
-  best.gain = whole + std::max(settings.min_gain, 1e-10 * std::fabs(whole));  // less is rounding
-  const double floor = best.gain;
+  const double floor = best.gain = least_gain(whole, settings);
   if (column.categorical) {
     scan_categories(histogram, counts, column, node, scan, units, best);
   } else if (counts || node.bounded || settings.random_thresholds) {
@@ -234,11 +286,52 @@ Split scan_column(const Cell* histogram, const std::uint32_t* counts, const Colu
   } else {
     scan_fast(histogram, column, scan, settings, units, best);
   }
-  best.gain = best.gain > floor ? best.gain - whole : 0;
-  best.compared = best.gain;
-  if (best.found() && settings.random_strength > 0) {
-    best.compared *= std::exp(settings.random_strength * normal_draw(node.draw ^ (column.feature * 2ull)));
+  finish(best, floor, whole, node.draw, settings);
+  return best;
+}
+
+double side_worth(Cell total, const SplitSettings& settings, const Units& units) {
+  const Sums sums = Scan::sums(total, units);
+  if (!(sums.curvature >= settings.min_curvature)) return 0;
+  const double force = soft(sums.force, settings.l1);
+  return force * force / (sums.curvature + settings.l2);
+}
+
+void add_worth(const Cell* histogram, const ColumnInfo& column, Cell total, const SplitSettings& settings,
+               const Units& units, CutWorth& worth) {
+  const Cell missing = column.missing ? histogram[255] : 0;
+  const std::size_t whole = (column.bins + 3u) / 4 * 4;
+  if (!worth.begun) {
+    std::fill_n(worth.right, whole, 0.0);
+    worth.begun = true, worth.missing = false;
   }
+  if (missing != 0 && !worth.missing) {
+    std::copy_n(worth.right, whole, worth.left);
+    worth.missing = true;
+  }
+  const auto add = has_avx2() ? add_cuts_avx2 : add_cuts_portable;
+  const Sums node = Scan::sums(total, units);
+  Prefix prefix;
+  prefix.fill(histogram, column.bins, 0);
+  add(prefix, node, settings, units, worth.right);
+  if (!worth.missing) return;
+  prefix.fill(histogram, column.bins, missing);
+  add(prefix, node, settings, units, worth.left);
+}
+
+Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column, std::uint64_t draw,
+                   const SplitSettings& settings) {
+  Split best;
+  best.feature = column.feature, best.column = column.column;
+  if (!worth.begun) return best;
+  const double floor = best.gain = least_gain(whole, settings);
+  std::size_t first = 0, last = column.bins;
+  if (settings.random_thresholds && last > 1) {  // one cut, drawn
+    first = (scatter(draw ^ (column.feature * 2ull + 1)) >> 11) % (last - 1), last = first + 1;
+  }
+  for (std::size_t b = first; b < last; ++b) keep(best, worth.right[b], b, false, 0);
+  for (std::size_t b = first; worth.missing && b < last; ++b) keep(best, worth.left[b], b, true, 0);
+  finish(best, floor, whole, draw, settings);
   return best;
 }
 

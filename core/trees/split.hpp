@@ -60,6 +60,19 @@ double leaf_value(double force, double curvature, const SplitSettings& settings)
 Split scan_column(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
                   const SplitSettings& settings, const Units& units);
 
+// What each cut of a column is worth over many nodes: both sides together, missing values on the right and on the left.
+struct CutWorth {
+  double right[256], left[256];  // the second only where a value is missing
+  bool begun, missing;
+};
+// What documents with these sums are worth in a node of their own; nothing without enough curvature.
+double side_worth(Cell total, const SplitSettings& settings, const Units& units);
+void add_worth(const Cell* histogram, const ColumnInfo& column, Cell total, const SplitSettings& settings,
+               const Units& units, CutWorth& worth);
+// The best of the cuts, over what the nodes are worth undivided.
+Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column, std::uint64_t draw,
+                   const SplitSettings& settings);
+
 // Whether a is chosen before b.
 inline bool better(const Split& a, const Split& b) {
   return a.compared > b.compared || (a.compared == b.compared && a.found() && a.feature < b.feature);

@@ -473,7 +473,7 @@ class BoostSettings:
         learning_rate: float,
         num_leaves: int,
         max_depth: int,
-        depth_wise: bool,
+        growth: str,
         l1: float,
         l2: float,
         min_curvature: float,

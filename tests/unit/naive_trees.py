@@ -71,6 +71,8 @@ class Growing:
         self.h, self.h_unit = cells(self.curvature)
         self.thresholds = [self.between(column[~np.isnan(column)]) for column in self.X.T]
         self.leaves.append(Leaf(np.arange(len(self.X))))
+        if self.rules.growth == "symmetric":
+            return self.by_levels()
         self.leaves[0].split = self.best(self.leaves[0])
         while len(self.leaves) < self.rules.num_leaves:
             waiting = [k for k, leaf in enumerate(self.leaves) if leaf.split is not None]
@@ -139,6 +141,61 @@ class Growing:
         for child in (self.leaves[number], self.leaves[-1]):
             child.split = self.best(child)
 
+    # ---- symmetric growth: one split a level
+
+    def by_levels(self) -> dict[str, list[Any]]:
+        r = self.rules
+        for depth in range(r.num_leaves.bit_length() - 1):
+            split = self.best_of_level() if r.max_depth is None or depth < r.max_depth else None
+            if split is None:
+                break
+            self.part_level(split)
+        return self.finished()
+
+    def counted(self, rows: np.ndarray) -> tuple[float, float]:
+        force, curvature = self.sums(rows)
+        enough = curvature >= self.rules.min_curvature
+        return (self.rules.shrunk(force), curvature + self.rules.l2) if enough else (0.0, 1.0)
+
+    def sides(self, left: np.ndarray, right: np.ndarray) -> float:
+        (f, d), (g, e) = self.counted(left), self.counted(right)
+        return (f * f * e + g * g * d) / (d * e)
+
+    def best_of_level(self) -> dict[str, Any] | None:
+        nodes, best = [leaf.rows for leaf in self.leaves if len(leaf.rows)], None
+        whole = 0.0
+        for rows in nodes:
+            whole += self.sides(rows, rows[:0])
+        for feature, thresholds in enumerate(self.thresholds):
+            x = self.X[:, feature]
+            weighs = any(any(self.sums(rows[np.isnan(x[rows])])) for rows in nodes)
+            reached, found = whole + max(self.rules.min_gain, 1e-10 * abs(whole)), None
+            for missing_left in (False, True)[: 1 + weighs]:
+                for threshold in thresholds:
+                    left = np.where(np.isnan(x), missing_left, x <= np.float32(threshold))
+                    sides = 0.0
+                    for rows in nodes:
+                        sides += self.sides(rows[left[rows]], rows[~left[rows]])
+                    if sides > reached:
+                        reached, found = sides, (threshold, missing_left)
+            if found is not None and (best is None or reached - whole > best["gain"]):
+                best = {"feature": feature, "gain": reached - whole, "threshold": found[0], "missing_left": found[1]}
+        return best
+
+    def part_level(self, split: dict[str, Any]) -> None:
+        x, first, below = self.X[:, split["feature"]], len(self.nodes), []
+        left = np.where(np.isnan(x), split["missing_left"], x <= np.float32(split["threshold"]))
+        if not np.isnan(x).any():
+            split["missing_left"] = left.sum() > (~left).sum()
+        for k, leaf in enumerate(self.leaves):
+            low, high = leaf.rows[left[leaf.rows]], leaf.rows[~left[leaf.rows]]
+            gain = max(self.sides(low, high) - self.sides(leaf.rows, leaf.rows[:0]), 0.0)
+            if leaf.parent is not None:
+                self.nodes[leaf.parent[1]][leaf.parent[0]] = first + k
+            self.nodes.append({**split, "gain": gain})
+            below += [Leaf(low, parent=("left", first + k)), Leaf(high, parent=("right", first + k))]
+        self.leaves = below
+
     def finished(self) -> dict[str, list[Any]]:
         r, (f, f_bits), (h, h_bits) = self.rules, fixed(self.force), fixed(self.curvature)
         values = []
@@ -147,7 +204,7 @@ class Growing:
                 self.nodes[leaf.parent[1]][leaf.parent[0]] = ~number
             push = math.ldexp(sum(f[row] for row in leaf.rows), -f_bits)
             bend = math.ldexp(sum(h[row] for row in leaf.rows), -h_bits)
-            enough = bend >= r.min_curvature
+            enough = bend >= r.min_curvature and (r.growth != "symmetric" or len(leaf.rows) >= r.min_documents)
             values.append(r.learning_rate * (r.shrunk(push) / (bend + r.l2) if enough else 0.0))
         names = ("feature", "threshold", "left", "right", "missing_left", "gain")
         out = {name: [node[name] for node in self.nodes] for name in names}

@@ -36,6 +36,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "rows at random": {"row_sampling": 0.5, "sampling": "uniform"},
     "queries": {"query_sampling": 0.6},
     "columns": {"column_sampling": 0.5},
+    "symmetric": {"growth": "symmetric", "column_sampling": 0.5, "forests": 1},
+    "forests": {"forests": 3, "query_sampling": 0.6, "column_sampling": 0.6},
     "everything": {
         "dart": 0.2,
         "row_sampling": 0.7,

@@ -158,7 +158,7 @@ def test_maps_come_back_from_files(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [podium.LambdaMART, podium.MART])
-@pytest.mark.parametrize("others", [{}, {"row_sampling": 0.6}, {"categorical": (7,)}], ids=str)
+@pytest.mark.parametrize("others", [{}, {"row_sampling": 0.6, "forests": 1}, {"categorical": (7,)}], ids=str)
 def test_a_model_goes_on(kind, others, tmp_path):
     X = TRAIN.features.copy()
     X[:, 7] = np.round(2 * X[:, 7])
@@ -177,6 +177,46 @@ def test_a_model_goes_on(kind, others, tmp_path):
         np.testing.assert_allclose(more.predict(data), many.fit(data).predict(data), rtol=1e-9)
     more.save(tmp_path / "b.podium")
     assert podium.load(tmp_path / "b.podium").predict(data).tobytes() == more.predict(data).tobytes()
+
+
+def test_forests_side_by_side_are_averaged():
+    """What each does alone is known from its draws: forests of one round each differ in those only."""
+    side = lambdamart(forests=3, column_sampling=0.5, n_estimators=6).fit(TRAIN, valid=VALID)
+    assert side.n_trees_ == 3 * side.best_epoch_
+    assert len(side.log_) == 6
+    first = lambdamart(forests=3, column_sampling=0.5, n_estimators=1).fit(TRAIN)
+    trees = [first.model_.tree(t) for t in range(3)]
+    assert len({tree["feature"].tobytes() + tree["threshold"].tobytes() for tree in trees}) > 1
+    alone = lambdamart(forests=1, column_sampling=0.5, n_estimators=1).fit(TRAIN).model_.tree(0)
+    np.testing.assert_array_equal(trees[0]["feature"], alone["feature"])
+    np.testing.assert_allclose(trees[0]["value"], alone["value"] / 3, rtol=1e-12)
+    # The scores that were judged are those of the model.
+    judged = lambdamart(forests=3, column_sampling=0.5, n_estimators=6, early_stopping_rounds=None).fit(
+        TRAIN, valid=VALID
+    )
+    best = judged.log_[judged.best_epoch_ - 1].valid
+    np.testing.assert_allclose(ndcg(judged.predict(VALID), VALID), best, rtol=1e-12)
+
+
+def test_forests_that_draw_nothing_are_one():
+    assert lambdamart(forests=None, n_estimators=3).fit(TRAIN).n_trees_ == 3
+    assert lambdamart(forests=None, n_estimators=3, query_sampling=0.5).fit(TRAIN).n_trees_ == 12
+    same = lambdamart(forests=2, n_estimators=3).fit(TRAIN)
+    np.testing.assert_allclose(same.predict(TRAIN), lambdamart(n_estimators=3).fit(TRAIN).predict(TRAIN), rtol=1e-9)
+
+
+def test_forests_learn_thresholds_and_classes_too():
+    for force in ("ordinal", "multiclass"):
+        ranker = podium.Ranker(force=force, model="trees(forests=3, num_leaves=4)", epochs=15, learning_rate=0.3).fit(
+            TRAIN
+        )
+        assert ndcg(ranker.predict(TRAIN), TRAIN) > 0.75
+
+
+@pytest.mark.parametrize("settings", [{"dart": 0.2, "forests": 2}, {"growth": "symmetric", "categorical": (7,)}, {"growth": "symmetric", "monotone": {0: 1}}, {"forests": 0}, {"forests": 1.5}], ids=str)  # fmt: skip
+def test_what_does_not_go_together_is_refused(settings):
+    with pytest.raises(podium.PodiumError, match=next(iter(settings.keys() & {"forests", "growth"}))):
+        lambdamart(**settings).fit(TRAIN)
 
 
 def test_other_data_can_be_gone_on_with():

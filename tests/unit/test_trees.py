@@ -42,6 +42,10 @@ SETTINGS: list[dict[str, Any]] = [
     {"num_leaves": 30, "max_depth": 3},
     {"num_leaves": 9, "growth": "depth"},
     {"num_leaves": 13, "growth": "depth", "max_depth": 4, "min_documents": 4},
+    {"num_leaves": 8, "growth": "symmetric"},
+    {"num_leaves": 31, "growth": "symmetric", "l2": 0.5, "min_documents": 3},
+    {"num_leaves": 16, "growth": "symmetric", "l1": 0.3, "min_curvature": 2.0, "max_depth": 3},
+    {"num_leaves": 64, "growth": "symmetric", "min_gain": 0.01},
 ]
 
 
@@ -98,7 +102,7 @@ def small_problems(draw: Any) -> tuple[podium.RankingData, list[float], list[flo
         "l2": draw(st.sampled_from([0.0, 1.0])),
         "min_documents": draw(st.integers(1, 4)),
         "min_curvature": draw(st.sampled_from([1e-9, 1e-3, 1.0])),
-        "growth": draw(st.sampled_from(["leaf", "depth"])),
+        "growth": draw(st.sampled_from(["leaf", "depth", "symmetric"])),
         "max_depth": draw(st.sampled_from([None, 1, 2])),
     }
     return podium.RankingData(np.array(X, np.float32), np.zeros(n), np.zeros(n, int)), force, curvature, spec
@@ -226,7 +230,7 @@ def test_histograms_thrown_away_and_built_again_change_nothing(spec, monkeypatch
     assert_identical(grow(data, force, curvature, threads=3, **spec), first)
 
 
-@pytest.mark.parametrize("spec", [{}, {"l1": 0.5}, {"min_documents": 40}, {"monotone": {1: 1}}, {"row_sampling": 0.4}, {"column_sampling": 0.3}], ids=str)  # fmt: skip
+@pytest.mark.parametrize("spec", [{}, {"l1": 0.5}, {"min_documents": 40}, {"monotone": {1: 1}}, {"row_sampling": 0.4}, {"column_sampling": 0.3}, {"growth": "symmetric"}], ids=str)  # fmt: skip
 def test_trees_without_avx2(spec):
     if not _core.use_avx2(True):
         pytest.skip("this machine has no AVX2")
@@ -254,6 +258,24 @@ def test_five_thousand_features(monkeypatch):
     rng.integers(0, 40, (n, 5000))
     monkeypatch.setattr(growing_module, "HISTOGRAM_BYTES", 5000 * 264 * 8 * 4)
     assert_identical(grow(data, rng.normal(size=n), np.ones(n), num_leaves=16, threads=1), deep)
+
+
+@pytest.mark.parametrize(
+    "spec", [{}, {"row_sampling": 0.4}, {"random_strength": 1.0}, {"random_thresholds": True}], ids=str
+)
+def test_symmetric_trees_have_one_split_a_level(spec):
+    data, force, curvature = large(9, n=20_000)
+    spec = {"growth": "symmetric", "num_leaves": 40, **spec}
+    tree = grow(data, force, curvature, **spec)
+    assert len(tree["value"]) == 32
+    for depth in range(5):
+        level = slice(2**depth - 1, 2 ** (depth + 1) - 1)
+        assert (
+            len(set(zip(tree["feature"][level], tree["threshold"][level], tree["missing_left"][level], strict=True)))
+            == 1
+        )
+    for threads in (2, 5):
+        assert_identical(grow(data, force, curvature, threads=threads, **spec), tree)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5])

@@ -20,6 +20,7 @@ from podium.models.trees import Arrays, TreeModel, TreesSpec, categories_of, for
 SAMPLE = 100_000  # documents from which the bins are chosen
 LARGE = 100_000  # documents from which on trees are large and grown from a sample
 FEW_QUERIES = 20  # below, a tree sees them all
+FORESTS = 4  # side by side where documents are few
 MOST_DOCUMENTS = 2**28  # past this, forces in fixed point would lose their digits
 LARGEST = 1e100  # of a force
 NO_DEPTH = 2**31 - 1
@@ -30,14 +31,21 @@ def settled(spec: TreesSpec, data: RankingData) -> TreesSpec:
     """The settings with what is None chosen by the size of the data."""
     large = data.n_documents >= LARGE
     chosen: dict[str, Any] = {
-        "num_leaves": 63 if large else 7,
+        "num_leaves": (64 if large else 8) - (spec.growth != "symmetric"),
         "min_documents": min(20, max(1, data.n_documents // 150)),
         "row_sampling": 0.2 if large else 1.0,
         "sampling": "force",
         "query_sampling": 1.0 if large or data.n_queries < FEW_QUERIES else 0.5,
         "column_sampling": 1.0 if large else 0.5,
     }
-    return replace(spec, **{name: value for name, value in chosen.items() if getattr(spec, name) is None})
+    out = replace(spec, **{name: value for name, value in chosen.items() if getattr(spec, name) is None})
+    return out if out.forests is not None else replace(out, forests=1 if large or not _draws(out) else FORESTS)
+
+
+def _draws(spec: TreesSpec) -> bool:
+    """Whether trees depend on draws; else forests side by side would be the same one."""
+    shares = (spec.row_sampling, spec.query_sampling, spec.column_sampling)
+    return spec.random_thresholds or spec.random_strength > 0 or any(share != 1 for share in shares)
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,8 @@ class TreesInTraining:
         self.trees: list[_core.BoostedTree] = []
         self.weights: list[float] = []
         self.train = self._watch(data, None, num_threads)
+        alone = self.forests == 1
+        self.own = [self.train] if alone else [Watched(None, self.train.scores.copy()) for _ in range(self.forests)]
 
     def watch(self, data: RankingData, num_threads: int) -> Watched:
         """Other documents that shall be scored as the trees grow."""
@@ -97,25 +107,31 @@ class TreesInTraining:
         return Watched(columns, np.ascontiguousarray(scores, np.float64))
 
     @property
-    def n_rounds(self) -> int:
-        """Rounds of growing so far: a tree an output each."""
+    def forests(self) -> int:
+        """How many are grown side by side."""
+        assert self.spec.forests is not None
+        return self.spec.forests
+
+    @property
+    def n_steps(self) -> int:
+        """Steps so far: a tree an output each. A round is one step of every forest."""
         return len(self.trees) // self.n_outputs
 
     def grow(self, force: Floats, curvature: Floats, learning_rate: float) -> None:
-        """The next round's trees, one an output; scores are left as they are."""
+        """The next step's trees, one an output; scores are left as they are."""
         settings = self._settings(learning_rate)
         forces = np.ascontiguousarray(force.reshape(-1, self.n_outputs).T)
         curvatures = np.ascontiguousarray(curvature.reshape(-1, self.n_outputs).T)
         most = max(np.abs(forces).max(initial=0), curvatures.max(initial=0))
         if not (most <= LARGEST and curvatures.min(initial=0) >= 0):
             raise DataError(
-                f"the force of round {self.n_rounds + 1} has a value trees cannot take: forces and curvatures must be "
+                f"the force of round {self.n_steps // self.forests + 1} has a value trees cannot take: forces and curvatures must be "
                 f"numbers of at most {LARGEST:g} in size, and curvatures not negative; scale the labels or the force"
             )
         for output in range(self.n_outputs):
             draw = _draw(self.seed, self.trees_before + len(self.trees))
             self.trees.append(self.booster.grow(forces[output], curvatures[output], settings, draw))
-            self.weights.append(1.0)
+            self.weights.append(1.0 / self.forests)
 
     def _settings(self, learning_rate: float) -> _core.BoostSettings:
         spec: Any = self.spec  # settled: nothing but the depth is None
@@ -123,7 +139,7 @@ class TreesInTraining:
             learning_rate=learning_rate,
             num_leaves=spec.num_leaves,
             max_depth=NO_DEPTH if spec.max_depth is None else spec.max_depth,
-            depth_wise=spec.growth == "depth",
+            growth=spec.growth,
             l1=spec.l1,
             l2=spec.l2,
             min_curvature=spec.min_curvature,
@@ -139,9 +155,9 @@ class TreesInTraining:
             histogram_bytes=HISTOGRAM_BYTES,
         )
 
-    def add(self, watched: Watched, rounds: Sequence[int], scales: Sequence[float]) -> None:
-        """Adds `scale` times the trees of these rounds to the scores."""
-        for number, scale in zip(rounds, scales, strict=True):
+    def add(self, watched: Watched, steps: Sequence[int], scales: Sequence[float]) -> None:
+        """Adds `scale` times the trees of these steps to the scores."""
+        for number, scale in zip(steps, scales, strict=True):
             for output in range(self.n_outputs):
                 tree = self.trees[number * self.n_outputs + output]
                 self.booster.add(

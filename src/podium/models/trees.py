@@ -15,7 +15,7 @@ from podium.data.conversion import as_number
 from podium.errors import DataError, ParameterError, is_whole, shown, unknown_name
 from podium.models.model import Features, Floats, Model, Spec
 
-GROWTHS = ("leaf", "depth")
+GROWTHS = ("leaf", "depth", "symmetric")
 SAMPLINGS = ("force", "uniform")
 NODES = ("feature", "threshold", "left", "right", "missing_left", "set", "gain")
 LEAVES = ("value", "documents")
@@ -145,7 +145,7 @@ class TreesSpec(Spec):
     Attributes:
         num_leaves: of a tree at most.
         max_depth: of a tree at most; None for any.
-        growth: leaf, the most promising leaf is split next; depth, level by level.
+        growth: leaf, the most promising leaf is split next; depth, level by level; symmetric, one split for all of a level.
         l1, l2: a leaf's value is T(Σλ) / (Σw + l2), T moving the sum towards 0 by l1.
         min_documents: of a leaf at least.
         min_curvature: Σw of a leaf at least.
@@ -157,6 +157,7 @@ class TreesSpec(Spec):
         column_sampling: the share of features a tree is grown from.
         random_strength: gains of features are compared times e^{strength·z}, z normal.
         random_thresholds: a node looks at one threshold a feature, drawn at random.
+        forests: that are grown side by side, each from draws of its own, and averaged: a round grows a tree of each.
         monotone: (feature, +1 or −1): the score must not fall, or rise, as the feature rises.
         categorical: features whose values are names without an order.
     """
@@ -176,6 +177,7 @@ class TreesSpec(Spec):
     column_sampling: float | None = None
     random_strength: float = 0.0
     random_thresholds: bool = False
+    forests: int | None = None
     monotone: tuple[tuple[int, int], ...] = ()
     categorical: tuple[int, ...] = ()
 
@@ -187,6 +189,7 @@ class TreesSpec(Spec):
             ("max_depth", 1, 2**31 - 1),
             ("min_documents", 1, 2**31 - 1),
             ("max_bins", 2, 255),
+            ("forests", 1, 1000),
         ):
             self._whole(field, low, high)
         for field in ("l1", "l2", "min_gain", "random_strength"):
@@ -203,6 +206,10 @@ class TreesSpec(Spec):
         object.__setattr__(self, "random_thresholds", bool(self.random_thresholds))
         object.__setattr__(self, "monotone", _directions(self.monotone))
         object.__setattr__(self, "categorical", _features("categorical", self.categorical))
+        if self.growth == "symmetric" and (self.monotone or self.categorical):
+            raise ParameterError(
+                "growth='symmetric' takes no monotone and no categorical features; use growth='leaf' or 'depth'"
+            )
         both = {feature for feature, _ in self.monotone} & set(self.categorical)
         if both:
             raise ParameterError(f"feature {min(both)} is categorical and cannot be monotone; leave it out of one")

@@ -39,7 +39,7 @@ class TreeRanker(PlannedRanker):
         max_seconds: begin no round after this long.
         num_leaves: of a tree at most.
         max_depth: of a tree at most; None for any.
-        growth: leaf, the most promising leaf is split next; depth, level by level.
+        growth: leaf, the most promising leaf is split next; depth, level by level; symmetric, one split for all of a level.
         l1: a leaf's force is moved towards 0 by this much.
         l2: a leaf gives Σλ / (Σw + l2).
         min_documents: of a leaf at least, of those the tree is grown from.
@@ -52,6 +52,7 @@ class TreeRanker(PlannedRanker):
         column_sampling: the share of features a tree is grown from.
         random_strength: gains of features are compared times e^{strength·z}, z normal.
         random_thresholds: a node looks at one threshold a feature, drawn at random.
+        forests: that are grown side by side, each from draws of its own, and averaged: a round grows a tree of each.
         monotone: {feature: +1 or -1}: the score must not fall, or rise, as the feature rises.
         categorical: features, counted from 0, whose values are names without an order; the rarest past `max_bins` of them
             count as missing.
@@ -79,6 +80,7 @@ class TreeRanker(PlannedRanker):
     column_sampling: float | None = None
     random_strength: float = 0.0
     random_thresholds: bool = False
+    forests: int | None = None
     monotone: Any = ()
     categorical: Sequence[int] = ()
     dart: float = 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ Floats = npt.NDArray[np.float64]
 FIRST_ORDER = ("spring", "step", "hinge")  # forces without a curvature to divide by: a leaf gives the mean force
 TRAIN_EVERY = 10  # rounds between two looks at the training metric where there are many documents
 DART_STREAM = 1 << 40
+FOREST_STREAM = 1 << 40
 CERTAIN = 1e-6  # a stump that errs nowhere is trusted as if it erred on this share
 
 
@@ -60,12 +62,21 @@ class Boosting(Run):
         if force.name == "squared":
             base[0] = _mean_label(data)
         self.rate = plan.schedule.learning_rate or learning_rate_for(data.n_documents)
-        self.growing = TreesInTraining(plan.model, data, base=base, seed=plan.seed, num_threads=threads, start=start)
+        model = self._settled_forests(plan.model)
+        self.growing = TreesInTraining(model, data, base=base, seed=plan.seed, num_threads=threads, start=start)
         self.rounds_before = self.growing.trees_before // self.growing.n_outputs
         self.watched = None if valid is None else self.growing.watch(valid, threads)
         self.own = starting_parameters(force, data)
         self.progress, self.steady = Progress(rate=self.rate), True
         self._resume()
+
+    def _settled_forests(self, spec: TreesSpec) -> TreesSpec:
+        """One forest where rounds look back at earlier ones, or weigh their trees in closed form."""
+        if not self.schedule.dart and not self.schedule.closed_form:
+            return spec
+        if spec.forests is not None and spec.forests > 1:
+            raise ParameterError(f"forests={spec.forests} cannot be grown with dart or by RankBoost; take forests=1")
+        return replace(spec, forests=1)
 
     def _identity(self) -> dict[str, str]:
         return {**super()._identity(), "model to go on from": "none" if self.start is None else _digest(self.start)}
@@ -106,12 +117,14 @@ class Boosting(Run):
         self.steady = True
 
     def _grow(self, number: int) -> None:
+        if self.growing.forests > 1:
+            return self._grow_side_by_side(number)
         dropped = self._dropped(number)
         growing, weights = self.growing, self.growing.weights
         watched = [growing.train, *([] if self.watched is None else [self.watched])]
         out = [weights[k * growing.n_outputs] for k in dropped]
         growing.add(growing.train, dropped, [-weight for weight in out])
-        self._absorb(number)
+        self._absorb(number, 0)
         # The new tree, whose values hold the rate already, and the k that were left out together take the room of the k:
         # k/(k + rate) and rate/(k + rate) of it. At rate 1 this is the paper's. [DART]
         left = len(dropped) / (len(dropped) + self.rate) if dropped else 1.0
@@ -125,10 +138,21 @@ class Boosting(Run):
             back = [w * left for w in out] if part is growing.train else [w * (left - 1) for w in out]
             growing.add(part, [*dropped, number - 1], [*back, share])
 
-    def _absorb(self, number: int) -> None:
-        """The force on the scores as they stand becomes trees, and moves the force's own parameters."""
+    def _grow_side_by_side(self, number: int) -> None:
+        """Each forest goes its own way; what is judged is their mean."""
+        growing, share = self.growing, 1 / self.growing.forests
+        for forest, own in enumerate(growing.own):
+            self._absorb(number, forest)
+            step = [growing.n_steps - 1]
+            growing.add(own, step, [1.0])
+            growing.add(growing.train, step, [share])
+            if self.watched is not None:
+                growing.add(self.watched, step, [share])
+
+    def _absorb(self, number: int, forest: int) -> None:
+        """The force on a forest's scores as they stand becomes trees, and moves the force's own parameters."""
         plan, growing = self.plan, self.growing
-        scores = growing.train.scores
+        scores = growing.own[forest].scores
         outcome = plan.force.act(
             scores if growing.n_outputs == 1 else scores.reshape(-1, growing.n_outputs),
             self.force_data,
@@ -136,7 +160,7 @@ class Boosting(Run):
             cost=self.schedule.closed_form,
             parameters=rising_thresholds(self.own) if len(self.own) else (),
             seed=plan.seed,
-            round=number + self.rounds_before,
+            round=number + self.rounds_before + FOREST_STREAM * forest,
             num_threads=plan.num_threads,
             into=self.outcome,
         )
@@ -149,7 +173,7 @@ class Boosting(Run):
         if outcome.cost is not None:
             self._weigh_stump(math.fsum(outcome.cost.tolist()))
         if outcome.parameter_force is not None:
-            self.own = self.own + self._parameter_step(outcome.parameter_force)
+            self.own = self.own + self._parameter_step(outcome.parameter_force) / growing.forests
 
     def _weigh_stump(self, total: float) -> None:
         """α = ½ ln((1 + r)/(1 − r)) for documents on the right, r the share of the pairs' weight that the stump orders
@@ -207,6 +231,8 @@ class Boosting(Run):
         growing = self.growing
         state = {f"forest.{name}": value for name, value in growing.grown([1.0] * len(growing.trees)).items()}
         state |= {"weights": np.array(growing.weights), "own": self.own, "train": _held(growing.train, self.data)}
+        if growing.forests > 1:
+            state |= {f"own_scores.{k}": _held(own, self.data) for k, own in enumerate(growing.own)}
         if self.watched is not None and self.valid is not None:
             state["valid"] = _held(self.watched, self.valid)
         return state
@@ -215,12 +241,15 @@ class Boosting(Run):
         forest = {name.removeprefix("forest."): value for name, value in arrays.items() if name.startswith("forest.")}
         self.growing.recall(forest, arrays["weights"])
         if (
-            len(self.growing.trees) != self.progress.epoch * self.growing.n_outputs
+            self.growing.n_steps != self.progress.epoch * self.growing.forests
             or arrays["own"].shape != self.own.shape
         ):
             raise ValueError("trees of another number of rounds")
         self.own = arrays["own"]
         _give_back(self.growing.train, self.data, arrays["train"])
+        if self.growing.forests > 1:
+            for k, own in enumerate(self.growing.own):
+                _give_back(own, self.data, arrays[f"own_scores.{k}"])
         if self.watched is not None and self.valid is not None:
             _give_back(self.watched, self.valid, arrays["valid"])
 

@@ -1,0 +1,130 @@
+#include "trees/symmetric.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <memory>
+
+#include "random.hpp"
+
+namespace podium {
+namespace {
+
+struct Node {
+  RowRun run;
+  Cell total = 0;
+};
+
+class Growing {
+ public:
+  Growing(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw, GrowRoom& room,
+          Team& team)
+      : data_(data),
+        work_(rows),
+        settings_(settings),
+        draw_(draw),
+        team_(team),
+        columns_(columns_of(data, settings)),
+        order_(room.order),
+        histograms_(rows, columns_, settings.split, settings.histogram_bytes, room.histograms, team) {
+    order_.start(rows.rows);
+  }
+
+  GrownTree run() {
+    level_ = {{{0, work_.rows}, work_.total}};
+    const auto most = std::min<std::uint32_t>(settings_.max_depth, std::bit_width(settings_.num_leaves) - 1u);
+    for (std::uint32_t depth = 0; depth < most; ++depth) {
+      const Split chosen = best_split(depth);
+      if (!chosen.found()) break;
+      part(chosen);
+    }
+    return finished();
+  }
+
+ private:
+  Split best_split(std::uint32_t depth) {
+    const std::unique_ptr<CutWorth[]> worth(new CutWorth[columns_.size()]);
+    for (std::size_t j = 0; j < columns_.size(); ++j) worth[j].begun = false;
+    const std::size_t slot = histograms_.take();
+    double whole = 0;
+    for (const Node& node : level_) {
+      if (node.run.rows() == 0) continue;
+      const bool all = node.run.rows() == work_.rows;
+      histograms_.weigh({all ? nullptr : order_.rows(node.run), node.run.rows(), slot}, node.total, worth.get());
+      whole += side_worth(node.total, settings_.split, work_.units);
+    }
+    histograms_.give(slot);
+    Split best;
+    const std::uint64_t draw = scatter(draw_ + depth);
+    for (const ColumnInfo& column : columns_) {
+      const Split found = best_of_cuts(worth[column.column], whole, column, draw, settings_.split);
+      if (better(found, best)) best = found;
+    }
+    return best;
+  }
+
+  void part(const Split& chosen) {
+    std::uint8_t left[256];
+    for (std::size_t b = 0; b < 256; ++b) left[b] = chosen.goes_left(static_cast<std::uint8_t>(b));
+    std::vector<Node> below;
+    std::size_t lefts = 0, missing = 0, rows = 0;
+    const std::size_t first = tree_.nodes.size();
+    for (const Node& node : level_) {
+      const Parted parted = order_.part(node.run, data_.columns.column(chosen.column), work_.document, left, team_);
+      lefts += parted.left, missing += parted.missing, rows += node.run.rows();
+      const std::size_t middle = node.run.begin + parted.left;
+      Node low{{node.run.begin, middle, parted.place}}, high{{middle, node.run.end, parted.place}};
+      const std::uint32_t* of = order_.rows(low.run);
+      for (std::size_t i = 0; i < parted.left; ++i) low.total += work_.cells[of[i]];
+      high.total = node.total - low.total;
+      const double gain = worth(low) + worth(high) - worth(node);
+      gains_.push_back(std::max(gain, 0.0));
+      below.push_back(low), below.push_back(high);
+    }
+    // Where no document of the level misses the feature, one that does goes where most of them went.
+    const bool missing_left = missing > 0 ? chosen.missing_left : 2 * lefts > rows;
+    for (std::size_t k = 0; k < level_.size(); ++k) {
+      const auto child = static_cast<std::int32_t>(first + level_.size() + 2 * k);
+      tree_.nodes.push_back({chosen.column, child, child + 1, chosen.bin, missing_left});
+    }
+    level_ = std::move(below);
+  }
+
+  double worth(const Node& node) const { return side_worth(node.total, settings_.split, work_.units); }
+
+  GrownTree finished() {
+    GrownTree grown;
+    grown.leaves.assign(level_.size(),
+                        {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()});
+    const std::size_t nodes = tree_.nodes.size();
+    for (TreeNode& node : tree_.nodes) {  // the children past the last node are leaves
+      for (std::int32_t* child : {&node.left, &node.right}) {
+        if (static_cast<std::size_t>(*child) >= nodes) *child = ~(*child - static_cast<std::int32_t>(nodes));
+      }
+    }
+    grown.tree = std::move(tree_);
+    grown.gains = std::move(gains_);
+    return grown;
+  }
+
+  const Binned& data_;
+  const GrowRows& work_;
+  const GrowSettings& settings_;
+  const std::uint64_t draw_;
+  Team& team_;
+  std::vector<ColumnInfo> columns_;
+  RowOrder& order_;
+  NodeHistograms histograms_;
+  std::vector<Node> level_;
+  Tree tree_;
+  std::vector<double> gains_;
+};
+
+}  // namespace
+
+GrownTree grow_symmetric(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
+                         GrowRoom& room, Team& team) {
+  return Growing(data, rows, settings, draw, room, team).run();
+}
+
+}  // namespace podium

@@ -1,0 +1,17 @@
+// Growing a symmetric tree: one split a level, the same for all of its nodes. [oblivious trees]
+#pragma once
+
+#include <cstdint>
+
+#include "team.hpp"
+#include "trees/binned.hpp"
+#include "trees/grow.hpp"
+
+namespace podium {
+
+// The split of a level is the one that gains most over all nodes of the level; a side of a node without enough
+// curvature is worth nothing. There are as many levels as num_leaves and max_depth allow, fewer where none gains.
+GrownTree grow_symmetric(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
+                         GrowRoom& room, Team& team);
+
+}  // namespace podium
