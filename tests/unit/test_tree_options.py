@@ -274,7 +274,9 @@ def test_other_metrics_stand_in_the_log():
         lambdamart(also=["mpa"]).fit(TRAIN, valid=VALID)
 
 
-@pytest.mark.parametrize("others", [{}, {"dart": 0.3}, {"metric": "pairwise_error"}], ids=str)
+@pytest.mark.parametrize(
+    "others", [{"smoothing": 0}, {"dart": 0.3}, {"metric": "pairwise_error", "smoothing": 0}], ids=str
+)
 def test_stopping_early_keeps_the_trees_of_the_best_round(others):
     rng = np.random.default_rng(0)
     noisy = TRAIN.replace(labels=rng.permutation(TRAIN.labels))  # nothing to learn: validation soon falls
@@ -288,6 +290,30 @@ def test_stopping_early_keeps_the_trees_of_the_best_round(others):
     assert found == pytest.approx(ranker.best_value_, abs=1e-9)
     alone = lambdamart(n_estimators=best, **others).fit(noisy)
     np.testing.assert_allclose(alone.predict(VALID), ranker.predict(VALID), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("others", [{}, {"smoothing": 3}, {"metric": "pairwise_error"}, {"forests": 2, "column_sampling": 0.5}], ids=str)  # fmt: skip
+def test_a_round_is_judged_with_its_neighbours(others):
+    noisy = TRAIN.replace(labels=np.random.default_rng(0).permutation(TRAIN.labels))
+    ranker = lambdamart(n_estimators=90, early_stopping_rounds=40, **others).fit(noisy, valid=VALID)
+    values = [row.valid for row in ranker.log_]
+    width = min(others.get("smoothing", 40), len(values) // 10)
+    smooth = [float(np.mean(values[max(0, k - width) : k + width + 1])) for k in range(len(values))]
+    best = smooth.index(min(smooth) if "metric" in others else max(smooth)) + 1
+    assert width > 0
+    assert ranker.best_epoch_ == best
+    assert ranker.n_trees_ == best * others.get("forests", 1)
+    assert ranker.n_epochs_ == min(90, best + 40)
+    assert ranker.best_value_ == values[best - 1]
+    metric = others.get("metric", "ndcg@10")
+    found = podium.evaluate(ranker.predict(VALID), VALID, metric).mean[metric]
+    assert found == pytest.approx(ranker.best_value_, abs=1e-9)
+
+
+@pytest.mark.parametrize("settings", [{"dart": 0.2, "smoothing": 3}, {"smoothing": -1}, {"smoothing": 2.5}], ids=str)
+def test_smoothing_that_cannot_be_is_refused(settings):
+    with pytest.raises(podium.PodiumError, match="smoothing"):
+        lambdamart(**settings).fit(TRAIN, valid=VALID)
 
 
 def test_early_stopping_is_for_validation_data_and_can_be_left_out():

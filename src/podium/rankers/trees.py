@@ -36,6 +36,8 @@ class TreeRanker(PlannedRanker):
         n_estimators: at most this many rounds.
         learning_rate: what a leaf's value is multiplied by.
         early_stopping_rounds: with validation data, stop after this many rounds without progress; None never does.
+        smoothing: a round is judged by the mean of the validation values of so many rounds before and after it too; 0 takes
+            its own alone.
         max_seconds: begin no round after this long.
         num_leaves: of a tree at most.
         max_depth: of a tree at most; None for any.
@@ -64,6 +66,7 @@ class TreeRanker(PlannedRanker):
     n_estimators: int = 1000
     learning_rate: float | None = None
     early_stopping_rounds: int | None = 300
+    smoothing: int | None = None
     max_seconds: float | None = None
     num_leaves: int | None = None
     max_depth: int | None = None
@@ -118,6 +121,7 @@ class TreeRanker(PlannedRanker):
             epochs=self.n_estimators,
             learning_rate=self.learning_rate,
             early_stopping_rounds=self.early_stopping_rounds if has_valid else None,
+            smoothing=self.smoothing,
             max_seconds=self.max_seconds,
             dart=self.dart,
         )

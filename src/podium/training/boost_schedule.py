@@ -16,6 +16,9 @@ class BoostSchedule:
         epochs: at most this many rounds: a tree each, or one an output.
         learning_rate: what a leaf's value is multiplied by; None is chosen by the size of the data.
         early_stopping_rounds: stop after this many rounds without progress on the validation data.
+        smoothing: a round is judged by the mean of the validation values of so many rounds before and after it, and of
+            its own (at most a tenth of the rounds there are): with few validation queries the best single value is best by
+            chance. None is chosen by the size of the data; 0 takes the single value.
         max_seconds: begin no round after this long. What is trained then depends on the machine.
         dart: the share of earlier trees that a round leaves out, at random, before it looks at the forces; the new tree
             and they then share the room. [Vinayak and Gilad-Bachrach 2015]
@@ -25,18 +28,19 @@ class BoostSchedule:
     epochs: int = 1000
     learning_rate: float | None = None
     early_stopping_rounds: int | None = None
+    smoothing: int | None = None
     max_seconds: float | None = None
     dart: float = 0.0
     closed_form: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "early_stopping_rounds"):
+        for name, least in (("epochs", 1), ("early_stopping_rounds", 1), ("smoothing", 0)):
             value = getattr(self, name)
             if value is None and name != "epochs":
                 continue
-            if not (is_whole(value) and value >= 1):
+            if not (is_whole(value) and value >= least):
                 shown_as = "n_estimators" if name == "epochs" else name
-                raise ParameterError(f"{shown_as}={shown(value)} must be a whole number of at least 1")
+                raise ParameterError(f"{shown_as}={shown(value)} must be a whole number of at least {least}")
             object.__setattr__(self, name, int(value))
         for name in ("learning_rate", "max_seconds"):
             number = as_number(getattr(self, name))

@@ -6,6 +6,7 @@ import hashlib
 import math
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ FIRST_ORDER = ("spring", "step", "hinge")  # forces without a curvature to divid
 TRAIN_EVERY = 10  # rounds between two looks at the training metric where there are many documents
 DART_STREAM = 1 << 40
 FOREST_STREAM = 1 << 40
+SMOOTHING = 40  # rounds on either side, where documents are few
 CERTAIN = 1e-6  # a stump that errs nowhere is trusted as if it erred on this share
 
 
@@ -67,6 +69,7 @@ class Boosting(Run):
         self.rounds_before = self.growing.trees_before // self.growing.n_outputs
         self.watched = None if valid is None else self.growing.watch(valid, threads)
         self.own = starting_parameters(force, data)
+        self.smoothing = self._settled_smoothing()
         self.progress, self.steady = Progress(rate=self.rate), True
         self._resume()
 
@@ -77,6 +80,18 @@ class Boosting(Run):
         if spec.forests is not None and spec.forests > 1:
             raise ParameterError(f"forests={spec.forests} cannot be grown with dart or by RankBoost; take forests=1")
         return replace(spec, forests=1)
+
+    def _settled_smoothing(self) -> int:
+        """0 where an earlier round's forest cannot be had back by leaving trees off."""
+        given = self.schedule.smoothing
+        if self.schedule.dart or len(self.own):
+            if given:
+                raise ParameterError(
+                    f"smoothing={given} cannot be had with dart or a force with thresholds; take smoothing=0"
+                )
+            return 0
+        few = self.data.n_documents < LARGE and not self.schedule.closed_form
+        return (SMOOTHING if few else 0) if given is None else given
 
     def _identity(self) -> dict[str, str]:
         return {**super()._identity(), "model to go on from": "none" if self.start is None else _digest(self.start)}
@@ -93,9 +108,9 @@ class Boosting(Run):
         self._grow(number)
         train = self._train_value(number)
         valid = None if self.watched is None else self._valid_value(self.plan.metric)
-        higher = self.plan.metric.higher_is_better
-        judged = float(number) if self.watched is None else valid if valid is None or higher else -valid
-        best = judged is not None and (before.best_value is None or judged > before.best_value)
+        values = [*(row.valid for row in before.log), valid]
+        best_epoch = number if self.watched is None else self._best_round(values)
+        best = best_epoch == number
         row = Epoch(
             epoch=number,
             train=train,
@@ -107,18 +122,44 @@ class Boosting(Run):
             seconds=round(time.perf_counter() - self.began, 3),
             also={str(metric): self._valid_value(metric) for metric in self.also} or None,
         )
-        kept = {"best_value": judged, "best_epoch": number, "best_vector": self._vector()}
-        self.progress = before.moved(
-            epoch=number,
-            log=(*before.log, row),
-            since_best=0 if best else before.since_best + 1,
-            **(kept if best else {}),
-        )
+        changed = {} if best_epoch == before.best_epoch else self._kept(best_epoch, values[best_epoch - 1])
+        since = number - best_epoch if best_epoch > 0 else number
+        self.progress = before.moved(epoch=number, log=(*before.log, row), since_best=since, **changed)
         self.steady = True
+
+    def _best_round(self, values: list[float | None]) -> int:
+        """The round with the best validation value, smoothed over its neighbours; 0 where there is no value."""
+        if values[-1] is None:
+            return self.progress.best_epoch
+        sign = 1.0 if self.plan.metric.higher_is_better else -1.0
+        found = sign * np.array(values, np.float64)
+        width = min(self.smoothing, len(found) // 10)
+        if width > 0:
+            sums = np.concatenate([[0.0], np.cumsum(found)])
+            at = np.arange(len(found))
+            low, high = np.maximum(at - width, 0), np.minimum(at + width + 1, len(found))
+            found = np.round((sums[high] - sums[low]) / (high - low), 12)  # sums of equal values are equal
+        return int(np.argmax(found)) + 1
+
+    def _kept(self, epoch: int, value: float | None) -> dict[str, Any]:
+        """What is kept of the best round."""
+        vector = self._vector()
+        if epoch < self.growing.n_steps // self.growing.forests:  # an earlier one, now that its neighbours are known
+            vector = vector[: epoch * self.growing.forests * self.growing.n_outputs]
+        judged = value if value is None or self.plan.metric.higher_is_better else -value
+        return {
+            "best_value": judged if self.watched is not None else float(epoch),
+            "best_epoch": epoch,
+            "best_vector": vector,
+        }
 
     def _grow(self, number: int) -> None:
         if self.growing.forests > 1:
-            return self._grow_side_by_side(number)
+            self._grow_side_by_side(number)
+        else:
+            self._grow_and_drop(number)
+
+    def _grow_and_drop(self, number: int) -> None:
         dropped = self._dropped(number)
         growing, weights = self.growing, self.growing.weights
         watched = [growing.train, *([] if self.watched is None else [self.watched])]
@@ -240,10 +281,7 @@ class Boosting(Run):
     def _take_back(self, arrays: Arrays) -> None:
         forest = {name.removeprefix("forest."): value for name, value in arrays.items() if name.startswith("forest.")}
         self.growing.recall(forest, arrays["weights"])
-        if (
-            self.growing.n_steps != self.progress.epoch * self.growing.forests
-            or arrays["own"].shape != self.own.shape
-        ):
+        if self.growing.n_steps != self.progress.epoch * self.growing.forests or arrays["own"].shape != self.own.shape:
             raise ValueError("trees of another number of rounds")
         self.own = arrays["own"]
         _give_back(self.growing.train, self.data, arrays["train"])
