@@ -7,9 +7,10 @@
 namespace podium {
 namespace {
 
-constexpr std::size_t kWorth = 1 << 15;  // additions below which one thread is faster than two
-constexpr std::size_t kPiece = 2048;     // rows that one thread adds at a time
-constexpr std::size_t kByRows = 8192;    // rows from which threads share them, and add up what each of them found
+constexpr std::size_t kWorth = 1 << 14;  // additions below which one thread is faster than two
+constexpr std::size_t kScan = 1024;    // rows that are added in the time of looking through the histograms of two nodes
+constexpr std::size_t kPiece = 2048;   // rows that one thread adds at a time
+constexpr std::size_t kByRows = 8192;  // rows from which threads share them, and add up what each of them found
 
 Split best_of(const std::vector<Split>& found) {
   Split best;
@@ -58,7 +59,7 @@ void NodeHistograms::give(std::size_t slot) {
 
 template <class Body>
 void NodeHistograms::each_group(std::size_t rows, Body&& body) {
-  const bool worth = (rows + 128) * work_.codes.size() > kWorth;
+  const bool worth = (rows + kScan) * work_.codes.size() > kWorth;
   team_.loop(groups_.size(), 1, worth, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) body(k);
   });
