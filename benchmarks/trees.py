@@ -1,7 +1,7 @@
 """Boosted trees on MSLR-like data: Podium against LightGBM, XGBoost and CatBoost, on the same two threads.
 
     python benchmarks/trees.py [--rounds 3] [--threads 2] [--systems podium lightgbm …] [--peers-only]
-    python benchmarks/trees.py --quick      # small, to see that everything runs
+    python benchmarks/trees.py --quick      # small, to see that everything runs; --out FILE keeps it
     python benchmarks/trees.py --scale      # 2,000 to 20,000 queries: how the time of a tree grows
     python benchmarks/trees.py --small      # real sets of about 10,000 documents (needs PODIUM_DATA)
 
@@ -38,6 +38,7 @@ from mslr_like import mslr_like
 from tree_peers import STAGE, SYSTEMS, library
 
 ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
 BASE = "lightgbm"  # whose NDCG@10 is the target
 SCALES = (2000, 5000, 10_000, 20_000)
 SCALED = ("podium, exact", "podium, 20%", "lightgbm")
@@ -111,6 +112,7 @@ def summary(rows: list[dict], target: float, trees: int) -> dict:
     ends = np.cumsum(np.median([one["trees"] for one in whole], axis=0)) + median(one["binning"] for one in rows)
     curve = np.median([one["curve"] for one in whole], axis=0)
     return {
+        "rounds": len(rows),
         "binning_seconds": median(one["binning"] for one in rows),
         "tree_ms": median(tree_ms(one) for one in rows),
         "reached": reached,
@@ -235,12 +237,17 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--peers-only", action="store_true", help="do not run Podium")
-    parser.add_argument("--quick", action="store_true", help="600 queries, 20 trees, one round; writes no results")
+    parser.add_argument("--quick", action="store_true", help="600 queries, 20 trees, one round")
     parser.add_argument("--scale", action="store_true", help="how the time of a tree grows with the data")
     parser.add_argument("--small", action="store_true", help="the time of a tree on small real sets")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "trees.json")
-    parser.add_argument("--plot", type=Path, default=ROOT / "docs" / "images" / "trees.svg")
+    parser.add_argument(
+        "--out", type=Path, help="where results go; by default those of all systems to results/trees.json"
+    )
+    parser.add_argument("--plot", type=Path, help="where the curves go; by default, with such results, to docs/images")
     options = parser.parse_args()
+    if set(options.systems) == set(SYSTEMS) and not (options.quick or options.peers_only):
+        options.out = options.out or RESULTS / "trees.json"
+        options.plot = options.plot or ROOT / "docs" / "images" / "trees.svg"
     if options.quick:
         options.queries, options.trees, options.most_trees, options.rounds = 600, 20, 30, 1
     if options.peers_only:
@@ -255,10 +262,9 @@ def main() -> None:
     kind = "scale" if options.scale else "small" if options.small else "large"
     with tempfile.TemporaryDirectory() as folder:
         found = {"large": benchmark, "scale": scale, "small": small}[kind](options, Path(folder))
-    whole = set(options.systems) == set(SYSTEMS) and not options.quick
-    if kind == "large" and whole:
+    if kind == "large" and options.plot:
         plot(found["systems"], found["target"], options.plot)
-    if whole:
+    if options.out:
         kept = json.loads(options.out.read_text()) if options.out.exists() else {}
         asked = {"rounds": options.rounds, "threads": options.threads, "machine": where}
         options.out.write_text(json.dumps(kept | {kind: asked | {"found": found}}, indent=2) + "\n")
