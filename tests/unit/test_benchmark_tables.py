@@ -42,7 +42,7 @@ def one_run(binning: float, tree: float, curve: list[float]) -> dict[str, Any]:
 
 def large() -> dict[str, Any]:
     """Made by the benchmark's own functions from runs that took these times."""
-    import trees
+    import tree_figures
 
     runs = {
         "podium": [one_run(1.0, 0.1, [0.3, 0.6])],
@@ -51,14 +51,48 @@ def large() -> dict[str, Any]:
         "lightgbm, row-wise": [one_run(2.0, 0.5, [0.3, 0.5])],
         "catboost": [one_run(2.0, 2.0, [0.2, 0.4])],
     }
-    found = {name: trees.summary(rows, 0.5, 10) for name, rows in runs.items()}
-    trees.add_ratios(found)
+    found = {name: tree_figures.summary(rows, 0.5, 10) for name, rows in runs.items()}
+    tree_figures.add_ratios(found)
     return {
         "rounds": 2,
         "threads": 2,
         "machine": MACHINE,
         "found": {"target": 0.5, "trees": 10, "systems": found},
     }
+
+
+def test_what_is_worth_another_round(tree_tables: ModuleType) -> None:
+    import tree_figures
+
+    first = {
+        "podium": one_run(1.0, 0.1, [0.3, 0.6]),
+        "podium, 10%": one_run(1.0, 9.9, [0.3, 0.4]),
+        "lightgbm": one_run(2.0, 3.0, [0.3, 0.5]),
+        "lightgbm, fastest": one_run(0.0, 1.0, [0.3, 0.5]),
+        "lightgbm, near": one_run(0.0, 1.5, [0.3, 0.5]),
+        "lightgbm, slow": one_run(0.1, 1.5, [0.3, 0.5]),
+        "lightgbm, quick but never there": one_run(0.0, 0.1, [0.3, 0.4]),
+        "xgboost": one_run(10.0, 14.0, [0.3, 0.4]),
+        "catboost": one_run(10.1, 14.0, [0.3, 0.5]),
+    }
+    again = {"podium", "podium, 10%", "lightgbm", "lightgbm, fastest", "lightgbm, near", "xgboost"}
+    assert tree_figures.repeated(first, 0.5) == again
+
+
+def test_later_rounds_time_the_trees_that_reach_the_target(tree_tables: ModuleType) -> None:
+    import tree_figures
+
+    first = one_run(1.0, 1.0, [0.3, 0.5, 0.6])
+    later = [{**one_run(2.0, 3.0, [0.0]), "trees": [3.0] * trees, "curve": []} for trees in (10, 10)]
+    row = tree_figures.summary([first, *later], 0.5, 15)
+    assert row["trees_to_target"] == 10
+    assert row["seconds_to_target"] == 2.0 + 10 * 3.0
+    assert (row["rounds"], row["rounds_to_target"], row["ndcg"], row["tree_ms"]) == (3, 3, 0.6, 3000.0)
+    short = {**later[0], "trees": [3.0] * 5}
+    never = tree_figures.summary([first, short], 0.7, 15)
+    assert not never["reached"]
+    assert never["seconds_to_target"] == 1.0 + 15 * 1.0
+    assert (never["rounds"], never["rounds_to_target"]) == (2, 1)
 
 
 def test_what_has_not_run_has_no_section(tree_tables: ModuleType) -> None:
