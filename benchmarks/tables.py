@@ -124,6 +124,8 @@ TABLES = {
     "letor": letor_table,
     "trees": tree_tables.trees_section,
     "quality": tree_tables.quality_section,
+    "force": tree_tables.force_section,
+    "predict": tree_tables.predict_section,
 }
 PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
 

@@ -44,7 +44,21 @@ def table(head: str, rows: list[str]) -> str:
 
 
 def summary_rows() -> list[tuple[str, str, float, bool]]:
-    """(job, peer, how many times as long as Podium, whether it is at least that) of the large data."""
+    """(job, peer, how many times as long as Podium, whether it is at least that)."""
+    return [*training_rows(), *scoring_rows()]
+
+
+def scoring_rows() -> list[tuple[str, str, float, bool]]:
+    ratios = {row["documents"]: row["ratio"] for row in found("tree_predict").get("found", [])}
+    named = {max(ratios, default=0): "scores from trees, {:,} documents at once", 100: "one query of 100 documents"}
+    return [
+        (job.format(documents), "LightGBM", ratios[documents], False)
+        for documents, job in named.items()
+        if documents in ratios
+    ]
+
+
+def training_rows() -> list[tuple[str, str, float, bool]]:
     large = found("trees").get("large")
     if large is None:
         return []
@@ -87,7 +101,7 @@ def large_part(large: dict | None) -> str:
 judge on; 63 leaves (CatBoost: 64), rate 0.1, 255 bins, {large["threads"]} threads, every other setting of a peer its default. A run is a
 process of its own; rounds are interleaved and medians count. A setting of a peer that the first round showed to be slow, and a
 peer whose run takes minutes, ran once: `rounds` says how often. The target is what LightGBM at its defaults reaches after
-{result["trees"]} trees, NDCG@10 {result["target"]:.4f}; `>` marks one that did not get there, with the time it spent in vain. `podium` is LambdaMART at
+{result["trees"]} trees, NDCG@10 {result["target"]:.4f}; `>` marks one that did not get there, with the time its first round spent in vain. `podium` is LambdaMART at
 its defaults, which grows a tree from a fifth of the documents; `podium, exact` uses all of them, and ratios of trees are
 against it. Memory is the peak of the process, and that beyond libraries and training data."""
     head = " | rounds | binning, s | ms a tree | × exact | s to the target | × podium | NDCG@10 after 200 | peak, MB | beyond"
@@ -141,6 +155,43 @@ def small_part(small: dict | None) -> str:
     first = next(iter(small["found"].values()))
     prose = "`PODIUM_DATA=… python benchmarks/trees.py --small`: milliseconds a tree on real sets of about 10,000 documents, 63 leaves, no\nsampling."
     return joined([prose, table(" | " + " | ".join(map(called, first)) + " | podium is faster by", rows)])
+
+
+def force_section() -> str:
+    force = found("tree_force")
+    if not force:
+        return ""
+    prose = f"""\
+## A force of your own
+
+`python benchmarks/tree_force.py`: LambdaRank for NDCG@10 written by a user as one Python function of one query, in loops that
+Numba compiles and in NumPy, against the built-in force of the same formula; {force["documents"]:,} MSLR-like documents, 63 leaves,
+{force["threads"]} threads. Compiling took {force["compiling_seconds"]:.1f} s, once a process, and is not in these times."""
+    rows = [
+        f"| {f'{kind}, ' if not k else ''}{name} | {row['tree_ms']:.1f} | {row['ratio']:.2f}× |"
+        for kind, by_name in force["found"].items()
+        for k, (name, row) in enumerate(by_name.items())
+    ]
+    return joined([prose, table("trees, force | ms a tree | × built in", rows), f"On {shown(force['machine'])}."])
+
+
+def predict_section() -> str:
+    predict = found("tree_predict")
+    if not predict:
+        return ""
+    prose = f"""\
+## Scores from trees
+
+`python benchmarks/tree_predict.py`: `ranker.predict` against LightGBM's `booster.predict`, {predict["trees"]} trees of {predict["leaves"]} leaves each,
+{predict["threads"]} threads: many documents at once, and single queries one after another. From arrays to arrays, with all that the calls
+check."""
+    rows = [
+        f"| {row['documents']:,} | {1e3 * row['seconds']['podium']:.3f} | {1e3 * row['seconds']['lightgbm']:.3f}"
+        f" | {row['ns']['podium']:.2f} | {row['ns']['lightgbm']:.2f} | {row['ratio']:.2f}× |"
+        for row in predict["found"]
+    ]
+    head = "documents | podium, ms | LightGBM, ms | podium, ns a document and tree | LightGBM, ns | podium is faster by"
+    return joined([prose, table(head, rows), f"On {shown(predict['machine'])}."])
 
 
 def quality_section() -> str:

@@ -97,6 +97,7 @@ def test_later_rounds_time_the_trees_that_reach_the_target(tree_tables: ModuleTy
 
 def test_what_has_not_run_has_no_section(tree_tables: ModuleType) -> None:
     assert tree_tables.trees_section() == tree_tables.quality_section() == ""
+    assert tree_tables.force_section() == tree_tables.predict_section() == ""
     assert tree_tables.summary_rows() == []
 
 
@@ -161,3 +162,44 @@ def test_quality(tree_tables: ModuleType, tmp_path: Path) -> None:
     assert against[7] == "< 0.001"
     assert [cell.strip() for cell in rows[4].split("|")][5:8] == ["+0.0000", "[+0.0000, +0.0000]", "1.000"]
     assert {line.count("|") for line in rows} == {9}
+
+
+def test_the_forces_that_are_compared_are_one_formula(tree_tables: ModuleType) -> None:
+    import tree_force
+
+    data = podium.synthetic.network(queries=30, documents=25, levels=4, seed=0)
+    assert tree_force.check(tree_force.forces(), data, 1) > 0
+
+
+def test_forces(tree_tables: ModuleType, tmp_path: Path) -> None:
+    named = {"built in": {"tree_ms": 10.0, "ratio": 1.0}, "own, Numba": {"tree_ms": 15.0, "ratio": 1.5}}
+    found = {
+        "documents": 9000,
+        "compiling_seconds": 1.5,
+        "threads": 2,
+        "machine": MACHINE,
+        "found": {"no sampling": named},
+    }
+    keep(tmp_path, "tree_force", found)
+    rows = [line for line in tree_tables.force_section().splitlines() if line.startswith("|")]
+    assert rows[2:] == ["| no sampling, built in | 10.0 | 1.00× |", "| own, Numba | 15.0 | 1.50× |"]
+
+
+def test_predictions(tree_tables: ModuleType, tmp_path: Path) -> None:
+    found = [
+        {
+            "documents": documents,
+            "seconds": {"podium": 0.5, "lightgbm": 2.0},
+            "ratio": 4.0,
+            "ns": {"podium": 1.5, "lightgbm": 6.0},
+        }
+        for documents in (240_000, 100, 1)
+    ]
+    keep(tmp_path, "tree_predict", {"trees": 500, "leaves": 63, "threads": 2, "machine": MACHINE, "found": found})
+    rows = [line for line in tree_tables.predict_section().splitlines() if line.startswith("|")]
+    assert rows[2] == "| 240,000 | 500.000 | 2000.000 | 1.50 | 6.00 | 4.00× |"
+    assert {line.count("|") for line in rows} == {7}
+    assert tree_tables.summary_rows() == [
+        ("scores from trees, 240,000 documents at once", "LightGBM", 4.0, False),
+        ("one query of 100 documents", "LightGBM", 4.0, False),
+    ]

@@ -171,10 +171,20 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
         """One score a row, in the caller's order; higher is better. Scores compare inside a query only."""
         check_is_fitted(self, "scorer_")
         refuse_path("X", X)
-        if not isinstance(X, RankingData):
+        if not isinstance(X, RankingData) and not self._needs_no_looking_at(X):
             with np.errstate(over="ignore"):  # a number too large for float32 is refused as infinite
                 X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
         return self.scorer_.scores(X, num_threads=self.num_threads)
+
+    def _needs_no_looking_at(self, X: Any) -> bool:
+        """Whether the scorer's own checks are enough: scikit-learn's take longer than scoring a few documents."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype in (np.float32, np.float64)
+            and X.shape[1:] == (self.n_features_in_,)
+            and len(X) > 0
+            and not hasattr(self, "feature_names_in_")
+        )
 
     def rank(self, X: Any, *, qid: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """The place of each row in its query, from 1, in the caller's order; equal scores keep the rows' order."""
