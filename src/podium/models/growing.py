@@ -110,7 +110,8 @@ class TreesInTraining:
         if not (most <= LARGEST and curvatures.min(initial=0) >= 0):
             raise DataError(
                 f"the force of round {self.n_rounds + 1} has a value trees cannot take: forces and curvatures must be "
-                f"numbers of at most {LARGEST:g} in size, and curvatures not negative; scale the labels or the force"
+                f"numbers of at most {LARGEST:g} in size, and curvatures not negative; scale the labels or the force, or try "
+                f"a smaller learning_rate than {learning_rate:g}"
             )
         for output in range(self.n_outputs):
             draw = _draw(self.seed, self.trees_before + len(self.trees))

@@ -38,15 +38,14 @@ class Explains:
         output, [rows × outputs × (features + 1)], whose rows sum to the outputs. [tree SHAP]
         """
         model = self._forest("attributions")
-        data = X if isinstance(X, RankingData) else None
-        if data is None:
-            with np.errstate(over="ignore"):
-                X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
-        else:
-            check_names(data.feature_names, self.scorer_.feature_names)
-        rows = X if data is None else data.features
-        found = attributions(model, rows, num_threads=resolve_threads(self.num_threads))
-        return found if data is None else data.to_caller_order(found)
+        found = attributions(model, self._rows(X), num_threads=resolve_threads(self.num_threads))
+        return X.to_caller_order(found) if isinstance(X, RankingData) else found
+
+    def leaves(self, X: Any) -> npt.NDArray[np.int32]:
+        """The number of the leaf that each row falls into, [rows × trees], in the caller's order; for trees."""
+        model = self._forest("leaves")
+        found = model.leaves(self._rows(X), num_threads=resolve_threads(self.num_threads))
+        return X.to_caller_order(found) if isinstance(X, RankingData) else found
 
     def why(self, data: RankingData, *, above: int | str, below: int | str, query: Any = None) -> Why:
         """Why one document of a query stands above another: what each feature adds to the gap of their scores; for trees.
@@ -70,6 +69,14 @@ class Explains:
             raise AttributeError("feature_importances_ is known of fitted rankers of trees only")
         gains = np.asarray(self.importance("gain"), np.float64)
         return gains / gains.sum() if gains.sum() > 0 else gains
+
+    def _rows(self, X: Any) -> npt.NDArray[np.float32]:
+        """The features of what is given, in the order they are held in."""
+        if isinstance(X, RankingData):
+            check_names(X.feature_names, self.scorer_.feature_names)
+            return X.features
+        with np.errstate(over="ignore"):
+            return np.asarray(validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan"))
 
     def _forest(self, asked: str) -> TreeModel:
         check_is_fitted(self, "scorer_")

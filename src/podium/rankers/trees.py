@@ -118,6 +118,7 @@ class TreeRanker(PlannedRanker):
             early_stopping_rounds=self.early_stopping_rounds if has_valid else None,
             max_seconds=self.max_seconds,
             dart=self.dart,
+            called=self.budget,
         )
 
     def _learn(
@@ -234,19 +235,21 @@ def _by_label(data: RankingData, given: Any) -> npt.NDArray[np.float64]:
         raise ParameterError(
             f"class_weight={shown(given)} must be 'balanced', or map labels to weights of at least 0, as in {{0: 1, 1: 5}}"
         )
-    missing = sorted(set(np.unique(data.labels).tolist()) - set(known))
+    labels, place = np.unique(data.labels, return_inverse=True)
+    missing = [label for label in labels.tolist() if label not in known]
     if missing:
         raise DataError(f"class_weight has no weight for label {missing[0]:g}; give one for each label")
-    return np.array([known[as_number(label)] for label in data.labels.tolist()], np.float64)
+    return np.array([known[as_number(label)] for label in labels.tolist()], np.float64)[place]
 
 
 def _balanced(data: RankingData) -> npt.NDArray[np.float64]:
     """n_q / (labels of q · documents of q with this label)."""
     labels, place = np.unique(data.labels, return_inverse=True)
-    table = np.zeros((data.n_queries, len(labels)))
-    np.add.at(table, (data.document_queries, place), 1.0)
-    share = data.query_sizes / np.maximum((table > 0).sum(axis=1), 1)
-    return np.asarray(share[data.document_queries] / table[data.document_queries, place])
+    pairs, which, count = np.unique(
+        data.document_queries * len(labels) + place, return_inverse=True, return_counts=True
+    )
+    kinds = np.bincount(pairs // len(labels), minlength=data.n_queries)  # labels of each query
+    return np.asarray((data.query_sizes / kinds)[data.document_queries] / count[which])
 
 
 def _ranker(start_from: BaseRanker | str | os.PathLike[str] | None) -> BaseRanker | None:
