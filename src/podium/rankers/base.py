@@ -23,6 +23,7 @@ from podium.data import RankingData
 from podium.data.canonical import fingerprint, refuse_path
 from podium.errors import DataError, FormatError, ParameterError, shown
 from podium.evaluation import evaluate
+from podium.forces import FORCES
 from podium.metrics import metric as as_metric
 from podium.models import MODELS
 from podium.rankers.explaining import Explains
@@ -107,12 +108,9 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
         self.fingerprint_ = fingerprint(data)
         if self.interrupted_:
             warnings.warn(f"training was interrupted; the best so far (epoch {self.best_epoch_}) is kept", stacklevel=2)
-        if self._scores_are_flat(data):
-            tried = next((name for name in ("min_documents", "learning_rate", "C") if hasattr(self, name)), None)
-            remedy = "" if tried is None else f"; try another {tried}, or features of another scale"
-            warnings.warn(
-                f"nothing is ranked: all documents of each training query get the same score{remedy}", stacklevel=2
-            )
+        flat = self._nothing_ranked(data)
+        if flat is not None:
+            warnings.warn(f"nothing is ranked: {flat}", stacklevel=2)
         elif self.ran_out:
             warnings.warn(
                 f"the solver stopped after {self.n_epochs_} {self.budget}, all it was allowed, before its tolerance was met; "
@@ -122,16 +120,32 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
             )
         return self
 
-    def _scores_are_flat(self, data: RankingData) -> bool:
-        """Whether the model tells no two documents apart in queries where it should; the first that it does settles it."""
+    def _nothing_ranked(self, data: RankingData) -> str | None:
+        """Why the model tells no two documents apart in queries where it should; None where it does, or need not."""
         differ = np.flatnonzero(np.diff(data.labels) * (np.diff(data.document_queries) == 0))
         queries = np.unique(data.document_queries[differ])
+        if not len(queries):
+            known = FORCES.get(self.force_.partition("(")[0])
+            if known is None or known.over == "points" or data.pairs is not None:
+                return None
+            return (
+                "no training query has two documents with different labels; documents that are to be compared share a query "
+                "id, so look at the query ids and the labels"
+            )
+        if self._scores_differ(data, queries):
+            return None
+        tried = next((name for name in ("min_documents", "learning_rate", "C") if hasattr(self, name)), None)
+        remedy = "" if tried is None else f"; try another {tried}, or features of another scale"
+        return f"all documents of each training query get the same score{remedy}"
+
+    def _scores_differ(self, data: RankingData, queries: npt.NDArray[np.int64]) -> bool:
+        """Whether two documents of one of these queries have different scores; the first that has settles it."""
         for first in range(0, len(queries), FLAT_BLOCK):
             some = data.select(queries[first : first + FLAT_BLOCK])
             scores = some.from_caller_order(self.scorer_.scores(some, num_threads=self.num_threads))
             if (np.diff(scores) * (np.diff(some.document_queries) == 0)).any():
-                return False
-        return bool(len(queries))
+                return True
+        return False
 
     @property
     def ran_out(self) -> bool:
