@@ -327,6 +327,8 @@ def test_errors_call_the_number_of_rounds_what_the_ranker_calls_it():
     ):
         with pytest.raises(podium.ParameterError, match=f"^{name}=0 must be"):
             ranker.fit(TRAIN)
+    with pytest.raises(podium.ParameterError, match=r"early_stopping_rounds=0 must be .*; None for never"):
+        lambdamart(early_stopping_rounds=0).fit(TRAIN, valid=VALID)
 
 
 @pytest.mark.parametrize("large", [False, True])

@@ -131,7 +131,7 @@ def _why(found: Why, top: int, json: bool) -> None:
     if json:
         print_json(found.to_dict())
         return
-    table = make_table(found.title(), "feature", f"document {found.above}", f"document {found.below}", "contribution")
+    table = make_table(found.title(), "feature", *found.titles(), "contribution")
     for row in found.rows(top):
         table.add_row(*map(escape, row))
     show(table)

@@ -22,6 +22,7 @@ from podium.threads import resolve_threads
 
 Floats = npt.NDArray[np.float64]
 SHOWN = 10  # reasons that are printed one by one
+LONG_ID = 24  # characters of a document id that make too wide a column
 
 
 class Explains:
@@ -146,6 +147,11 @@ class Why:
             f"document {self.below} ({self.below_score:.4f}), gap {self.gap:+.4f}"
         )
 
+    def titles(self) -> tuple[str, str]:
+        """The two documents as columns are headed; long ids make way for the place."""
+        long = max(len(self.above), len(self.below)) > LONG_ID
+        return ("above", "below") if long else (f"document {self.above}", f"document {self.below}")
+
     def rows(self, top: int | None = SHOWN) -> list[tuple[str, str, str, str]]:
         """Feature, its two values and its contribution as text, the largest first; what is left over is one row."""
         shown_ones, rest = self.reasons[:top], self.reasons[top:] if top is not None else ()
@@ -156,7 +162,7 @@ class Why:
         return [*out, ("sum", "", "", f"{math.fsum(r.contribution for r in self.reasons):+.4f}")]
 
     def __str__(self) -> str:
-        table = [("feature", f"document {self.above}", f"document {self.below}", "contribution"), *self.rows()]
+        table = [("feature", *self.titles(), "contribution"), *self.rows()]
         widths = [max(len(row[k]) for row in table) for k in range(4)]
         lines = [f"{row[0]:<{widths[0]}}" + "".join(f"  {row[k]:>{widths[k]}}" for k in (1, 2, 3)) for row in table]
         return "\n".join([self.title(), *lines])

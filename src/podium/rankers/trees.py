@@ -34,22 +34,22 @@ class TreeRanker(PlannedRanker):
 
     Args:
         n_estimators: at most this many rounds.
-        learning_rate: what a leaf's value is multiplied by.
+        learning_rate: what a leaf's value is multiplied by; None chooses by the size of the data.
         early_stopping_rounds: with validation data, stop after this many rounds without progress; None never does.
-        max_seconds: begin no round after this long.
-        num_leaves: of a tree at most.
+        max_seconds: begin no round after this long; None for any time.
+        num_leaves: of a tree at most; None chooses by the size of the data.
         max_depth: of a tree at most; None for any.
         growth: leaf, the most promising leaf is split next; depth, level by level.
         l1: a leaf's force is moved towards 0 by this much.
         l2: a leaf gives Σλ / (Σw + l2).
-        min_documents: of a leaf at least, of those the tree is grown from.
+        min_documents: of a leaf at least, of those the tree is grown from; None chooses by the size of the data.
         min_curvature: Σw of a leaf at least.
         min_gain: of a split at least.
         max_bins: values of a feature are told apart by at most this many bins, and missing.
-        row_sampling: the share of documents a tree is grown from.
-        sampling: force, stronger forces are likelier kept and weighed so that no sum is biased; or uniform.
-        query_sampling: the share of queries a tree is grown from.
-        column_sampling: the share of features a tree is grown from.
+        row_sampling: the share of documents a tree is grown from; None chooses by the size of the data.
+        sampling: force (also None), stronger forces are likelier kept and weighed so that no sum is biased; or uniform.
+        query_sampling: the share of queries a tree is grown from; None chooses by the size of the data.
+        column_sampling: the share of features a tree is grown from; None chooses by the size of the data.
         random_strength: gains of features are compared times e^{strength·z}, z normal.
         random_thresholds: a node looks at one threshold a feature, drawn at random.
         monotone: {feature: +1 or -1}: the score must not fall, or rise, as the feature rises.

@@ -37,8 +37,9 @@ class BoostSchedule:
             if value is None and name != "epochs":
                 continue
             if not (is_whole(value) and value >= 1):
+                never = "; None for never" if name == "early_stopping_rounds" else ""
                 raise ParameterError(
-                    f"{called if name == 'epochs' else name}={shown(value)} must be a whole number of at least 1"
+                    f"{called if name == 'epochs' else name}={shown(value)} must be a whole number of at least 1{never}"
                 )
             object.__setattr__(self, name, int(value))
         for name in ("learning_rate", "max_seconds"):
