@@ -26,7 +26,10 @@ from machine import machine, shown
 from mslr_like import mslr_like
 
 BUILT_IN = "built in"
-MODELS = {"as by default": "trees(num_leaves=63)", "no sampling": "trees(num_leaves=63, row_sampling=1)"}
+MODELS = {
+    "as by default": "trees(num_leaves=63)",
+    "no sampling": "trees(num_leaves=63, row_sampling=1, query_sampling=1, column_sampling=1)",
+}
 OUT = Path(__file__).parent / "results" / "tree_force.json"
 
 
