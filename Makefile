@@ -44,6 +44,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/trees.py --scale
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/trees.py --small
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/quality.py
+	$(BIN)/python benchmarks/tree_force.py
+	$(BIN)/python benchmarks/tree_predict.py
 	$(BIN)/python benchmarks/tables.py
 
 # The address and undefined-behaviour sanitizers over the tests that reach the core; those left out are about what is

@@ -226,7 +226,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--systems", nargs="+", choices=["podium", *PEERS], default=["podium", *PEERS])
     parser.add_argument("--sets", nargs="+", choices=list(TEST), default=list(TEST))
-    parser.add_argument("--peers-only", action="store_true", help="do not run Podium; writes no results")
+    parser.add_argument("--peers-only", action="store_true", help="do not run Podium")
     parser.add_argument("--fresh", action="store_true", help="run the peers again, whatever is kept")
     parser.add_argument("--slow", action="store_true", help="CatBoost on the MSLR-like data too")
     parser.add_argument("--develop", action="store_true", help="cross-validate inside the training queries")
@@ -234,11 +234,15 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=1, help="of --develop: other folds each time")
     parser.add_argument("--set", dest="settings", metavar="NAME=VALUE", type=setting, action="append", default=[])
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "quality.json")
+    parser.add_argument(
+        "--out", type=Path, help="where results go; by default those of all sets to results/quality.json"
+    )
     options = parser.parse_args()
     if options.settings and not options.develop:
         parser.error("--set is for --develop: parameters are not chosen on test queries")
     options.settings = dict(options.settings)
+    if "podium" in options.systems and set(options.sets) == set(TEST) and not (options.develop or options.peers_only):
+        options.out = options.out or Path(__file__).parent / "results" / "quality.json"
     if options.peers_only:
         options.systems = [system for system in options.systems if system != "podium"]
     return options
@@ -255,7 +259,7 @@ def main() -> None:
         if result:
             found.append(result)
             show(result)
-    if options.develop or "podium" not in options.systems or set(options.sets) != set(TEST):
+    if not options.out:
         return
     report = {"trees": TREES, "patience": PATIENCE, "metrics": METRICS, "machine": where, "sets": found}
     options.out.parent.mkdir(parents=True, exist_ok=True)

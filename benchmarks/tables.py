@@ -1,12 +1,16 @@
 """Puts the figures of benchmarks/results/*.json into the README and the docs, between their markers.
 
-python benchmarks/tables.py           # writes; `make bench` does it after the benchmarks have run
+    python benchmarks/tables.py           # writes; `make bench` does it after the benchmarks have run
+
+What is about boosted trees is in `tree_tables.py`.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+
+import tree_tables
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -33,7 +37,14 @@ def summary() -> str:
         ("", "scikit-learn, `ignore_ties=True`", ratios["scikit-learn, ignore_ties"]),
     ]
     lines = ["| job | peer | podium is faster by |", "|---|---|---|"]
-    return "\n".join(lines + [f"| {job} | {peer} | {ratio:.0f}× |" for job, peer, ratio in rows])
+    for job, peer, ratio, at_least in tree_tables.summary_rows():
+        lines.append(f"| {job} | {peer} | {'> ' if at_least else ''}{faster(ratio)} |")
+    return "\n".join(lines + [f"| {job} | {peer} | {faster(ratio)} |" for job, peer, ratio in rows])
+
+
+def faster(ratio: float) -> str:
+    """Whole from ten on; below, a decimal is worth knowing."""
+    return f"{ratio:.0f}×" if ratio >= 9.95 else f"{ratio:.1f}×"
 
 
 def reading_table() -> str:
@@ -111,6 +122,10 @@ TABLES = {
     "nets": nets_table,
     "schedules": schedules_table,
     "letor": letor_table,
+    "trees": tree_tables.trees_section,
+    "quality": tree_tables.quality_section,
+    "force": tree_tables.force_section,
+    "predict": tree_tables.predict_section,
 }
 PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
 

@@ -1,7 +1,7 @@
 """Boosted trees on MSLR-like data: Podium against LightGBM, XGBoost and CatBoost, on the same two threads.
 
     python benchmarks/trees.py [--rounds 3] [--threads 2] [--systems podium lightgbm …] [--peers-only]
-    python benchmarks/trees.py --quick      # small, to see that everything runs
+    python benchmarks/trees.py --quick      # small, to see that everything runs; --out FILE keeps it
     python benchmarks/trees.py --scale      # 2,000 to 20,000 queries: how the time of a tree grows
     python benchmarks/trees.py --small      # real sets of about 10,000 documents (needs PODIUM_DATA)
 
@@ -9,8 +9,13 @@
 rate 0.1, 255 bins, every other setting of a peer its default. Each run is a process of its own (`tree_peers.py`), rounds are
 interleaved, and medians count. The target is what LightGBM at its defaults reaches after 200 trees: NDCG@10 on those 2,000
 queries, judged outside the clock after every fifth tree. A system's time to the target is binning plus all trees until it
-first gets there; each may grow 260 trees, and one that does not get there shows the time it spent in vain, with `>`.
-CatBoost grows all its trees in the first round and 50 in later ones, which are enough for the time of a tree.
+first gets there; one that is not there after 200 trees may grow 260 (CatBoost, which cannot go on, grows 260 at once), and one
+that does not get there shows the time it spent in vain, with `>`.
+
+The first round says how good the trees are, and how many reach the target. Later rounds time those trees alone, or the first 50
+of a system that does not get there, which are enough for the time of a tree. They leave out settings of a peer, its default
+excepted, that took more than 1.5 times as long to the target as the fastest of its settings, or did not get there; and
+XGBoost and CatBoost if a run takes more than 150 seconds. A system's `rounds` say how many its medians are over.
 
 Ratios: time to the target against Podium at its defaults (`podium`), time of a tree against Podium without sampling
 (`podium, exact`). Memory is the peak beyond libraries and training data. Results go to `results/trees.json`, the curves to
@@ -22,8 +27,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import math
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -35,12 +38,13 @@ import numpy as np
 import podium
 from machine import machine, shown
 from mslr_like import mslr_like
-from tree_peers import STAGE, SYSTEMS, library
+from tree_figures import BASE, add_ratios, at, median, repeated, summary, tree_ms, trees_to
+from tree_peers import SYSTEMS, library
 
 ROOT = Path(__file__).parents[1]
-BASE = "lightgbm"  # whose NDCG@10 is the target
+RESULTS = ROOT / "benchmarks" / "results"
 SCALES = (2000, 5000, 10_000, 20_000)
-SCALED = ("podium, exact", "podium, 20%", "lightgbm")
+SCALED = ("podium, exact", "podium", "lightgbm")
 SMALL = ("podium, exact", "lightgbm")
 Runs = dict[str, list[dict]]
 
@@ -64,83 +68,55 @@ def run(system: str, folder: Path, trees: int, options: argparse.Namespace, *mor
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def interleaved(systems: Iterable[str], folder: Path, options: argparse.Namespace, *more: str) -> Runs:
-    """`--rounds` runs of each system, one of each in turn."""
+def interleaved(systems: Iterable[str], folder: Path, options: argparse.Namespace) -> Runs:
+    """`--rounds` runs of each system, one of each in turn, for the time of a tree."""
     runs: Runs = {system: [] for system in systems}
     for number, system in itertools.product(range(options.rounds), runs):
-        trees = options.short_trees if system == "catboost" and number else options.most_trees
-        runs[system].append(run(system, folder, min(trees, options.most_trees), options, *more))
-        last = runs[system][-1]
-        print(
-            f"round {number + 1}: {system}: binning {last['binning']:.2f} s, {tree_ms(last):.1f} ms a tree",
-            file=sys.stderr,
-            flush=True,
-        )
+        runs[system].append(run(system, folder, options.most_trees, options, "--no-curve"))
+        tell(number, system, runs[system][-1])
     return runs
 
 
-def tree_ms(one: dict) -> float:
-    return 1e3 * statistics.median(one["trees"])
+def to_target(folder: Path, options: argparse.Namespace) -> tuple[Runs, float]:
+    """Runs of each system, as many as are worth it, and the target."""
+    order = sorted(options.systems, key=lambda system: system != BASE)  # the first says what the target is
+    runs: Runs = {system: [] for system in options.systems}
+    target: float | None = None
+    for system in order:
+        more = [] if target is None else ["--most", str(options.most_trees), "--target", repr(target)]
+        runs[system].append(run(system, folder, options.trees, options, *more))
+        target = at(runs[system][0], options.trees) if target is None else target
+        tell(0, system, runs[system][0])
+    assert target is not None
+    again = repeated({system: rows[0] for system, rows in runs.items()}, target)
+    for number, system in itertools.product(range(1, options.rounds), [system for system in order if system in again]):
+        enough = trees_to(target, runs[system][0]) or min(options.short_trees, options.trees)
+        runs[system].append(run(system, folder, enough, options, "--no-curve"))
+        tell(number, system, runs[system][-1])
+    return runs, target
 
 
-def median(values: Iterable[float]) -> float:
-    return statistics.median(list(values))
+def tell(number: int, system: str, one: dict) -> None:
+    print(
+        f"round {number + 1}: {system}: binning {one['binning']:.2f} s, {len(one['trees'])} trees of {tree_ms(one):.1f} ms",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
-# what the runs say ---------------------------------------------------------------------------------------------------
-
-
-def seconds_to(target: float, one: dict) -> float:
-    """Binning and all the trees until the first point of the curve at the target; infinite where there is none."""
-    reached = next((k for k, value in enumerate(one["curve"], 1) if value >= target), None)
-    return math.inf if reached is None else one["binning"] + sum(one["trees"][: reached * STAGE])
-
-
-def at(one: dict, trees: int) -> float:
-    """NDCG@10 after so many trees."""
-    return one["curve"][trees // STAGE - 1] if len(one["curve"]) >= trees // STAGE else math.nan
-
-
-def summary(rows: list[dict], target: float, trees: int) -> dict:
-    """Medians of a system's rounds; quality and time to the target from those that grew all their trees."""
-    whole = [one for one in rows if len(one["curve"]) == len(rows[0]["curve"])]
-    to_target = median(seconds_to(target, one) for one in whole)
-    reached = not math.isinf(to_target)
-    if not reached:
-        to_target = median(one["binning"] + sum(one["trees"]) for one in whole)
-    ends = np.cumsum(np.median([one["trees"] for one in whole], axis=0)) + median(one["binning"] for one in rows)
-    curve = np.median([one["curve"] for one in whole], axis=0)
-    return {
-        "binning_seconds": median(one["binning"] for one in rows),
-        "tree_ms": median(tree_ms(one) for one in rows),
-        "reached": reached,
-        "seconds_to_target": to_target,  # all that were spent, where it was not reached
-        "ndcg": median(at(one, trees) for one in whole),
-        "peak_bytes": median(one["peak"] for one in rows),
-        "peak_beyond_data_bytes": median(one["peak_beyond_data"] for one in rows),
-        "curve": [[float(ends[STAGE * k - 1]), float(value)] for k, value in enumerate(curve, 1)],
-    }
-
-
-def add_ratios(found: dict[str, dict]) -> None:
-    """How many times as long as Podium; None where Podium did not run or did not get there."""
-    exact, ours = found.get("podium, exact"), found.get("podium")
-    for row in found.values():
-        row["tree_ratio"] = row["tree_ms"] / exact["tree_ms"] if exact else None
-        got_there = ours and ours["reached"]
-        row["target_ratio"] = row["seconds_to_target"] / ours["seconds_to_target"] if got_there else None
+# showing it ---------------------------------------------------------------------------------------------------
 
 
 def show(found: dict[str, dict], target: float, trees: int) -> None:
     print(f"\nthe target is NDCG@10 {target:.4f}")
     print(
-        f"{'':<24}{'binning s':>10}{'ms/tree':>9}{'× exact':>9}{'s to target':>13}{'× podium':>10}"
+        f"{'':<24}{'rounds':>7}{'binning s':>10}{'ms/tree':>9}{'× exact':>9}{'s to target':>13}{'× podium':>10}"
         f"{f'NDCG@10, {trees}':>15}{'peak MB':>9}{'beyond':>8}"
     )
     for name, row in found.items():
         more = "" if row["reached"] else ">"
         print(
-            f"{name:<24}{row['binning_seconds']:>10.2f}{row['tree_ms']:>9.1f}{number(row['tree_ratio']):>9}"
+            f"{name:<24}{row['rounds']:>7}{row['binning_seconds']:>10.2f}{row['tree_ms']:>9.1f}{number(row['tree_ratio']):>9}"
             f"{more + number(row['seconds_to_target']):>13}{more + number(row['target_ratio']):>10}{row['ndcg']:>15.4f}"
             f"{row['peak_bytes'] / 1e6:>9.0f}{row['peak_beyond_data_bytes'] / 1e6:>8.0f}"
         )
@@ -174,15 +150,13 @@ def plot(found: dict[str, dict], target: float, path: Path) -> None:
 
 
 def benchmark(options: argparse.Namespace, folder: Path) -> dict:
-    print(f"{options.queries:,} training queries, {options.leaves} leaves, median of {options.rounds}", flush=True)
+    print(f"{options.queries:,} training queries, {options.leaves} leaves, up to {options.rounds} rounds", flush=True)
     write(
         folder,
         train=mslr_like(options.queries, seed=options.seed),
         test=mslr_like(options.queries // 3, seed=options.seed + 1),
     )
-    runs = interleaved(options.systems, folder, options)
-    base = runs[BASE if BASE in runs else next(iter(runs))]
-    target = median(at(one, options.trees) for one in base)
+    runs, target = to_target(folder, options)
     found = {name: summary(rows, target, options.trees) for name, rows in runs.items()}
     add_ratios(found)
     show(found, target, options.trees)
@@ -194,7 +168,7 @@ def scale(options: argparse.Namespace, folder: Path) -> dict:
     options.most_trees, table = 30, {system: [] for system in SCALED if system in options.systems}
     for queries in SCALES if not options.quick else (100, 200, 400):
         write(folder, train=mslr_like(queries, seed=options.seed))
-        for system, rows in interleaved(table, folder, options, "--no-curve").items():
+        for system, rows in interleaved(table, folder, options).items():
             table[system].append((queries, median(map(tree_ms, rows))))
     print(
         f"\nms a tree{'':<15}" + "".join(f"{queries:>10,}" for queries, _ in next(iter(table.values()))) + "     slope"
@@ -216,7 +190,7 @@ def small(options: argparse.Namespace, folder: Path) -> dict:
     for name in ("ohsumed", "yandex", "lightgbm-lambdarank"):
         train = next(TEST[name]()).train
         write(folder, train=train)
-        rows = interleaved([s for s in SMALL if s in options.systems], folder, options, "--no-curve")
+        rows = interleaved([s for s in SMALL if s in options.systems], folder, options)
         found[name] = {system: median(map(tree_ms, each)) for system, each in rows.items()}
         cells = ", ".join(f"{system} {ms:.2f}" for system, ms in found[name].items())
         print(f"{name}, {train.n_documents:,} documents: ms a tree: {cells}", flush=True)
@@ -231,16 +205,21 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--leaves", type=int, default=63)
     parser.add_argument("--trees", type=int, default=200, help="after which LightGBM sets the target")
     parser.add_argument("--most-trees", type=int, default=260, help="that each may grow to reach it")
-    parser.add_argument("--short-trees", type=int, default=50, help="of CatBoost after the first round")
+    parser.add_argument("--short-trees", type=int, default=50, help="after the first round, of what did not reach it")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--peers-only", action="store_true", help="do not run Podium")
-    parser.add_argument("--quick", action="store_true", help="600 queries, 20 trees, one round; writes no results")
+    parser.add_argument("--quick", action="store_true", help="600 queries, 20 trees, one round")
     parser.add_argument("--scale", action="store_true", help="how the time of a tree grows with the data")
     parser.add_argument("--small", action="store_true", help="the time of a tree on small real sets")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "trees.json")
-    parser.add_argument("--plot", type=Path, default=ROOT / "docs" / "images" / "trees.svg")
+    parser.add_argument(
+        "--out", type=Path, help="where results go; by default those of all systems to results/trees.json"
+    )
+    parser.add_argument("--plot", type=Path, help="where the curves go; by default, with such results, to docs/images")
     options = parser.parse_args()
+    if set(options.systems) == set(SYSTEMS) and not (options.quick or options.peers_only):
+        options.out = options.out or RESULTS / "trees.json"
+        options.plot = options.plot or ROOT / "docs" / "images" / "trees.svg"
     if options.quick:
         options.queries, options.trees, options.most_trees, options.rounds = 600, 20, 30, 1
     if options.peers_only:
@@ -255,10 +234,9 @@ def main() -> None:
     kind = "scale" if options.scale else "small" if options.small else "large"
     with tempfile.TemporaryDirectory() as folder:
         found = {"large": benchmark, "scale": scale, "small": small}[kind](options, Path(folder))
-    whole = set(options.systems) == set(SYSTEMS) and not options.quick
-    if kind == "large" and whole:
+    if kind == "large" and options.plot:
         plot(found["systems"], found["target"], options.plot)
-    if whole:
+    if options.out:
         kept = json.loads(options.out.read_text()) if options.out.exists() else {}
         asked = {"rounds": options.rounds, "threads": options.threads, "machine": where}
         options.out.write_text(json.dumps(kept | {kind: asked | {"found": found}}, indent=2) + "\n")

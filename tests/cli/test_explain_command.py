@@ -85,6 +85,13 @@ def test_why_is_one_document_above_another(cli, judged):
             "ask one of them",
         ),
         (["judged.txt"], "judged.txt"),
+        (["trees.podium", "judged.txt", "--metric", "map"], "--metric is about --permutation"),
+        (["trees.podium", "--repeats", "5"], "--repeats is about --permutation"),
+        (["trees.podium", "--seed", "1"], "--seed is about --permutation"),
+        (
+            ["trees.podium", "judged.txt", "--query", "1", "--above", "1", "--below", "2", "--among", "all"],
+            "--among is about --permutation",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

@@ -58,6 +58,13 @@ def test_without_validation_data_the_last_epoch_is_kept(cli, parts):
     assert "epoch 4: train ndcg@10" in shown.err
 
 
+def test_other_metrics_are_shown_beside_the_one_that_decides(cli, parts):
+    said = cli(*TRAIN, "--ranker", "lambdamart", "--n-estimators", 2, "--set", "also=['map', 'mrr']", "-o", "m.podium")
+    row = json.loads((cli.folder / "m.podium.log.jsonl").read_text().splitlines()[-1])
+    shown = f"valid {row['valid']:.4f}, map {row['also']['map']:.4f}, mrr {row['also']['mrr']:.4f}"
+    assert said.err.splitlines()[-1].endswith(shown)
+
+
 def test_a_force_of_ones_own_is_found_in_the_folder(cli, parts):
     (cli.folder / "mine.py").write_text(
         "import numpy as np\n\ndef push(scores, labels):\n    return labels - labels.mean(), np.ones(len(labels))\n"
@@ -168,6 +175,9 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
         (["train", "train.txt", "--force", "ranknet", "--model", "nett"], "Did you mean 'net'?"),
         (["train", "train.txt", "--force", "nowhere:push"], "there is no module 'nowhere'"),
         (["train", "train.txt", "--force", "ranknet", "--hidden", "10"], '--model "net(10)"'),
+        (["train", "train.txt", "--force", "ranknet", "--num-leaves", "7"], '--model "trees(num_leaves=15)"'),
+        (["train", "train.txt", "--force", "ranknet", "--n-estimators", "7"], "say --epochs"),
+        (["train", "train.txt", "--ranker", "lambdamart", "--epochs", "7"], "say --n-estimators"),
         (
             ["train", "train.txt", "--ranker", "ranksvm", "--learning-rate", "1"],
             "ranksvm has no parameter learning_rate",

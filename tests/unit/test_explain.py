@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -360,6 +361,9 @@ class TestWhy:
         assert lines[-1].split() == ["sum", f"{why.gap:+.4f}"]
         assert "stands BELOW" in str(ranker.why(data, query=data.query_ids[0], above=worst, below=best))
         assert why.to_dict()["reasons"][0]["feature"] == why.reasons[0].feature
+        assert lines[1].split() == ["feature", "document", str(best), "document", str(worst), "contribution"]
+        long = dataclasses.replace(why, below="https://a.page/with/a/long/address")
+        assert str(long).splitlines()[1].split() == ["feature", "above", "below", "contribution"]
         few = why.rows(2)
         assert few[2][0] == f"{len(why.reasons) - 2} more"
 

@@ -66,6 +66,20 @@ def test_what_ranks_nothing_says_so():
         podium.ListNet(epochs=1).fit(flat)
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_query_ids_that_leave_nothing_to_compare_are_spoken_of(alone):
+    """A query id for every row, and one label for all: what wrong columns look like."""
+    labels = DATA.labels if alone else np.ones(len(DATA))
+    qid = np.arange(len(DATA)) if alone else DATA.qid
+    data = podium.RankingData(DATA.features, labels, qid)
+    for ranker in (podium.LambdaMART(n_estimators=2), podium.RankNet(epochs=1), podium.RankSVM()):
+        with pytest.warns(UserWarning, match="nothing is ranked: no training query has two documents with different"):
+            ranker.fit(data)
+    podium.MART(n_estimators=2).fit(data)  # looks at each document by itself
+    if not alone:
+        podium.RankNet(epochs=1).fit(data.replace(pairs=podium.Pairs.of([0], [1])))  # labels are not what teaches
+
+
 def test_a_force_of_the_running_script_cannot_be_found_elsewhere(tmp_path, monkeypatch):
     import __main__
 

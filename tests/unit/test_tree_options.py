@@ -13,6 +13,7 @@ from sklearn.base import clone
 from test_trees import PLAIN
 
 import podium
+from podium.rankers.trees import weighted
 
 TRAIN = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=0)
 VALID = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=1, generator_seed=0)
@@ -129,6 +130,15 @@ def test_balanced_weighs_each_label_of_a_query_the_same():
     np.testing.assert_allclose(np.bincount(TRAIN.document_queries, weights), TRAIN.query_sizes)
     by_hand = lambdamart().fit(TRAIN.replace(document_weights=weights)).predict(TRAIN)
     np.testing.assert_allclose(balanced, by_hand, rtol=1e-9)
+
+
+def test_balanced_needs_no_table_of_queries_and_labels():
+    """As many labels as documents: a table of them all would be 40,000 × 80,000."""
+    n = 80_000
+    data = podium.RankingData(np.zeros((n, 1)), np.arange(n), np.arange(n) // 2)
+    assert set(weighted(data, "balanced").document_weights) == {1.0}
+    by_label = weighted(data, {label: 2.0 * label for label in range(n)})
+    np.testing.assert_array_equal(by_label.document_weights, 2.0 * np.arange(n))
 
 
 @pytest.mark.parametrize("given", ["even", {0: -1.0}, {"a": 1.0}, 3, [1, 2], {0: float("nan")}])
@@ -370,3 +380,41 @@ def test_a_metric_that_cannot_take_the_labels_is_refused_at_once():
     with pytest.raises(podium.DataError, match="ndcg@10"):
         podium.MART(n_estimators=3).fit(data.replace(labels=data.labels - 3), callbacks=rounds.append)
     assert rounds == []
+
+
+# ---- what goes wrong
+
+
+def test_errors_call_the_number_of_rounds_what_the_ranker_calls_it():
+    for ranker, name in (
+        (podium.LambdaMART(n_estimators=0), "n_estimators"),
+        (podium.RankBoost(n_estimators=0), "n_estimators"),
+        (podium.Ranker(force="squared", model="trees", epochs=0), "epochs"),
+    ):
+        with pytest.raises(podium.ParameterError, match=f"^{name}=0 must be"):
+            ranker.fit(TRAIN)
+    with pytest.raises(podium.ParameterError, match=r"early_stopping_rounds=0 must be .*; None for never"):
+        lambdamart(early_stopping_rounds=0).fit(TRAIN, valid=VALID)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_rate_that_diverges_is_named_in_the_round_where_it_does(large, monkeypatch):
+    if large:  # the training metric is then looked at in every tenth round only
+        monkeypatch.setattr(podium.training.boosting, "LARGE", 1)
+    with pytest.raises(podium.DataError, match=r"diverged in round 2: .* smaller learning_rate than 1e\+308"):
+        lambdamart(learning_rate=1e308).fit(TRAIN)
+    with pytest.raises(podium.DataError, match=r"round 2 .* smaller learning_rate than 1e\+150"):
+        podium.MART(**QUICK | {"learning_rate": 1e150}).fit(TRAIN)
+
+
+def test_leaves_are_where_rows_fall():
+    rows = np.random.default_rng(0).permutation(len(TRAIN))
+    mixed = podium.RankingData(TRAIN.features[rows], TRAIN.labels[rows], TRAIN.document_queries[rows])
+    ranker = lambdamart().fit(mixed)
+    leaves = ranker.leaves(mixed)
+    assert leaves.shape == (len(TRAIN), ranker.n_trees_)
+    np.testing.assert_array_equal(leaves, ranker.leaves(TRAIN.features[rows]))
+    values = [ranker.model_.tree(t)["value"][leaves[:, t]] for t in range(ranker.n_trees_)]
+    np.testing.assert_allclose(np.sum(values, axis=0), ranker.predict(mixed), rtol=1e-9)
+    with pytest.raises(podium.ParameterError, match=r"leaves: .* not made of trees"):
+        podium.ListNet(epochs=1).fit(TRAIN).leaves(TRAIN)

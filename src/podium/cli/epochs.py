@@ -67,6 +67,8 @@ class EpochTable:
         columns = {"epoch": [str(row.epoch) for row in rows], f"train {self.metric}": [_number(r.train) for r in rows]}
         if any(row.valid is not None for row in self.rows):
             columns[f"valid {self.metric}"] = [_number(row.valid) for row in rows]
+        for other in self.rows[-1].also or ():
+            columns[other] = [_number((row.also or {}).get(other)) for row in rows]
         if any(row.cost is not None for row in self.rows):
             columns["cost"] = ["–" if row.cost is None else f"{row.cost:.6g}" for row in rows]
         if self.has_rate:
@@ -96,6 +98,7 @@ class EpochTable:
     def _line(self, row: Epoch) -> str:
         parts = [f"train {self.metric} {_number(row.train)}"]
         parts += [] if row.valid is None else [f"valid {_number(row.valid)}"]
+        parts += [f"{other} {_number(value)}" for other, value in (row.also or {}).items()]
         parts += [] if row.cost is None else [f"cost {row.cost:.6g}"]
         return f"epoch {row.epoch}: {', '.join(parts)}"
 

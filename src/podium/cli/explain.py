@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 def explain(
+    context: typer.Context,
     model: Annotated[Path, typer.Argument(help="A model that podium train wrote.", show_default=False)],
     data: Annotated[
         Path | None,
@@ -87,6 +88,8 @@ def explain(
     between the two documents' scores.
     """
     _check(data, query, above, below, permutation)
+    if not permutation:
+        _refuse_what_permutation_takes(context)
     from podium.rankers import load, permutation_importance
 
     if data is not None:
@@ -117,11 +120,18 @@ def _check(data: Path | None, query: str | None, above: str | None, below: str |
         raise ParameterError("--permutation and --query need data: podium explain MODEL DATA …")
 
 
+def _refuse_what_permutation_takes(context: typer.Context) -> None:
+    for name in ("metric", "repeats", "among", "seed"):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise ParameterError(f"--{name} is about --permutation; add --permutation and judged data, or leave it out")
+
+
 def _why(found: Why, top: int, json: bool) -> None:
     if json:
         print_json(found.to_dict())
         return
-    table = make_table(found.title(), "feature", f"document {found.above}", f"document {found.below}", "contribution")
+    table = make_table(found.title(), "feature", *found.titles(), "contribution")
     for row in found.rows(top):
         table.add_row(*map(escape, row))
     show(table)

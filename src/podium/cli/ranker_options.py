@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -65,7 +65,11 @@ OPTIONS: dict[str, Any] = {
         ),
     ],
     "epochs": Annotated[
-        int | None, _option("--epochs", "At most this many passes over the data. By default 100; ranksvm 2000.")
+        int | None,
+        _option(
+            "--epochs",
+            "At most this many passes over the data. By default 100; ranksvm 2000; with --model trees, trees, 1000.",
+        ),
     ],
     "n_estimators": Annotated[
         int | None,
@@ -78,7 +82,7 @@ OPTIONS: dict[str, Any] = {
         float | None,
         _option(
             "--learning-rate",
-            "The rate of adam, sgd and trees. By default 0.001; rankboost 1; lambdamart and mart choose it by the size of the data.",
+            "The rate of adam, sgd and trees. By default 0.001; rankboost 1; lambdamart, mart and --model trees choose it by the size of the data.",
         ),
     ],
     "batch": Annotated[
@@ -111,7 +115,7 @@ OPTIONS: dict[str, Any] = {
         int | None,
         _option(
             "--early-stopping-rounds",
-            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20; lambdamart and mart 300, rankboost 100.",
+            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20; lambdamart, mart and --model trees 300, rankboost 100.",
         ),
     ],
     "seed": Annotated[int | None, _option("--seed", "The same seed gives the same model. By default 0.")],
@@ -173,14 +177,25 @@ def make_ranker(
         name = PARAMETERS.get(option, option)
         flag = f"--{option.replace('_', '-')}"
         if name not in known:
-            remedy = '; write it as --model "net(10)"' if name == "hidden" and force else ""
-            raise ParameterError(f"{flag}: {label} has no parameter {name}{remedy}; it has: {', '.join(sorted(known))}")
+            raise ParameterError(
+                f"{flag}: {label} has no parameter {name}{_instead(name, known, force)}; it has: {', '.join(sorted(known))}"
+            )
         if name in given:
             raise ParameterError(f"{flag} and --set {name} give the same thing twice; leave one out")
         never = 0 if kind.__name__ == "Ranker" else None  # there None stands for the model's own default
         given[name] = never if option == "early_stopping_rounds" and text == 0 else _common_value(option, text)
     as_metric(given.get("metric", "ndcg@10"))
     return kind(**given)
+
+
+def _instead(name: str, known: Collection[str], force: str | None) -> str:
+    """What to write for a parameter that this ranker has under another name, or inside its model."""
+    if name == "epochs" and "n_estimators" in known:
+        return "; say --n-estimators"
+    if name == "n_estimators" and "epochs" in known:
+        return "; say --epochs"
+    inside = {"hidden": "net(10)", "num_leaves": "trees(num_leaves=15)"}
+    return f'; write it as --model "{inside[name]}"' if force and name in inside else ""
 
 
 def _refuse_fixed_ranges(chosen: dict[str, Any], ranges: Iterable[str]) -> None:

@@ -125,8 +125,9 @@ class TreesInTraining:
         most = max(np.abs(forces).max(initial=0), curvatures.max(initial=0))
         if not (most <= LARGEST and curvatures.min(initial=0) >= 0):
             raise DataError(
-                f"the force of round {self.n_steps // self.forests + 1} has a value trees cannot take: forces and curvatures must be "
-                f"numbers of at most {LARGEST:g} in size, and curvatures not negative; scale the labels or the force"
+                f"the force of round {self.n_steps // self.forests + 1} has a value trees cannot take: forces and curvatures must "
+                f"be numbers of at most {LARGEST:g} in size, and curvatures not negative; scale the labels or the force, or "
+                f"try a smaller learning_rate than {learning_rate:g}"
             )
         for output in range(self.n_outputs):
             draw = _draw(self.seed, self.trees_before + len(self.trees))

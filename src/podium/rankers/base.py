@@ -23,6 +23,7 @@ from podium.data import RankingData
 from podium.data.canonical import fingerprint, refuse_path
 from podium.errors import DataError, FormatError, ParameterError, shown
 from podium.evaluation import evaluate
+from podium.forces import FORCES
 from podium.metrics import metric as as_metric
 from podium.models import MODELS
 from podium.rankers.explaining import Explains
@@ -107,12 +108,9 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
         self.fingerprint_ = fingerprint(data)
         if self.interrupted_:
             warnings.warn(f"training was interrupted; the best so far (epoch {self.best_epoch_}) is kept", stacklevel=2)
-        if self._scores_are_flat(data):
-            tried = next((name for name in ("min_documents", "learning_rate", "C") if hasattr(self, name)), None)
-            remedy = "" if tried is None else f"; try another {tried}, or features of another scale"
-            warnings.warn(
-                f"nothing is ranked: all documents of each training query get the same score{remedy}", stacklevel=2
-            )
+        flat = self._nothing_ranked(data)
+        if flat is not None:
+            warnings.warn(f"nothing is ranked: {flat}", stacklevel=2)
         elif self.ran_out:
             warnings.warn(
                 f"the solver stopped after {self.n_epochs_} {self.budget}, all it was allowed, before its tolerance was met; "
@@ -122,16 +120,32 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
             )
         return self
 
-    def _scores_are_flat(self, data: RankingData) -> bool:
-        """Whether the model tells no two documents apart in queries where it should; the first that it does settles it."""
+    def _nothing_ranked(self, data: RankingData) -> str | None:
+        """Why the model tells no two documents apart in queries where it should; None where it does, or need not."""
         differ = np.flatnonzero(np.diff(data.labels) * (np.diff(data.document_queries) == 0))
         queries = np.unique(data.document_queries[differ])
+        if not len(queries):
+            known = FORCES.get(self.force_.partition("(")[0])
+            if known is None or known.over == "points" or data.pairs is not None:
+                return None
+            return (
+                "no training query has two documents with different labels; documents that are to be compared share a query "
+                "id, so look at the query ids and the labels"
+            )
+        if self._scores_differ(data, queries):
+            return None
+        tried = next((name for name in ("min_documents", "learning_rate", "C") if hasattr(self, name)), None)
+        remedy = "" if tried is None else f"; try another {tried}, or features of another scale"
+        return f"all documents of each training query get the same score{remedy}"
+
+    def _scores_differ(self, data: RankingData, queries: npt.NDArray[np.int64]) -> bool:
+        """Whether two documents of one of these queries have different scores; the first that has settles it."""
         for first in range(0, len(queries), FLAT_BLOCK):
             some = data.select(queries[first : first + FLAT_BLOCK])
             scores = some.from_caller_order(self.scorer_.scores(some, num_threads=self.num_threads))
             if (np.diff(scores) * (np.diff(some.document_queries) == 0)).any():
-                return False
-        return bool(len(queries))
+                return True
+        return False
 
     @property
     def ran_out(self) -> bool:
@@ -171,10 +185,20 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
         """One score a row, in the caller's order; higher is better. Scores compare inside a query only."""
         check_is_fitted(self, "scorer_")
         refuse_path("X", X)
-        if not isinstance(X, RankingData):
+        if not isinstance(X, RankingData) and not self._needs_no_looking_at(X):
             with np.errstate(over="ignore"):  # a number too large for float32 is refused as infinite
                 X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
         return self.scorer_.scores(X, num_threads=self.num_threads)
+
+    def _needs_no_looking_at(self, X: Any) -> bool:
+        """Whether the scorer's own checks are enough: scikit-learn's take longer than scoring a few documents."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype in (np.float32, np.float64)
+            and X.shape[1:] == (self.n_features_in_,)
+            and len(X) > 0
+            and not hasattr(self, "feature_names_in_")
+        )
 
     def rank(self, X: Any, *, qid: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """The place of each row in its query, from 1, in the caller's order; equal scores keep the rows' order."""

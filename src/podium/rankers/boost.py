@@ -56,4 +56,5 @@ class RankBoost(PlannedRanker):
             learning_rate=self.learning_rate,
             early_stopping_rounds=self.early_stopping_rounds if has_valid else None,
             closed_form=True,
+            called=self.budget,
         )

@@ -22,6 +22,7 @@ from podium.threads import resolve_threads
 
 Floats = npt.NDArray[np.float64]
 SHOWN = 10  # reasons that are printed one by one
+LONG_ID = 24  # characters of a document id that make too wide a column
 
 
 class Explains:
@@ -38,15 +39,14 @@ class Explains:
         output, [rows × outputs × (features + 1)], whose rows sum to the outputs. [tree SHAP]
         """
         model = self._forest("attributions")
-        data = X if isinstance(X, RankingData) else None
-        if data is None:
-            with np.errstate(over="ignore"):
-                X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
-        else:
-            check_names(data.feature_names, self.scorer_.feature_names)
-        rows = X if data is None else data.features
-        found = attributions(model, rows, num_threads=resolve_threads(self.num_threads))
-        return found if data is None else data.to_caller_order(found)
+        found = attributions(model, self._rows(X), num_threads=resolve_threads(self.num_threads))
+        return X.to_caller_order(found) if isinstance(X, RankingData) else found
+
+    def leaves(self, X: Any) -> npt.NDArray[np.int32]:
+        """The number of the leaf that each row falls into, [rows × trees], in the caller's order; for trees."""
+        model = self._forest("leaves")
+        found = model.leaves(self._rows(X), num_threads=resolve_threads(self.num_threads))
+        return X.to_caller_order(found) if isinstance(X, RankingData) else found
 
     def why(self, data: RankingData, *, above: int | str, below: int | str, query: Any = None) -> Why:
         """Why one document of a query stands above another: what each feature adds to the gap of their scores; for trees.
@@ -70,6 +70,14 @@ class Explains:
             raise AttributeError("feature_importances_ is known of fitted rankers of trees only")
         gains = np.asarray(self.importance("gain"), np.float64)
         return gains / gains.sum() if gains.sum() > 0 else gains
+
+    def _rows(self, X: Any) -> npt.NDArray[np.float32]:
+        """The features of what is given, in the order they are held in."""
+        if isinstance(X, RankingData):
+            check_names(X.feature_names, self.scorer_.feature_names)
+            return X.features
+        with np.errstate(over="ignore"):
+            return np.asarray(validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan"))
 
     def _forest(self, asked: str) -> TreeModel:
         check_is_fitted(self, "scorer_")
@@ -139,6 +147,11 @@ class Why:
             f"document {self.below} ({self.below_score:.4f}), gap {self.gap:+.4f}"
         )
 
+    def titles(self) -> tuple[str, str]:
+        """The two documents as columns are headed; long ids make way for the place."""
+        long = max(len(self.above), len(self.below)) > LONG_ID
+        return ("above", "below") if long else (f"document {self.above}", f"document {self.below}")
+
     def rows(self, top: int | None = SHOWN) -> list[tuple[str, str, str, str]]:
         """Feature, its two values and its contribution as text, the largest first; what is left over is one row."""
         shown_ones, rest = self.reasons[:top], self.reasons[top:] if top is not None else ()
@@ -149,7 +162,7 @@ class Why:
         return [*out, ("sum", "", "", f"{math.fsum(r.contribution for r in self.reasons):+.4f}")]
 
     def __str__(self) -> str:
-        table = [("feature", f"document {self.above}", f"document {self.below}", "contribution"), *self.rows()]
+        table = [("feature", *self.titles(), "contribution"), *self.rows()]
         widths = [max(len(row[k]) for row in table) for k in range(4)]
         lines = [f"{row[0]:<{widths[0]}}" + "".join(f"  {row[k]:>{widths[k]}}" for k in (1, 2, 3)) for row in table]
         return "\n".join([self.title(), *lines])

@@ -34,27 +34,28 @@ class TreeRanker(PlannedRanker):
 
     Args:
         n_estimators: at most this many rounds.
-        learning_rate: what a leaf's value is multiplied by.
+        learning_rate: what a leaf's value is multiplied by; None chooses by the size of the data.
         early_stopping_rounds: with validation data, stop after this many rounds without progress; None never does.
         smoothing: a round is judged by the mean of the validation values of so many rounds before and after it too; 0 takes
-            its own alone.
-        max_seconds: begin no round after this long.
-        num_leaves: of a tree at most.
+            its own alone; None chooses by the size of the data.
+        max_seconds: begin no round after this long; None for any time.
+        num_leaves: of a tree at most; None chooses by the size of the data.
         max_depth: of a tree at most; None for any.
         growth: leaf, the most promising leaf is split next; depth, level by level; symmetric, one split for all of a level.
         l1: a leaf's force is moved towards 0 by this much.
         l2: a leaf gives Σλ / (Σw + l2).
-        min_documents: of a leaf at least, of those the tree is grown from.
+        min_documents: of a leaf at least, of those the tree is grown from; None chooses by the size of the data.
         min_curvature: Σw of a leaf at least.
         min_gain: of a split at least.
         max_bins: values of a feature are told apart by at most this many bins, and missing.
-        row_sampling: the share of documents a tree is grown from.
-        sampling: force, stronger forces are likelier kept and weighed so that no sum is biased; or uniform.
-        query_sampling: the share of queries a tree is grown from.
-        column_sampling: the share of features a tree is grown from.
+        row_sampling: the share of documents a tree is grown from; None chooses by the size of the data.
+        sampling: force (also None), stronger forces are likelier kept and weighed so that no sum is biased; or uniform.
+        query_sampling: the share of queries a tree is grown from; None chooses by the size of the data.
+        column_sampling: the share of features a tree is grown from; None chooses by the size of the data.
         random_strength: gains of features are compared times e^{strength·z}, z normal.
         random_thresholds: a node looks at one threshold a feature, drawn at random.
-        forests: that are grown side by side, each from draws of its own, and averaged: a round grows a tree of each.
+        forests: that are grown side by side, each from draws of its own, and averaged: a round grows a tree of each; None
+            chooses by the size of the data.
         monotone: {feature: +1 or -1}: the score must not fall, or rise, as the feature rises.
         categorical: features, counted from 0, whose values are names without an order; the rarest past `max_bins` of them
             count as missing.
@@ -124,6 +125,7 @@ class TreeRanker(PlannedRanker):
             smoothing=self.smoothing,
             max_seconds=self.max_seconds,
             dart=self.dart,
+            called=self.budget,
         )
 
     def _learn(
@@ -240,19 +242,21 @@ def _by_label(data: RankingData, given: Any) -> npt.NDArray[np.float64]:
         raise ParameterError(
             f"class_weight={shown(given)} must be 'balanced', or map labels to weights of at least 0, as in {{0: 1, 1: 5}}"
         )
-    missing = sorted(set(np.unique(data.labels).tolist()) - set(known))
+    labels, place = np.unique(data.labels, return_inverse=True)
+    missing = [label for label in labels.tolist() if label not in known]
     if missing:
         raise DataError(f"class_weight has no weight for label {missing[0]:g}; give one for each label")
-    return np.array([known[as_number(label)] for label in data.labels.tolist()], np.float64)
+    return np.array([known[as_number(label)] for label in labels.tolist()], np.float64)[place]
 
 
 def _balanced(data: RankingData) -> npt.NDArray[np.float64]:
     """n_q / (labels of q · documents of q with this label)."""
     labels, place = np.unique(data.labels, return_inverse=True)
-    table = np.zeros((data.n_queries, len(labels)))
-    np.add.at(table, (data.document_queries, place), 1.0)
-    share = data.query_sizes / np.maximum((table > 0).sum(axis=1), 1)
-    return np.asarray(share[data.document_queries] / table[data.document_queries, place])
+    pairs, which, count = np.unique(
+        data.document_queries * len(labels) + place, return_inverse=True, return_counts=True
+    )
+    kinds = np.bincount(pairs // len(labels), minlength=data.n_queries)  # labels of each query
+    return np.asarray((data.query_sizes / kinds)[data.document_queries] / count[which])
 
 
 def _ranker(start_from: BaseRanker | str | os.PathLike[str] | None) -> BaseRanker | None:

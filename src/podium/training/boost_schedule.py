@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 
 from podium.data.conversion import as_number
 from podium.errors import ParameterError, is_whole, shown
@@ -23,6 +23,7 @@ class BoostSchedule:
         dart: the share of earlier trees that a round leaves out, at random, before it looks at the forces; the new tree
             and they then share the room. [Vinayak and Gilad-Bachrach 2015]
         closed_form: RankBoost's weight of a stump instead of the Newton step. [Freund et al. 2003]
+        called: what errors call `epochs`, since rankers have names of their own for it.
     """
 
     epochs: int = 1000
@@ -32,15 +33,18 @@ class BoostSchedule:
     max_seconds: float | None = None
     dart: float = 0.0
     closed_form: bool = False
+    called: InitVar[str] = "epochs"
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, called: str) -> None:
         for name, least in (("epochs", 1), ("early_stopping_rounds", 1), ("smoothing", 0)):
             value = getattr(self, name)
             if value is None and name != "epochs":
                 continue
             if not (is_whole(value) and value >= least):
-                shown_as = "n_estimators" if name == "epochs" else name
-                raise ParameterError(f"{shown_as}={shown(value)} must be a whole number of at least {least}")
+                never = "; None for never" if name == "early_stopping_rounds" else ""
+                raise ParameterError(
+                    f"{called if name == 'epochs' else name}={shown(value)} must be a whole number of at least {least}{never}"
+                )
             object.__setattr__(self, name, int(value))
         for name in ("learning_rate", "max_seconds"):
             number = as_number(getattr(self, name))

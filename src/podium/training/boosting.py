@@ -106,6 +106,7 @@ class Boosting(Run):
         number = before.epoch + 1
         self.steady = False  # an interrupt from here on finds scores and trees half way
         self._grow(number)
+        self._check_scores(number)
         train = self._train_value(number)
         valid = None if self.watched is None else self._valid_value(self.plan.metric)
         values = [*(row.valid for row in before.log), valid]
@@ -239,15 +240,17 @@ class Boosting(Run):
         drawn = counter_uniform(self.plan.seed, DART_STREAM + number + self.rounds_before, number - 1)
         return [int(k) for k in np.flatnonzero(drawn < self.schedule.dart)]
 
+    def _check_scores(self, number: int) -> None:
+        if not np.isfinite(self.growing.train.scores).all():
+            raise DataError(
+                f"training diverged in round {number}: scores are no longer finite; try a smaller learning_rate than "
+                f"{self.rate:g}"
+            )
+
     def _train_value(self, number: int) -> float | None:
         if self.data.n_documents >= LARGE and number % TRAIN_EVERY != 0:
             return None
-        scores = self.growing.train.scores
-        if not np.isfinite(scores).all():
-            raise DataError(
-                f"training diverged in round {number}: scores are no longer finite; try a smaller learning_rate"
-            )
-        return self._value(self.plan.metric, self.data, scores)
+        return self._value(self.plan.metric, self.data, self.growing.train.scores)
 
     def _valid_value(self, metric: Metric) -> float | None:
         assert self.valid is not None

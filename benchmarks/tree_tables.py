@@ -1,0 +1,240 @@
+"""The sections of the docs, and the lines of the README, about boosted trees.
+
+What has not been measured is left out: no file, no section; and of a file only the parts that it has.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+
+from machine import shown
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+PLOT = ROOT / "docs" / "images" / "trees.svg"
+TEST = "randomisation"  # of the paired tests in the JSON the one that the tables show
+NAMES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost", "podium": "podium"}
+
+
+def found(name: str) -> dict:
+    """What a benchmark wrote; empty where it has not run."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def called(system: str) -> str:
+    """lightgbm, row-wise: LightGBM, row-wise."""
+    library, comma, setting = system.partition(",")
+    return NAMES[library] + comma + setting
+
+
+def joined(parts: list[str]) -> str:
+    return "\n\n".join(part for part in parts if part)
+
+
+def table(head: str, rows: list[str]) -> str:
+    titles = [title.strip() for title in head.split("|")]
+    lines = [f"| {' | '.join(titles)} |".replace("|  |", "| |"), "|" + "---|" * len(titles)]
+    return "\n".join(lines + rows)
+
+
+# the README ----------------------------------------------------------------------------------------------------------
+
+
+def summary_rows() -> list[tuple[str, str, float, bool]]:
+    """(job, peer, how many times as long as Podium, whether it is at least that)."""
+    return [*training_rows(), *scoring_rows()]
+
+
+def scoring_rows() -> list[tuple[str, str, float, bool]]:
+    ratios = {row["documents"]: row["ratio"] for row in found("tree_predict").get("found", [])}
+    named = {max(ratios, default=0): "scores from trees, {:,} documents at once", 100: "one query of 100 documents"}
+    return [
+        (job.format(documents), "LightGBM", ratios[documents], False)
+        for documents, job in named.items()
+        if documents in ratios
+    ]
+
+
+def training_rows() -> list[tuple[str, str, float, bool]]:
+    large = found("trees").get("large")
+    if large is None:
+        return []
+    systems, trees = large["found"]["systems"], large["found"]["trees"]
+    of_lightgbm = [name for name in systems if name.startswith("lightgbm") and systems[name]["reached"]]
+    quickest = min(of_lightgbm, key=lambda name: systems[name]["seconds_to_target"], default="lightgbm")
+    peers = {"lightgbm": "LightGBM"}
+    if quickest != "lightgbm":
+        peers[quickest] = f"{called(quickest)}, its fastest setting"
+    peers |= {"xgboost": "XGBoost", "catboost": "CatBoost"}
+    rows = [
+        (peer, systems[name]["target_ratio"], not systems[name]["reached"])
+        for name, peer in peers.items()
+        if name in systems and systems[name]["target_ratio"] is not None
+    ]
+    job = f"LambdaMART, to the NDCG@10 of LightGBM's {trees} trees"
+    out = [(job if not k else "", *row) for k, row in enumerate(rows)]
+    if systems["lightgbm"]["tree_ratio"] is not None:
+        out.append(("a tree of 63 leaves, no sampling", "LightGBM", systems["lightgbm"]["tree_ratio"], False))
+    return out
+
+
+# docs/benchmarks.md --------------------------------------------------------------------------------------------------
+
+
+def trees_section() -> str:
+    trees = found("trees")
+    if not trees:
+        return ""
+    parts = ["## Boosted trees", large_part(trees.get("large")), scale_part(trees.get("scale"))]
+    return joined([*parts, small_part(trees.get("small"))])
+
+
+def large_part(large: dict | None) -> str:
+    if large is None:
+        return ""
+    result = large["found"]
+    prose = f"""\
+`python benchmarks/trees.py`: 6,000 MSLR-like queries of about 120 documents and 136 features to train on, 2,000 others to
+judge on; 63 leaves (CatBoost: 64), rate 0.1, 255 bins, {large["threads"]} threads, every other setting of a peer its default. A run is a
+process of its own; rounds are interleaved and medians count. A setting of a peer that the first round showed to be slow, and a
+peer whose run takes minutes, ran once: `rounds` says how often. The target is what LightGBM at its defaults reaches after
+{result["trees"]} trees, NDCG@10 {result["target"]:.4f}; `>` marks one that did not get there, with the time its first round spent in vain. `podium` is LambdaMART at
+its defaults, which grows a tree from a fifth of the documents; `podium, exact` uses all of them, and ratios of trees are
+against it. Memory is the peak of the process, and that beyond libraries and training data."""
+    head = " | rounds | binning, s | ms a tree | × exact | s to the target | × podium | NDCG@10 after 200 | peak, MB | beyond"
+    head = head.replace("200", str(result["trees"]))
+    rows = [large_row(name, row) for name, row in result["systems"].items()]
+    plot = "![NDCG@10 against seconds](images/trees.svg)" if PLOT.exists() else ""
+    return joined([prose, table(head, rows), plot, f"On {shown(large['machine'])}."])
+
+
+def large_row(name: str, row: dict) -> str:
+    more = "" if row["reached"] else "> "
+    cells = [
+        called(name),
+        str(row["rounds"]),
+        f"{row['binning_seconds']:.2f}",
+        f"{row['tree_ms']:.1f}",
+        times(row["tree_ratio"]),
+        f"{more}{row['seconds_to_target']:.1f}",
+        more + times(row["target_ratio"]),
+        f"{row['ndcg']:.4f}",
+        f"{row['peak_bytes'] / 1e6:,.0f}",
+        f"{row['peak_beyond_data_bytes'] / 1e6:,.0f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def times(ratio: float | None) -> str:
+    return "–" if ratio is None else f"{ratio:.2f}×"
+
+
+def scale_part(scale: dict | None) -> str:
+    if scale is None:
+        return ""
+    systems = scale["found"]
+    queries = [n for n, _ in next(iter(systems.values()))["queries_and_ms"]]
+    rows = [
+        f"| {called(name)} | {' | '.join(f'{ms:.1f}' for _, ms in row['queries_and_ms'])} | {row['slope']:.2f} |"
+        for name, row in systems.items()
+    ]
+    prose = "`python benchmarks/trees.py --scale`: milliseconds a tree by the number of training queries, and the slope of log time\nagainst log queries."
+    return joined([prose, table(" | " + " | ".join(f"{n:,}" for n in queries) + " | slope", rows)])
+
+
+def small_part(small: dict | None) -> str:
+    if small is None:
+        return ""
+    rows = [
+        f"| {name} | {' | '.join(f'{ms:.2f}' for ms in by_system.values())} | {by_system['lightgbm'] / by_system['podium, exact']:.1f}× |"
+        for name, by_system in small["found"].items()
+    ]
+    first = next(iter(small["found"].values()))
+    prose = "`PODIUM_DATA=… python benchmarks/trees.py --small`: milliseconds a tree on real sets of about 10,000 documents, 63 leaves, no\nsampling."
+    return joined([prose, table(" | " + " | ".join(map(called, first)) + " | podium is faster by", rows)])
+
+
+def force_section() -> str:
+    force = found("tree_force")
+    if not force:
+        return ""
+    prose = f"""\
+## A force of your own
+
+`python benchmarks/tree_force.py`: LambdaRank for NDCG@10 written by a user as one Python function of one query, in loops that
+Numba compiles and in NumPy, against the built-in force of the same formula; {force["documents"]:,} MSLR-like documents, 63 leaves,
+{force["threads"]} threads. Compiling took {force["compiling_seconds"]:.1f} s, once a process, and is not in these times."""
+    rows = [
+        f"| {f'{kind}, ' if not k else ''}{name} | {row['tree_ms']:.1f} | {row['ratio']:.2f}× |"
+        for kind, by_name in force["found"].items()
+        for k, (name, row) in enumerate(by_name.items())
+    ]
+    return joined([prose, table("trees, force | ms a tree | × built in", rows), f"On {shown(force['machine'])}."])
+
+
+def predict_section() -> str:
+    predict = found("tree_predict")
+    if not predict:
+        return ""
+    prose = f"""\
+## Scores from trees
+
+`python benchmarks/tree_predict.py`: `ranker.predict` against LightGBM's `booster.predict`, {predict["trees"]} trees of {predict["leaves"]} leaves each,
+{predict["threads"]} threads: many documents at once, and single queries one after another. From arrays to arrays, with all that the calls
+check."""
+    rows = [
+        f"| {row['documents']:,} | {1e3 * row['seconds']['podium']:.3f} | {1e3 * row['seconds']['lightgbm']:.3f}"
+        f" | {row['ns']['podium']:.2f} | {row['ns']['lightgbm']:.2f} | {row['ratio']:.2f}× |"
+        for row in predict["found"]
+    ]
+    head = "documents | podium, ms | LightGBM, ms | podium, ns a document and tree | LightGBM, ns | podium is faster by"
+    return joined([prose, table(head, rows), f"On {shown(predict['machine'])}."])
+
+
+def quality_section() -> str:
+    quality = found("quality")
+    if not quality:
+        return ""
+    prose = f"""\
+## Quality of boosted trees
+
+`PODIUM_DATA=… python benchmarks/quality.py`: every system at its defaults, up to {quality["trees"]:,} trees, their number chosen by NDCG@10 on
+validation queries, judged once on test queries. NDCG@10 is the textbook's, queries without a relevant document left out. A
+figure is the mean over the folds of OHSUMED and the seeds of the MSLR-like data; intervals are of 95 %, and p is that of a
+paired {TEST} test over all test queries, not corrected for the number of comparisons. [How Podium's defaults were
+chosen](trees.md#what-is-chosen-for-you)."""
+    tables = [quality_table(quality["sets"], metric) for metric in quality["metrics"]]
+    return joined([prose, *tables, f"On {shown(quality['machine'])}."])
+
+
+def quality_table(sets: list[dict], metric: str) -> str:
+    rows = [quality_row(one, system, metric, first=not k) for one in sets for k, system in enumerate(one["systems"])]
+    return table(f"set, queries | | {metric} | interval | podium − it | interval | p | trees", rows)
+
+
+def quality_row(one: dict, system: str, metric: str, *, first: bool) -> str:
+    row, pair = one["systems"][system], one["podium against"].get(system, {}).get(metric)
+    cells = [
+        f"{one['set']}, {one['queries']:,}" if first else "",
+        called(system),
+        f"{row['mean'][metric]:.4f}",
+        interval(row["interval"][metric], ".4f"),
+        *(("", "", "") if pair is None else compared(pair)),
+        f"{statistics.median(row['trees']):.0f}",
+    ]
+    return f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
+
+
+def compared(pair: dict) -> tuple[str, str, str]:
+    return f"{pair['difference']:+.4f}", interval(pair["interval"], "+.4f"), probability(pair["p"][TEST])
+
+
+def interval(ends: list[float], form: str) -> str:
+    return f"[{ends[0]:{form}}, {ends[1]:{form}}]"
+
+
+def probability(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
