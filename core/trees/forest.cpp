@@ -11,6 +11,7 @@ namespace podium {
 namespace {
 
 constexpr std::size_t kTile = Binner::kTile;
+constexpr std::size_t kFew = 8;           // documents that walk alone
 constexpr std::size_t kRows = 4 * kTile;  // that go through all trees together
 
 void require(bool holds, const char* what) {
@@ -139,9 +140,11 @@ void Forest::compile(const ForestArrays& a) {
     }
     trees_.push_back(std::move(member));
   }
+  if (compact_) binner_ = Binner(bins_);
 }
 
-// One document through one tree by its values; for forests with more thresholds than bytes can number.
+// One document through one tree by its values; for few documents, which would not fill a block, and for forests with
+// more thresholds than bytes can number.
 std::int32_t Forest::walk(std::size_t t, const float* row) const {
   const Member& member = trees_[t];
   std::int32_t at = member.tree.nodes.empty() ? -1 : 0;
@@ -160,26 +163,26 @@ std::int32_t Forest::walk(std::size_t t, const float* row) const {
 template <class Take>
 void Forest::route(const FeatureTable& table, int num_threads, Take&& take) const {
   const std::size_t blocks = (table.rows + kRows - 1) / kRows;
-  const Binner binner(compact_ ? std::span<const FeatureBins>(bins_) : std::span<const FeatureBins>());
+  const bool by_bins = compact_ && table.rows > kFew;
   parallel_for(blocks, num_threads, std::max<std::size_t>(1, std::min<std::size_t>(16, blocks / 8)),
                [&](std::size_t begin, std::size_t end) {
-                 BinColumns columns(kRows, used_.size());
+                 BinColumns columns(by_bins ? kRows : 0, used_.size());
                  RouteScratch scratch;
                  std::uint32_t leaf[kTile];
                  for (std::size_t block = begin; block < end; ++block) {
                    const std::size_t first = block * kRows, last = std::min(table.rows, first + kRows);
-                   if (compact_) {
+                   if (by_bins) {
                      for (std::size_t row = first; row < last; row += kTile) {
                        for (std::size_t j = 0; j < used_.size(); ++j) {
-                         binner.bin(table, j, used_[j], row, std::min(kTile, last - row),
-                                    columns.column(j) + (row - first));
+                         binner_.bin(table, j, used_[j], row, std::min(kTile, last - row),
+                                     columns.column(j) + (row - first));
                        }
                      }
                    }
                    for (std::size_t t = 0; t < trees_.size(); ++t) {
                      for (std::size_t row = first; row < last; row += kTile) {
                        const std::size_t count = std::min(kTile, last - row);
-                       if (compact_) {
+                       if (by_bins) {
                          route_tile(trees_[t].tree, columns, row - first, scratch, leaf);
                        } else {
                          for (std::size_t i = 0; i < count; ++i) {

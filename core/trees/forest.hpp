@@ -60,6 +60,7 @@ class Forest {
   std::vector<FeatureBins> bins_;            // of the features in `used_`
   std::vector<std::int32_t> categories_of_;  // of each feature: its place in `category_bins_`, or −1
   std::vector<FeatureBins> category_bins_;
+  Binner binner_{{}};    // by which documents become bytes, where `compact_`
   bool compact_ = true;  // at most 254 thresholds a feature, so that bytes can hold the bins
 };
 
