@@ -11,7 +11,8 @@ namespace podium {
 namespace {
 
 constexpr std::size_t kTile = Binner::kTile;
-constexpr std::size_t kFew = 8;           // documents that walk alone
+constexpr std::size_t kFew = 32;          // documents that walk
+constexpr std::size_t kAbreast = 8;       // that walk side by side
 constexpr std::size_t kRows = 4 * kTile;  // that go through all trees together
 
 void require(bool holds, const char* what) {
@@ -143,20 +144,31 @@ void Forest::compile(const ForestArrays& a) {
   if (compact_) binner_ = Binner(bins_);
 }
 
-// One document through one tree by its values; for few documents, which would not fill a block, and for forests with
-// more thresholds than bytes can number.
-std::int32_t Forest::walk(std::size_t t, const float* row) const {
+// Documents through one tree by their values, side by side, so that none waits for memory alone; for few documents,
+// which would not fill a block, and for forests with more thresholds than bytes can number.
+void Forest::walk(std::size_t t, const float* rows, std::size_t count, std::uint32_t* leaf) const {
   const Member& member = trees_[t];
-  std::int32_t at = member.tree.nodes.empty() ? -1 : 0;
-  while (at >= 0) {
-    const auto n = static_cast<std::size_t>(at);
-    const TreeNode& node = member.tree.nodes[n];
-    const float value = row[feature_[member.first_node + n]];
-    bool left = std::isnan(value) ? node.missing_left : value <= threshold_[member.first_node + n];
-    if (node.categorical()) left = holds(member.tree.sets[node.set], bins_[node.column].bin(value));
-    at = left ? node.left : node.right;
+  const TreeNode* nodes = member.tree.nodes.data();
+  const float* thresholds = threshold_.data() + member.first_node;
+  const std::int32_t* features = feature_.data() + member.first_node;
+  for (std::size_t first = 0; first < count; first += kAbreast) {
+    const std::size_t abreast = std::min(kAbreast, count - first);
+    std::int32_t at[kAbreast];
+    std::fill_n(at, abreast, member.tree.nodes.empty() ? -1 : 0);
+    for (bool going = !member.tree.nodes.empty(); going;) {
+      going = false;
+      for (std::size_t i = 0; i < abreast; ++i) {
+        if (at[i] < 0) continue;
+        const TreeNode& node = nodes[at[i]];
+        const float value = rows[(first + i) * n_features_ + static_cast<std::size_t>(features[at[i]])];
+        bool left = std::isnan(value) ? node.missing_left : value <= thresholds[at[i]];
+        if (node.categorical()) left = holds(member.tree.sets[node.set], bins_[node.column].bin(value));
+        at[i] = left ? node.left : node.right;
+        going = going || at[i] >= 0;
+      }
+    }
+    for (std::size_t i = 0; i < abreast; ++i) leaf[first + i] = static_cast<std::uint32_t>(~at[i]);
   }
-  return ~at;
 }
 
 // Calls take(row, count, tree, leaf of each of the rows), trees in their order for each row.
@@ -185,9 +197,7 @@ void Forest::route(const FeatureTable& table, int num_threads, Take&& take) cons
                        if (by_bins) {
                          route_tile(trees_[t].tree, columns, row - first, scratch, leaf);
                        } else {
-                         for (std::size_t i = 0; i < count; ++i) {
-                           leaf[i] = static_cast<std::uint32_t>(walk(t, table.values + (row + i) * table.features));
-                         }
+                         walk(t, table.values + row * table.features, count, leaf);
                        }
                        take(row, count, t, leaf);
                      }

@@ -47,7 +47,7 @@ class Forest {
   };
   void check(const ForestArrays& arrays) const;
   void compile(const ForestArrays& arrays);
-  std::int32_t walk(std::size_t t, const float* row) const;
+  void walk(std::size_t t, const float* rows, std::size_t count, std::uint32_t* leaf) const;
   template <class Take>
   void route(const FeatureTable& table, int num_threads, Take&& take) const;
 
