@@ -21,6 +21,7 @@ double soft(double force, double l1) {
 // Sums of the bins up to each, force and curvature apart, so that vectors of them can be made numbers of.
 struct Prefix {
   std::int32_t force[256 + 4], curvature[256 + 4];
+  std::uint8_t bin[256 + 4];
   std::size_t count = 0;
 
   void fill(const Cell* histogram, std::size_t bins, Cell first) {
@@ -34,6 +35,20 @@ struct Prefix {
       force[bins] = 0, curvature[bins] = 0;
     }
   }
+
+  // The same of the first bin and of those that hold something: behind any other one a cut parts nothing new.
+  void fill_held(const Cell* histogram, std::size_t bins, Cell first) {
+    Cell sum = first;
+    std::size_t k = 0;
+    for (std::size_t b = 0; b < bins; ++b) {
+      sum += histogram[b];
+      force[k] = static_cast<std::int32_t>(force_of(sum));
+      curvature[k] = static_cast<std::int32_t>(curvature_of(sum));
+      bin[k] = static_cast<std::uint8_t>(b);
+      k += (b == 0) | (histogram[b] != 0);
+    }
+    for (count = k; k % 4 != 0; ++k) force[k] = 0, curvature[k] = 0;
+  }
 };
 
 struct Sums {
@@ -42,7 +57,7 @@ struct Sums {
 
 struct Best {
   double sides;  // of both sides, the node's own not yet taken off
-  std::size_t bin;
+  std::size_t place;
 };
 
 template <bool kL1>
@@ -73,7 +88,7 @@ PODIUM_INLINE Best best_cut(const Prefix& prefix, const Sums& node, const SplitS
   Best out{best[0], static_cast<std::size_t>(best_at[0])};
   for (int lane = 1; lane < 4; ++lane) {
     const auto place = static_cast<std::size_t>(best_at[lane]);
-    if (best[lane] > out.sides || (best[lane] == out.sides && place < out.bin)) out = {best[lane], place};
+    if (best[lane] > out.sides || (best[lane] == out.sides && place < out.place)) out = {best[lane], place};
   }
   return out;
 }
@@ -190,10 +205,10 @@ void scan_fast(const Cell* histogram, const ColumnInfo& column, const Scan& scan
   const auto cut = has_avx2() ? best_cut_avx2 : best_cut_portable;
   const Cell missing = column.missing ? histogram[255] : 0;
   for (int missing_left = 0; missing_left <= (missing != 0); ++missing_left) {
-    prefix.fill(histogram, column.bins, missing_left ? missing : 0);
+    prefix.fill_held(histogram, column.bins, missing_left ? missing : 0);
     const Best found = cut(prefix, scan.total(), settings, units);
-    const Cell left = make_cell(prefix.force[found.bin], prefix.curvature[found.bin]);
-    keep(best, found.sides, found.bin, missing_left != 0, left);
+    const Cell left = make_cell(prefix.force[found.place], prefix.curvature[found.place]);
+    keep(best, found.sides, prefix.bin[found.place], missing_left != 0, left);
   }
 }
 
