@@ -199,16 +199,18 @@ void keep(Split& best, double sides, std::size_t bin, bool missing_left, Cell le
   best.gain = sides, best.bin = static_cast<std::uint8_t>(bin), best.missing_left = missing_left, best.left = left;
 }
 
-void scan_fast(const Cell* histogram, const ColumnInfo& column, const Scan& scan, const SplitSettings& settings,
-               const Units& units, Split& best) {
+void scan_fast(const Cell* histogram, const ColumnInfo& column, std::uint32_t documents, const Scan& scan,
+               const SplitSettings& settings, const Units& units, Split& best) {
   Prefix prefix;
   const auto cut = has_avx2() ? best_cut_avx2 : best_cut_portable;
   const Cell missing = column.missing ? histogram[255] : 0;
+  const bool full = documents >= 2 * column.bins;  // most bins hold something
   for (int missing_left = 0; missing_left <= (missing != 0); ++missing_left) {
-    prefix.fill_held(histogram, column.bins, missing_left ? missing : 0);
+    const Cell first = missing_left ? missing : 0;
+    full ? prefix.fill(histogram, column.bins, first) : prefix.fill_held(histogram, column.bins, first);
     const Best found = cut(prefix, scan.total(), settings, units);
     const Cell left = make_cell(prefix.force[found.place], prefix.curvature[found.place]);
-    keep(best, found.sides, prefix.bin[found.place], missing_left != 0, left);
+    keep(best, found.sides, full ? found.place : prefix.bin[found.place], missing_left != 0, left);
   }
 }
 
@@ -299,7 +301,7 @@ Split scan_column(const Cell* histogram, const std::uint32_t* counts, const Colu
   } else if (counts || node.bounded || settings.random_thresholds) {
     scan_careful(histogram, counts, column, node, scan, settings, best);
   } else {
-    scan_fast(histogram, column, scan, settings, units, best);
+    scan_fast(histogram, column, node.documents, scan, settings, units, best);
   }
   finish(best, floor, whole, node.draw, settings);
   return best;
