@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "dispatch.hpp"
 #include "exponentials.hpp"
 #include "forces/force.hpp"
 #include "forces/potentials.hpp"
@@ -13,9 +14,10 @@ namespace {
 constexpr std::size_t kExactMost = 128;  // edges; with more, interpolation takes less time than term by term
 constexpr double kFarthest = 1e200;      // gaps beyond this count as this, so that no product of them overflows
 
-// body(winner, loser, weight) for every preference of the query; one that probably holds is two, one each way.
+// body(winner, loser, weight) for every preference of the query. One that holds with a probability is two, one each
+// way. Those of labels come winner by winner.
 template <class Body>
-void for_each_edge(const ForceQuery& query, Body&& body) {
+void for_each_edge(const ForceQuery& query, std::vector<std::uint32_t>& order, Body&& body) {
   const auto edge = [&](std::size_t winner, std::size_t loser, double weight) {
     weight *= query.weight(winner) * query.weight(loser);
     if (weight > 0 && winner != loser) body(winner, loser, weight);
@@ -28,10 +30,13 @@ void for_each_edge(const ForceQuery& query, Body&& body) {
     return;
   }
   const std::size_t n = query.labels.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      if (query.labels[i] > query.labels[j]) edge(i, j, 1.0);
-    }
+  order.resize(n);
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return query.labels[a] > query.labels[b]; });
+  for (std::size_t i = 0, lower = 0; i < n; ++i) {
+    while (lower < n && query.labels[order[lower]] == query.labels[order[i]]) ++lower;
+    for (std::size_t j = lower; j < n; ++j) edge(order[i], order[j], 1.0);
   }
 }
 
@@ -39,35 +44,40 @@ double gap_of(const ForceQuery& query, std::size_t winner, std::size_t loser) {
   return std::clamp(query.scores[winner] - query.scores[loser], -kFarthest, kFarthest);
 }
 
-void collect_edges(const ForceQuery& query, CdnEdges& edges) {
+void collect_edges(const ForceQuery& query, std::vector<std::uint32_t>& order, CdnEdges& edges) {
   std::size_t count = 0;
-  for_each_edge(query, [&](std::size_t, std::size_t, double) { ++count; });
+  for_each_edge(query, order, [&](std::size_t, std::size_t, double) { ++count; });
   edges.resize(count);
   std::size_t e = 0;
-  for_each_edge(query, [&](std::size_t i, std::size_t j, double v) {
+  for_each_edge(query, order, [&](std::size_t i, std::size_t j, double v) {
     edges.winner[e] = static_cast<std::uint32_t>(i), edges.loser[e] = static_cast<std::uint32_t>(j);
     edges.gap[e] = gap_of(query, i, j), edges.weight[e++] = v;
   });
 }
 
-// Σ log(1 + e^{−w r}) is RankNet's cost, and its force comes from where RankNet's does.
+// Σ log(1 + e^{−w r}) over the edges, which is RankNet's cost: over labels it comes from where RankNet's does.
 void independent(double w, bool mean, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
-  const std::size_t n = query.scores.size();
-  double weight = 0, on_w = 0;
-  for_each_edge(query, [&](std::size_t i, std::size_t j, double v) {
+  const std::size_t n = query.labels.size();
+  scratch.cdn.first.assign(n, 0.0), scratch.cdn.second.assign(n, 0.0);
+  double *const force = scratch.cdn.first.data(), *const curvature = scratch.cdn.second.data();
+  double weight = 0, cost = 0, on_w = 0;
+  for_each_edge(query, scratch.order, [&](std::size_t i, std::size_t j, double v) {
     weight += v;
-    if (!sums.parameter_force) return;
+    if (!query.has_pairs && !sums.parameter_force) return;
     const double r = gap_of(query, i, j);
+    const Pull pull = logistic_pull(r, w, 1.0);
     on_w += v * r * falling_logistic(w * r);
+    if (!query.has_pairs) return;
+    force[i] += v * pull.force, force[j] -= v * pull.force;
+    curvature[i] += v * pull.curvature, curvature[j] += v * pull.curvature;
+    cost += v * pull.cost;
   });
   if (!(weight > 0)) return;
-  auto &force = scratch.cdn.first, &curvature = scratch.cdn.first_bend;
-  double cost = 0;
-  force.assign(n, 0.0), curvature.assign(n, 0.0);
-  ForceSpec ranknet;
-  ranknet.sigma = w;
-  pair_force(ranknet, query, scratch,
-             {force.data(), sums.curvature ? curvature.data() : nullptr, sums.cost ? &cost : nullptr});
+  if (!query.has_pairs) {
+    ForceSpec ranknet;
+    ranknet.sigma = w;
+    pair_force(ranknet, query, scratch, {force, sums.curvature ? curvature : nullptr, sums.cost ? &cost : nullptr});
+  }
   const double divisor = mean ? weight : 1;
   for (std::size_t i = 0; i < n; ++i) {
     sums.force[i] += force[i] / divisor;
@@ -124,12 +134,18 @@ void add_random_pairs(CdnEdges& edges, const ForceQuery& query, std::size_t part
 // Forces, curvatures and slopes from the sums over partners.
 void collect(const CdnEdges& edges, double w1, double w2, double divisor, const ForceSums& sums) {
   double on_w1 = 0, on_w2 = 0;
-  for (std::size_t e = 0; e < edges.size(); ++e) {
-    const double v = edges.weight[e] / divisor, pull = v * (w1 * edges.first[e] + w2 * edges.second[e]);
-    sums.force[edges.winner[e]] += pull;
-    sums.force[edges.loser[e]] -= pull;
-    on_w1 += v * edges.gap[e] * edges.first[e];
-    on_w2 += v * edges.gap[e] * edges.second[e];
+  const double share = 1 / divisor;
+  for (std::size_t e = 0; e < edges.size();) {
+    const std::uint32_t winner = edges.winner[e];
+    double lift = 0;  // most edges have the winner of the one before them
+    for (; e < edges.size() && edges.winner[e] == winner; ++e) {
+      const double v = share * edges.weight[e], pull = v * (w1 * edges.first[e] + w2 * edges.second[e]);
+      lift += pull;
+      sums.force[edges.loser[e]] -= pull;
+      on_w1 += v * edges.gap[e] * edges.first[e];
+      on_w2 += v * edges.gap[e] * edges.second[e];
+    }
+    sums.force[winner] += lift;
   }
   if (sums.cost) *sums.cost += edges.cost / divisor;
   if (sums.parameter_force) sums.parameter_force[0] += on_w1, sums.parameter_force[1] += on_w2;
@@ -146,6 +162,28 @@ void collect_curvature(CdnEdges& edges, double w1, double w2, double divisor, do
   for (std::size_t i = 0; i < edges.shared.size(); ++i) curvature[i] += std::max(edges.shared[i], 0.0) / divisor;
 }
 
+// c = log(1 + e^τ), rise and fall, from e^{−|τ|} in c. log(1 + f) is 2 artanh(f / (2 + f)), here by its series: what is
+// called for every edge should not be a call.
+PODIUM_INLINE void soften(CdnEdges& edges) {
+  const std::size_t n = edges.size();
+  const double* const tau = edges.tau.data();
+  double *const c = edges.c.data(), *const rise = edges.rise.data(), *const fall = edges.fall.data();
+  for (std::size_t e = 0; e < n; ++e) {
+    const double f = c[e], z = f / (2 + f), square = z * z;
+    double series = 1.0 / 33;  // of z from 0 to 1/3: the next term is below a unit in the last place
+    for (int odd = 31; odd > 0; odd -= 2) series = series * square + 1.0 / odd;
+    const double large = 1 / (1 + f), small = f * large;
+    c[e] = (tau[e] > 0 ? tau[e] : 0.0) + 2 * z * series;
+    rise[e] = tau[e] >= 0 ? large : small, fall[e] = tau[e] >= 0 ? small : large;
+  }
+}
+void soften_portable(CdnEdges& edges) {
+  soften(edges);
+}
+PODIUM_AVX2 void soften_avx2(CdnEdges& edges) {
+  soften(edges);
+}
+
 void add_all_pairs(CdnEdges& edges, CdnMethod method, CdnAsked asked) {
   if (method == CdnMethod::automatic) {
     method = edges.size() > kExactMost ? CdnMethod::chebyshev : CdnMethod::exact;
@@ -159,7 +197,7 @@ void CdnEdges::resize(std::size_t count) {
   winner.resize(count), loser.resize(count), gap.resize(count), weight.resize(count);
 }
 
-void CdnEdges::prepare(double w1, double w2, std::size_t documents) {
+void CdnEdges::prepare(double w1, double w2, std::size_t documents, CdnAsked asked) {
   const std::size_t n = size();
   t.resize(n), tau.resize(n), c.resize(n), rise.resize(n), fall.resize(n);
   for (std::size_t e = 0; e < n; ++e) {
@@ -168,13 +206,9 @@ void CdnEdges::prepare(double w1, double w2, std::size_t documents) {
     c[e] = -std::fabs(tau[e]);
   }
   exponentials({c.data(), n});
-  for (std::size_t e = 0; e < n; ++e) {
-    const double fade = c[e];
-    c[e] = std::max(tau[e], 0.0) + std::log1p(fade);
-    const double large = 1 / (1 + fade), small = fade * large;
-    rise[e] = tau[e] >= 0 ? large : small, fall[e] = tau[e] >= 0 ? small : large;
-  }
-  first.assign(n, 0.0), second.assign(n, 0.0), first_bend.assign(n, 0.0), second_bend.assign(n, 0.0);
+  (has_avx2() ? soften_avx2 : soften_portable)(*this);
+  first.assign(n, 0.0), second.assign(n, 0.0);
+  if (asked.curvature) first_bend.assign(n, 0.0), second_bend.assign(n, 0.0);
   shared.assign(documents, 0.0);
   cost = 0;
 }
@@ -196,10 +230,10 @@ void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scr
   const double w2 = query.parameters.empty() ? cdn.w2 : query.parameters[1];
   if (cdn.topology == CdnTopology::independent) return independent(w1, cdn.mean, query, scratch, sums);
   CdnEdges& edges = scratch.cdn;
-  collect_edges(query, edges);
+  collect_edges(query, scratch.order, edges);
   if (edges.size() < 2) return;
-  edges.prepare(w1, w2, query.labels.size());
   const CdnAsked asked{sums.curvature != nullptr, sums.cost != nullptr};
+  edges.prepare(w1, w2, query.labels.size(), asked);
   double divisor = cdn.mean ? weight_of_pairs(edges) : 1;
   if (!(divisor > 0)) return;
   const std::size_t others = edges.size() - 1;

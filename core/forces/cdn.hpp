@@ -41,7 +41,7 @@ struct CdnEdges {
   std::size_t size() const { return winner.size(); }
   void resize(std::size_t count);
   // t, τ and all that follows from them; sums begin at 0.
-  void prepare(double w1, double w2, std::size_t documents);
+  void prepare(double w1, double w2, std::size_t documents, CdnAsked asked);
 };
 
 // One term: what it needs of t − c. `rest` is 1 − q, and not its rounding.

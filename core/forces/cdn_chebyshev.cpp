@@ -19,15 +19,25 @@ struct Wanted {
   double *value = nullptr, *slope = nullptr, *bend = nullptr;
 };
 
+// Four edges a step, by T_{k + 1} = 2x T_k − T_{k − 1}.
 PODIUM_INLINE void add_moments(Panels& panels, const double* weight) {
   for (std::size_t p = 0; p < panels.size(); ++p) {
-    const double centre = panels.centre(p);
-    Lanes moments = load(&panels.moments[p * kNodes]);
-    for (std::size_t k = panels.begin[p]; k < panels.begin[p + 1]; ++k) {
-      const std::size_t e = panels.order[k];
-      add(moments, polynomials(panels.inside(e, centre)), weight[e]);
+    Four sums[kNodes] = {};
+    for (std::size_t k = panels.begin[p], end = panels.begin[p + 1]; k < end; k += 4) {
+      const std::uint32_t* const e = &panels.order[k];
+      const std::size_t left = end - k;  // what goes beyond the panel has no weight
+      const Four v = {weight[e[0]], left > 1 ? weight[e[1]] : 0.0, left > 2 ? weight[e[2]] : 0.0,
+                      left > 3 ? weight[e[3]] : 0.0};
+      const Four x = load_four(&panels.x[k]), twice = x + x;
+      Four before = v, at = v * x;
+      sums[0] += before, sums[1] += at;
+#pragma GCC unroll 16
+      for (std::size_t m = 2; m < kNodes; ++m) {
+        const Four next = twice * at - before;
+        sums[m] += next, before = at, at = next;
+      }
     }
-    store(&panels.moments[p * kNodes], moments);
+    for (std::size_t m = 0; m < kNodes; ++m) panels.moments[p * kNodes + m] = sum(sums[m]);
   }
 }
 void add_moments_portable(Panels& panels, const double* weight) {
@@ -113,16 +123,26 @@ class Sums {
   }
 
   PODIUM_INLINE void write(std::size_t p, std::size_t begin, std::size_t end) const {
-    const Lanes slope = series(p, kSlope, begin, end);
-    const Lanes value = wanted_.value ? series(p, kValue, begin, end) : Lanes{};
-    const Lanes bend = wanted_.bend ? series(p, kBend, begin, end) : Lanes{};
-    const double centre = targets_.centre(p);
-    for (std::size_t k = targets_.begin[p]; k < targets_.begin[p + 1]; ++k) {
-      const std::size_t e = targets_.order[k];
-      const Lanes at = polynomials(targets_.inside(e, centre));
-      wanted_.slope[e] = dot(slope, at);
-      if (wanted_.value) wanted_.value[e] = dot(value, at);
-      if (wanted_.bend) wanted_.bend[e] = dot(bend, at);
+    write(p, wanted_.slope, series(p, kSlope, begin, end));
+    if (wanted_.value) write(p, wanted_.value, series(p, kValue, begin, end));
+    if (wanted_.bend) write(p, wanted_.bend, series(p, kBend, begin, end));
+  }
+
+  // The series at the edges of the panel, four a step.
+  PODIUM_INLINE void write(std::size_t p, double* out, const Lanes& lanes) const {
+    Series series;
+    store(series.data(), lanes);
+    for (std::size_t k = targets_.begin[p], end = targets_.begin[p + 1]; k < end; k += 4) {
+      const Four x = load_four(&targets_.x[k]), twice = x + x;
+      Four before = {1, 1, 1, 1}, at = x, total = series[0] + series[1] * x;
+#pragma GCC unroll 16
+      for (std::size_t m = 2; m < kNodes; ++m) {
+        const Four next = twice * at - before;
+        total += series[m] * next, before = at, at = next;
+      }
+      for (std::size_t lane = 0; lane < std::min<std::size_t>(4, end - k); ++lane) {
+        out[targets_.order[k + lane]] = total[lane];
+      }
     }
   }
 
@@ -173,7 +193,7 @@ class Shared {
       const std::uint32_t p = panels.number[e];
       if (!is_there[p]) is_there[p] = 1, there.push_back(p);
       Lanes sum = load(&moments[p * kNodes]);
-      podium::add(sum, polynomials(panels.inside(e, panels.centre(p))), weight);
+      podium::add(sum, polynomials(panels.inside(e)), weight);
       store(&moments[p * kNodes], sum);
     }
   };
@@ -230,7 +250,7 @@ struct Self {
       exact.slope = distance > 0 ? 1 - fade : fade, exact.rest = distance > 0 ? fade : 1 - fade;
       return exact;
     }
-    const Lanes x = polynomials(at_t.inside(e, at_t.centre(p))), y = polynomials(at_c.inside(e, at_c.centre(s)));
+    const Lanes x = polynomials(at_t.inside(e)), y = polynomials(at_c.inside(e));
     const auto seen = [&](Kernel which, double from, const Lanes& target, const Lanes& source) {
       Series moments;
       store(moments.data(), source);
@@ -256,15 +276,17 @@ void take_out_selves(CdnEdges& edges, CdnAsked asked, const Panels& at_t, const 
   for (std::size_t e = 0; e < n; ++e) {
     const double v = edges.weight[e], rise = edges.rise[e];
     double &first = edges.first[e], &second = edges.second[e];
-    double &first_bend = edges.first_bend[e], &second_bend = edges.second_bend[e];
     Self self(edges.t[e] - edges.c[e], fade[e], asked.cost);
-    // Where it is a good part of a sum, what is left of that is small.
-    bool counts = v * self.slope > 0.01 * first || v * self.rest > 0.01 * second;
-    counts = counts || (asked.curvature && v * self.bend > 0.01 * std::min(first_bend, second_bend));
+    // Where it is most of a sum, its error has to go with it: what is left may be smaller.
+    bool counts = v * self.slope > 0.5 * first || v * self.rest > 0.5 * second;
+    if (asked.curvature) {
+      counts = counts || v * self.bend > 0.5 * std::min(edges.first_bend[e], edges.second_bend[e]);
+    }
     if (counts) self = Self::interpolated(e, at_t, at_c, self);
     first = std::max(first - v * self.slope, 0.0);
     second = std::max(second - v * self.rest, 0.0);
     if (asked.curvature) {
+      double &first_bend = edges.first_bend[e], &second_bend = edges.second_bend[e];
       first_bend = std::max(first_bend - v * self.bend, 0.0);
       second_bend = rise * (edges.fall[e] * second + rise * std::max(second_bend - v * self.bend, 0.0));
       edges.shared[edges.winner[e]] -= v * v * rise * self.bend;

@@ -62,7 +62,7 @@ PODIUM_INLINE void add_row(std::size_t e, Padded& all, CdnEdges& edges) {
   }
   all.weight[e] = v, all.second[e] = second, all.second_bend[e] = second_bend;
   edges.first[e] += sum(first);
-  edges.first_bend[e] += sum(first_bend);
+  if constexpr (kCurvature) edges.first_bend[e] += sum(first_bend);
 }
 
 template <bool kCurvature>
@@ -107,7 +107,7 @@ double safe_cost(const CdnEdges& edges) {
 }
 
 // Where e^t would overflow: an exponential for each term.
-void add_rows_safely(CdnEdges& edges) {
+void add_rows_safely(CdnEdges& edges, bool curvature) {
   for (std::size_t e = 0; e < edges.size(); ++e) {
     for (std::size_t f = 0; f < edges.size(); ++f) {
       if (f == e) continue;
@@ -115,6 +115,7 @@ void add_rows_safely(CdnEdges& edges) {
       const double second = edges.rise[f] * term.rest;
       edges.first[e] += edges.weight[f] * term.q;
       edges.second[f] += edges.weight[e] * second;
+      if (!curvature) continue;
       edges.first_bend[e] += edges.weight[f] * term.q * term.rest;
       edges.second_bend[f] += edges.weight[e] * second * (term.q + term.rest * edges.fall[f]);
     }
@@ -152,12 +153,13 @@ void cdn_exact(CdnEdges& edges, CdnAsked asked) {
     Padded all(edges);
     (has_avx2() ? add_rows_avx2 : add_rows_portable)(all, edges, asked.curvature);
     for (std::size_t e = 0; e < edges.size(); ++e) {
-      edges.second[e] += all.second[e], edges.second_bend[e] += all.second_bend[e];
+      edges.second[e] += all.second[e];
+      if (asked.curvature) edges.second_bend[e] += all.second_bend[e];
     }
     // Products of eight do not overflow; where all terms are small, 1 + u + x has lost their digits.
     if (asked.cost) edges.cost += plain && most > -5 && most < 80 ? log_sum(all, edges.size()) : safe_cost(edges);
   } else {
-    add_rows_safely(edges);
+    add_rows_safely(edges, asked.curvature);
     if (asked.cost) edges.cost += safe_cost(edges);
   }
   if (asked.curvature) add_shared(edges);

@@ -42,9 +42,11 @@ PODIUM_INLINE void store(double* to, const Lanes& series) {
 PODIUM_INLINE void add(Lanes& to, const Lanes& series, double times) {
   for (std::size_t p = 0; p < kNodes / 4; ++p) to.part[p] += times * series.part[p];
 }
+PODIUM_INLINE double sum(Four lanes) {
+  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+}
 PODIUM_INLINE double dot(const Lanes& a, const Lanes& b) {
-  const Four sum = (a.part[0] * b.part[0] + a.part[1] * b.part[1]) + a.part[2] * b.part[2];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  return sum((a.part[0] * b.part[0] + a.part[1] * b.part[1]) + a.part[2] * b.part[2]);
 }
 
 // T_0 … T_11 at x, from T_{k + 4} = 2 T_4 T_k − T_{|k − 4|}.

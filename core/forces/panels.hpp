@@ -14,24 +14,30 @@
 namespace podium {
 
 // Places on the line, by panel: panel p goes from 2 id to 2 id + 2, and holds the edges order[begin[p]] to
-// order[begin[p + 1] − 1]. Only panels that hold some are there, from the left to the right.
+// order[begin[p + 1] − 1], which stand at x, from −1 to 1 in it. Only panels that hold some are there, from the left to
+// the right.
 struct Panels {
   std::span<const double> place;
   std::vector<double> id;
   std::vector<std::uint32_t> begin, order, number;  // number: the panel of each edge
+  std::vector<double> x;                            // in this order, and three more
   std::vector<double> moments;                      // [panels × nodes]
 
-  explicit Panels(std::span<const double> places) : place(places), order(places.size()), number(places.size()) {
+  explicit Panels(std::span<const double> places)
+      : place(places), order(places.size()), number(places.size()), x(places.size() + 3, 0.0) {
     const auto [least, most] = std::minmax_element(place.begin(), place.end());
     const double first = std::floor(0.5 * *least), range = std::floor(0.5 * *most) - first;
     range < 4.0 * static_cast<double>(place.size()) ? by_counting(first, static_cast<std::size_t>(range) + 1)
                                                     : by_sorting();
+    for (std::size_t p = 0; p < size(); ++p) {
+      for (std::size_t k = begin[p]; k < begin[p + 1]; ++k) x[k] = inside(order[k]);
+    }
     moments.assign(size() * kNodes, 0.0);
   }
   std::size_t size() const { return id.size(); }
   double centre(std::size_t p) const { return 2 * id[p] + 1; }
   // Where the edge stands in its panel, from −1 to 1; past 2⁵³ the centre itself is rounded.
-  double inside(std::size_t e, double centre) const { return std::clamp(place[e] - centre, -1.0, 1.0); }
+  double inside(std::size_t e) const { return std::clamp(place[e] - centre(number[e]), -1.0, 1.0); }
 
  private:
   void by_counting(double first, std::size_t range) {
