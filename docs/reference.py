@@ -127,6 +127,7 @@ FORCES = [
     "listnet",
     "listmle",
     "xendcg",
+    "structrank",
     "squared",
     "ordinal",
     "multiclass",

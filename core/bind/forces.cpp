@@ -100,10 +100,26 @@ void bind_forces(nb::module_& m) {
       .value("listnet", ForceKind::listnet)
       .value("listmle", ForceKind::listmle)
       .value("xendcg", ForceKind::xendcg)
+      .value("structrank", ForceKind::structrank)
       .value("squared", ForceKind::squared)
       .value("ordinal", ForceKind::ordinal)
       .value("multiclass", ForceKind::multiclass)
       .value("own", ForceKind::own);
+  nb::enum_<CdnTopology>(m, "CdnTopology")
+      .value("full", CdnTopology::full)
+      .value("independent", CdnTopology::independent)
+      .value("random", CdnTopology::random);
+  nb::enum_<CdnMethod>(m, "CdnMethod")
+      .value("auto", CdnMethod::automatic)
+      .value("exact", CdnMethod::exact)
+      .value("chebyshev", CdnMethod::chebyshev);
+  nb::class_<CdnSpec>(m, "CdnSpec", "What structrank is told: which pairs of preferences, and how they are summed.")
+      .def(
+          "__init__",
+          [](CdnSpec* spec, CdnTopology topology, double w1, double w2, std::size_t partners, bool mean,
+             CdnMethod method) { new (spec) CdnSpec{topology, w1, w2, partners, mean, method}; },
+          nb::kw_only(), nb::arg("topology"), nb::arg("w1"), nb::arg("w2"), nb::arg("partners"), nb::arg("mean"),
+          nb::arg("method"));
   nb::class_<OwnForce>(m, "OwnForce", "A user's force as the core sees it: functions, and addresses of compiled ones.")
       .def(
           "__init__",
@@ -118,7 +134,7 @@ void bind_forces(nb::module_& m) {
           "__init__",
           [](ForceSpec* spec, ForceKind kind, double sigma, double margin, bool ties, bool neighbours,
              std::size_t truncation, bool normalise, bool damping, double noise, std::size_t draws,
-             const MetricSpec& metric, std::size_t classes, const OwnForce* own) {
+             const MetricSpec& metric, std::size_t classes, const CdnSpec* cdn, const OwnForce* own) {
             new (spec) ForceSpec{kind,
                                  sigma,
                                  margin,
@@ -131,11 +147,13 @@ void bind_forces(nb::module_& m) {
                                  draws,
                                  metric,
                                  classes,
+                                 cdn == nullptr ? CdnSpec{} : *cdn,
                                  own == nullptr ? OwnForce{} : *own};
           },
           nb::arg("kind"), nb::kw_only(), nb::arg("sigma"), nb::arg("margin"), nb::arg("ties"), nb::arg("neighbours"),
           nb::arg("truncation"), nb::arg("normalise"), nb::arg("damping"), nb::arg("noise"), nb::arg("draws"),
-          nb::arg("metric"), nb::arg("classes"), nb::arg("own").none() = nb::none());
+          nb::arg("metric"), nb::arg("classes"), nb::arg("cdn").none() = nb::none(),
+          nb::arg("own").none() = nb::none());
   nb::class_<ForceData>(m, "ForceData", "Labels, weights and pairs of queries, ready for forces.")
       .def(
           "__init__",

@@ -17,6 +17,8 @@ void Force::act(const ForceQuery& query, ForceScratch& scratch, const ForceSums&
       return listmle_force(query, scratch, sums);
     case ForceKind::xendcg:
       return xendcg_force(query, scratch, sums);
+    case ForceKind::structrank:
+      return cdn_force(spec_, query, scratch, sums);
     case ForceKind::squared:
       return squared_force(query, sums);
     case ForceKind::ordinal:

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "forces/cdn.hpp"
 #include "forces/order_sums.hpp"
 #include "metrics/metric.hpp"
 #include "metrics/ranked.hpp"
@@ -25,6 +26,7 @@ enum class ForceKind {
   listnet,
   listmle,
   xendcg,
+  structrank,
   squared,
   ordinal,
   multiclass,
@@ -50,9 +52,10 @@ struct ForceSpec {
   bool normalise = false;      // lambdarank: forces of a query times log₂(1 + S)/S, S = Σ over pairs of 2|force|
   bool damping = false;        // lambdarank: a pair's |ΔZ| is divided by 0.01 + |gap|
   double noise = 0;            // lambdarank: places are those of scores with noise, π/√3 times this
-  std::size_t draws = 1;       // of the noise, averaged
+  std::size_t draws = 1;       // of the noise, or of partners; averaged
   MetricSpec metric = {};      // lambdarank, step
   std::size_t classes = 2;     // ordinal, multiclass: labels 0 to classes − 1
+  CdnSpec cdn = {};            // structrank
   OwnForce own = {};           // own
 };
 
@@ -67,7 +70,7 @@ struct ForceQuery {
   std::span<const double> labels;      // finite
   std::span<const double> weights;     // of documents, or empty
   std::span<const GivenPair> pairs;    // take the place of labels where has_pairs
-  std::span<const double> parameters;  // ordinal: thresholds, rising
+  std::span<const double> parameters;  // ordinal: thresholds, rising; structrank: w1, w2 or none
   bool has_pairs = false;
   std::uint64_t seed = 0, round = 0, key = 0;  // what random draws are a function of
 
@@ -90,6 +93,7 @@ struct ForceScratch {
   std::vector<double> score, label, weight, exponential, force, curvature, row, extra, noisy;
   std::vector<std::uint32_t> order;
   OrderSums sums;
+  CdnEdges cdn;
 };
 
 class Force {
@@ -120,6 +124,8 @@ void lambda_force(const ForceSpec& spec, const Metric& metric, const ForceQuery&
 void listnet_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
 void xendcg_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
 void listmle_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
+// A force over pairs of preferences; `parameters` of the query take the place of w1 and w2.
+void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
 // Forces on each document alone.
 void squared_force(const ForceQuery& query, const ForceSums& sums);
 void ordinal_force(const ForceQuery& query, const ForceSums& sums);

@@ -35,7 +35,7 @@ ForceQuery ForceTable::query(std::size_t q, std::span<const double> scores_of_q)
 }
 
 void apply_force(const Force& force, const ForceTable& table, int num_threads, const ForceSums& out) {
-  const std::size_t outputs = force.outputs(), parameters = force.parameters();
+  const std::size_t outputs = force.outputs(), parameters = table.parameters.size();
   parallel_for(table.queries(), num_threads, 16, [&](std::size_t begin, std::size_t end) {
     ForceScratch scratch;
     for (std::size_t q = begin; q < end; ++q) {

@@ -253,13 +253,38 @@ class ForceKind(enum.Enum):
 
     xendcg = 9
 
-    squared = 10
+    structrank = 10
 
-    ordinal = 11
+    squared = 11
 
-    multiclass = 12
+    ordinal = 12
 
-    own = 13
+    multiclass = 13
+
+    own = 14
+
+class CdnTopology(enum.Enum):
+    full = 0
+
+    independent = 1
+
+    random = 2
+
+class CdnMethod(enum.Enum):
+    auto = 0
+
+    exact = 1
+
+    chebyshev = 2
+
+class CdnSpec:
+    """
+    What structrank is told: which pairs of preferences, and how they are summed.
+    """
+
+    def __init__(
+        self, *, topology: CdnTopology, w1: float, w2: float, partners: int, mean: bool, method: CdnMethod
+    ) -> None: ...
 
 class OwnForce:
     """
@@ -288,6 +313,7 @@ class ForceSpec:
         draws: int,
         metric: MetricSpec,
         classes: int,
+        cdn: CdnSpec | None = None,
         own: OwnForce | None = None,
     ) -> None: ...
 

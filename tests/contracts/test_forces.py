@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_forces import over_pairs
+from naive_forces import over_pairs, over_preferences
 
 import podium
 from podium.forces import FORCES, Force
@@ -50,10 +50,19 @@ PAIRS = [
     "neighbours(ranknet)",
     "neighbours(lambdarank(ndcg@10))",
 ]
+PREFERENCES = [
+    "structrank",
+    "structrank(w1=0.5, w2=2)",
+    "structrank(scale='sum')",
+    "structrank(w1=2, w2=0.3, method='chebyshev')",
+    "structrank(independent)",
+    "structrank(independent, w1=2, scale='sum')",
+]
+RANDOM = ["structrank(random)", "structrank(random, w1=0.5, partners=2, draws=4)"]
 LISTS = ["listnet", "listmle", "xendcg"]
 POINTS = ["squared", "ordinal", "multiclass"]
 OWN = ["own_forces:ranknet(compile=False)", "own_forces:ranknet"]  # the second compiled, where Numba is installed
-BUILT_IN = [*PAIRS, *LISTS, *POINTS]
+BUILT_IN = [*PAIRS, *PREFERENCES, *RANDOM, *LISTS, *POINTS]
 EVERY = [*BUILT_IN, *OWN]
 
 
@@ -113,6 +122,31 @@ def test_pairs_equal_the_naive_twin(name, documents):
     np.testing.assert_allclose(found.curvature, expected[1], rtol=1e-9, atol=1e-12)
 
 
+@by_name(PREFERENCES)
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from([-40.0, -2.0, -0.5, 0.0, 0.25, 0.25, 1.0, 1.5, 7.0, 90.0])),
+        min_size=1,
+        max_size=7,
+    )
+)
+def test_preferences_equal_the_naive_twin(name, documents):
+    force = podium.force(name)
+    labels, scores = np.array(documents, np.float64).T
+    found = force.act(
+        scores, podium.forces.ForceData(make(labels)), curvature=True, cost=True, parameters=weights(force)
+    )
+    expected = over_preferences(force, scores, labels)
+    for one, other in zip((found.force, found.curvature, found.cost[0]), expected[:3], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9 * np.abs(other).max() + 1e-15)
+    np.testing.assert_allclose(found.parameter_force[0], expected[3], rtol=1e-7, atol=1e-9)
+
+
+def weights(force: Force) -> tuple[float, float]:
+    return force.parameter("w1"), force.parameter("w2")
+
+
 @by_name(["ranknet", "hinge", "squared_hinge", "exponential", "lambdarank(ndcg@10)", "lambdarank(map)"])
 def test_fast_paths_equal_the_naive_twin_on_longer_lists(name):
     rng = np.random.default_rng(0)
@@ -157,7 +191,7 @@ def test_thresholds_feel_the_slope_of_the_cost_too():
         np.testing.assert_allclose(base.parameter_force.sum(axis=0)[k], -(above - below) / (2 * step), rtol=1e-5)
 
 
-@by_name([*PAIRS, *LISTS, *OWN])
+@by_name([*PAIRS, *PREFERENCES, *RANDOM, *LISTS, *OWN])
 def test_forces_of_a_query_add_up_to_nothing(name):
     rng = np.random.default_rng(3)
     force, data = podium.force(name), make(rng.integers(0, 4, 40).astype(float), [10, 30])
@@ -177,7 +211,7 @@ def test_bytes_are_the_same_for_any_number_of_threads(name):
         assert first.curvature.tobytes() == other.curvature.tobytes()
 
 
-@by_name([name for name in EVERY if not podium.force(name).definition.draws])
+@by_name([name for name in EVERY if not podium.force(name).draws])
 def test_the_order_of_documents_does_not_matter(name):
     rng = np.random.default_rng(6)
     force, labels = podium.force(name), rng.integers(0, 4, 15).astype(float)
@@ -205,7 +239,7 @@ def test_one_document_and_equal_labels(name):
     force = podium.force(name)
     single = act(force, some_scores(force, make([1.0]), np.random.default_rng(0)), make([1.0]))
     assert np.isfinite(single.force).all()
-    if force.definition.over == "pairs":
+    if force.definition.over in ("pairs", "preferences"):
         assert (single.force == 0).all()
         if not (force.inner or force).parameter("ties", False):
             assert (act(force, [3.0, 1.0, 2.0], make([1.0, 1.0, 1.0])).force == 0).all()
@@ -247,7 +281,7 @@ def test_pairs_given_take_the_place_of_labels():
 
 def test_draws_are_new_each_round_and_follow_the_query_not_its_place():
     rng = np.random.default_rng(9)
-    for name in ("listmle", "xendcg"):
+    for name in ("listmle", "xendcg", "structrank(random, partners=2)"):
         force = podium.force(name)
         labels, scores = rng.integers(0, 3, 12).astype(float), rng.normal(size=12)
         qid = np.repeat(["a", "b"], 6)
@@ -269,6 +303,12 @@ def test_draws_are_new_each_round_and_follow_the_query_not_its_place():
         ("ranknet(ndcg@10)", "takes no metric or force"),
         ("listnet(sigma=1)", "has no parameter 'sigma'"),
         ("neighbours(listnet)", "needs a force over pairs"),
+        ("neighbours(structrank)", "needs a force over pairs"),
+        ("structrank(ful)", "topology='ful' must be one of 'full', 'independent', 'random'"),
+        ("structrank(full, topology='random')", "has two of topology"),
+        ("structrank(w1=0)", "w1=0 must be a number above 0"),
+        ("structrank(random, partners=0)", "from 1 to 1000"),
+        ("structrank(scale='total')", "must be one of 'mean', 'sum'"),
         ("neighbours(neighbours(ranknet))", "needs a force over pairs"),
         ("ranknet(sigma=1", "cannot be read"),
         ("ranknet(sigma=__import__('os'))", "cannot be read"),

@@ -201,7 +201,19 @@ def test_core_model_and_plain_twin_give_one_gradient(name, spec):
 
 @by_spec(FEW_SPECS)
 @by_force(
-    ["ranknet", "hinge", "squared_hinge", "exponential", "lambdarank(ndcg@5)", "listnet", "ordinal", "multiclass"]
+    [
+        "ranknet",
+        "hinge",
+        "squared_hinge",
+        "exponential",
+        "lambdarank(ndcg@5)",
+        "structrank",
+        "structrank(independent)",
+        "structrank(random, partners=1)",
+        "listnet",
+        "ordinal",
+        "multiclass",
+    ]
 )
 def test_weights_and_pairs_count_as_they_do_in_the_force(name, spec):
     rng = np.random.default_rng(4)
@@ -241,7 +253,7 @@ def test_the_cost_of_pairs_far_apart_is_their_gap(spec):
 
 
 @by_spec(FEW_SPECS)
-@by_force([name for name in EVERY if not podium.force(name).definition.draws])
+@by_force([name for name in EVERY if not podium.force(name).draws])
 def test_the_order_of_documents_inside_queries_does_not_matter(name, spec):
     data = small()
     task = begin(podium.force(name), spec, data)
@@ -319,7 +331,7 @@ def test_an_epoch_of_pairs_is_one_small_step_a_pair(name, spec):
     assert descent.updates == sum(len(pairs_in_order(data, q, "ties" in name)) for q in range(data.n_queries))
 
 
-@by_force(["lambdarank(ndcg@10)", "step(ndcg@5)", "neighbours(ranknet)", "listnet", "listmle", "xendcg", "squared", "ordinal", "multiclass", "own_forces:ranknet"])  # fmt: skip
+@by_force(["lambdarank(ndcg@10)", "step(ndcg@5)", "neighbours(ranknet)", "structrank", "structrank(independent)", "listnet", "listmle", "xendcg", "squared", "ordinal", "multiclass", "own_forces:ranknet"])  # fmt: skip
 def test_forces_that_are_no_sum_over_pairs_are_refused_pair_by_pair(name):
     with pytest.raises(
         podium.ParameterError, match="batch='pair' needs a force that is a sum over pairs such as ranknet"
@@ -587,7 +599,7 @@ def test_one_document_a_query_and_equal_labels(name, spec):
         vector = point(descent)
         _, push = gradient(descent, data)
         assert np.isfinite(push).all()
-        if force.definition.over == "pairs" and not (force.inner or force).parameter("ties", False):
+        if force.definition.over in ("pairs", "preferences") and not (force.inner or force).parameter("ties", False):
             assert (push == 0).all()
             pass_over(descent, data, optimiser="adam")
             assert (descent.parameters() == vector).all()

@@ -195,7 +195,7 @@ def test_queries_with_nothing_to_order(name, labels):
     value, gradient = slope(name, scores, labels=labels, qid=[7] * len(labels))
     assert value.isfinite()
     assert gradient.isfinite().all()
-    if force.definition.over == "pairs" and not (force.inner or force).parameter("ties", False):
+    if force.definition.over in ("pairs", "preferences") and not (force.inner or force).parameter("ties", False):
         assert value.item() == 0
         assert (gradient == 0).all()
 

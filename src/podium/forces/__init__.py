@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy.typing as npt
 
 from podium.errors import ParameterError, shown, unknown_name
-from podium.forces import lists, pairs, points
+from podium.forces import lists, networks, pairs, points
 from podium.forces.definition import Definition
 from podium.forces.force import Force, ForceData
 from podium.forces.laws_judge import judge
@@ -34,6 +34,7 @@ FORCES: dict[str, Definition] = {
         lists.LISTNET,
         lists.LISTMLE,
         lists.XENDCG,
+        networks.STRUCTRANK,
         points.SQUARED,
         points.ORDINAL,
         points.MULTICLASS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -38,6 +39,15 @@ def _places(name: str, given: object) -> Value:
     return int(number)
 
 
+def _one_of(*choices: str) -> Callable[[str, object], Value]:
+    def check(name: str, given: object) -> Value:
+        if not isinstance(given, str) or given not in choices:
+            raise ParameterError(f"{name}={shown(given)} must be one of {', '.join(map(repr, choices))}")
+        return given
+
+    return check
+
+
 def _count(name: str, given: object) -> Value:
     number = as_number(given)
     if number is None or number != int(number) or not 1 <= number <= 1000:
@@ -62,6 +72,28 @@ NOISE = Parameter(
     "noise", 0, "places are those of scores with noise of standard deviation π/√3 times this", _not_negative
 )
 DRAWS = Parameter("draws", 1, "draws of the noise, averaged", _count)
+TOPOLOGY = Parameter(
+    "topology",
+    "full",
+    "which preferences meet: 'full' all, 'random' each with some partners, 'independent' none",
+    _one_of("full", "independent", "random"),
+)
+W1 = Parameter("w1", 1, "steepness in the gap of the first preference of a pair", _above_zero)
+W2 = Parameter("w2", 1, "steepness in the gap of the second", _above_zero)
+PARTNERS = Parameter("partners", 5, "'random': others that each preference meets in a draw", _count)
+PARTNER_DRAWS = Parameter("draws", 3, "'random': draws of the partners, averaged", _count)
+SCALE = Parameter(
+    "scale",
+    "mean",
+    "'mean' divides by the weight of all terms, so that a query's size does not count; 'sum' is the plain sum",
+    _one_of("mean", "sum"),
+)
+METHOD = Parameter(
+    "method",
+    "auto",
+    "'full': 'exact' term by term, 'chebyshev' by interpolation, 'auto' the faster",
+    _one_of("auto", "exact", "chebyshev"),
+)
 TIES = Parameter("ties", False, "train on equal labels too, with target ½", _truth)
 
 
@@ -69,8 +101,9 @@ TIES = Parameter("ties", False, "train on equal labels too, with target ½", _tr
 class Definition:
     """One row of the table of forces.
 
-    `takes` is what stands first inside the parentheses of the name: a metric, a force or nothing. `labels` says which
-    labels it is defined on.
+    `takes` is what stands first inside the parentheses of the name: a metric, a force or nothing. `over` is what it sums
+    over: pairs of documents, pairs of preferences between documents, whole lists, or documents alone. `labels` says
+    which labels it is defined on.
     """
 
     name: str
@@ -79,7 +112,9 @@ class Definition:
     source: str
     parameters: tuple[Parameter, ...] = ()
     takes: Literal["metric", "force"] | None = None
-    over: Literal["pairs", "lists", "points"] = "pairs"
+    leading: str | None = None  # a parameter that may stand first in the parentheses without its name
+    learnable: tuple[str, ...] = ()  # parameters that Force.act may be given in each call, and gives the slopes of
+    over: Literal["pairs", "preferences", "lists", "points"] = "pairs"
     has_cost: bool = True
     labels: Literal["any", "not negative", "levels"] = "any"
     draws: bool = False  # whether it draws random numbers, anew each round

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.hashing import query_hashes
-from podium.errors import DataError, ParameterError, unknown_name
+from podium.errors import DataError, ParameterError, shown, unknown_name
 from podium.forces.definition import Definition
 from podium.forces.own_function import OwnFunction
 from podium.metrics import Documents, Metric, metric, per_query
@@ -73,8 +73,15 @@ class Force:
 
     @classmethod
     def of(cls, definition: Definition, first: str | Metric | Force | None = None, **parameters: object) -> Force:
-        """A force of this definition; `first` is the metric or force that it takes."""
+        """A force of this definition; `first` is the metric or force that it takes, or its leading parameter."""
         known = {parameter.name: parameter for parameter in definition.parameters}
+        if first is not None and definition.leading is not None:
+            if definition.leading in parameters:
+                raise ParameterError(
+                    f"{definition.name} has two of {definition.leading}: {str(first)!r} and "
+                    f"{shown(parameters[definition.leading])}; give one"
+                )
+            parameters, first = {definition.leading: str(first).strip("'\""), **parameters}, None
         for name in parameters:
             if name not in known:
                 raise (
@@ -115,6 +122,8 @@ class Force:
     def draws(self) -> bool:
         """Whether it draws random numbers, anew each round."""
         acting = self.inner or self
+        if acting.name == "structrank":
+            return acting.choice("topology") == "random"
         return acting.definition.draws or acting.parameter("noise", 0) > 0
 
     @property
@@ -131,18 +140,28 @@ class Force:
         if self.own is not None:
             return self.own.name
         first = [str(part) for part in (self.metric, self.inner) if part is not None]
-        inside = ", ".join([*first, *(f"{name}={value!r}" for name, value in self.given)])
+        given = [str(value) if name == self.definition.leading else f"{name}={value!r}" for name, value in self.given]
+        inside = ", ".join([*first, *given])
         return f"{self.name}({inside})" if inside else self.name
 
     def __repr__(self) -> str:
         return f"force({str(self)!r})"
 
     def parameter(self, name: str, default: float = 1) -> float:
-        """The value of a parameter, given or not; all parameters of forces are numbers or truths."""
-        known = {parameter.name: parameter.default for parameter in self.definition.parameters}
-        value = {**known, **dict(self.given)}.get(name, default)
+        """The value of a parameter that is a number or a truth, given or not."""
+        value = self._values().get(name, default)
         assert isinstance(value, int | float)
         return value
+
+    def choice(self, name: str) -> str:
+        """The value of a parameter that is one of some words, given or not."""
+        value = self._values()[name]
+        assert isinstance(value, str)
+        return value
+
+    def _values(self) -> dict[str, Value]:
+        known = {parameter.name: parameter.default for parameter in self.definition.parameters}
+        return known | dict(self.given)
 
     def core_spec(self, classes: int = 2) -> _core.ForceSpec:
         """The force as the core sees it."""
@@ -160,7 +179,18 @@ class Force:
             draws=int(acting.parameter("draws", 1)),
             metric=core_spec(acting.metric or NO_METRIC),
             classes=classes,
+            cdn=acting._network() if acting.name == "structrank" else None,
             own=None if acting.own is None else acting.own.core(),
+        )
+
+    def _network(self) -> _core.CdnSpec:
+        return _core.CdnSpec(
+            topology=_core.CdnTopology[self.choice("topology")],
+            w1=float(self.parameter("w1")),
+            w2=float(self.parameter("w2")),
+            partners=int(self.parameter("partners")),
+            mean=self.choice("scale") == "mean",
+            method=_core.CdnMethod[self.choice("method")],
         )
 
     def n_classes(self, data: ForceData | RankingData) -> int:
@@ -174,7 +204,7 @@ class Force:
         return self.n_classes(data) if self.name == "multiclass" else 1
 
     def n_parameters(self, data: ForceData | RankingData) -> int:
-        """How many numbers the force itself learns."""
+        """How many numbers the force itself learns, with any model."""
         return self.n_classes(data) - 1 if self.name == "ordinal" else 0
 
     def check_labels(self, data: RankingData | ForceData) -> None:
@@ -188,7 +218,7 @@ class Force:
                     f"{self}: a force of your own acts on scores and labels alone, and this data has {part.replace('_', ' ')}; "
                     f"leave them out: data.replace({part}=None)"
                 )
-        if data.pairs is not None and self.definition.over != "pairs":
+        if data.pairs is not None and self.definition.over in ("lists", "points"):
             raise DataError(
                 f"{self}: a force over {self.definition.over} has no use for pairs, and this data has some; leave them out: "
                 "data.replace(pairs=None)"
@@ -250,6 +280,8 @@ class Force:
     ) -> Outcome:
         """The force on scores as they are held: [documents], or [documents × outputs].
 
+        `parameters` are the thresholds of `ordinal`; or values that take the place of the learnable parameters of the
+        force, as (w1, w2) of `structrank`. The outcome then has the force on them too: −∂C/∂parameter of each query.
         `into` is an earlier outcome of the same call, whose arrays are written over.
         """
         self.check_labels(data)
@@ -260,8 +292,7 @@ class Force:
         if not np.isfinite(scores).all():
             row = int(np.argwhere(~np.isfinite(scores))[0][0])
             raise DataError(f"{self}: the score of document {row} is {scores[row]}; forces need finite scores")
-        if len(held) != self.n_parameters(data) or (np.diff(held) <= 0).any():
-            raise DataError(f"{self}: {self.n_parameters(data)} rising thresholds are needed; found {held.tolist()}")
+        self._check_parameters(held, data)
         out = into or Outcome(
             force=np.empty(shape),
             curvature=np.empty(shape) if curvature else None,
@@ -282,6 +313,16 @@ class Force:
             None if out.parameter_force is None else out.parameter_force.reshape(-1),
         )
         return out
+
+    def _check_parameters(self, held: Floats, data: ForceData) -> None:
+        names = self.definition.learnable
+        if names:
+            if held.shape not in ((0,), (len(names),)) or not np.isfinite(held).all() or (held < 0).any():
+                raise DataError(
+                    f"{self}: parameters={held.tolist()} must be {', '.join(names)}, each finite and at least 0; or none"
+                )
+        elif len(held) != self.n_parameters(data) or (np.diff(held) <= 0).any():
+            raise DataError(f"{self}: {self.n_parameters(data)} rising thresholds are needed; found {held.tolist()}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         from podium.forces import force, own_force

@@ -1,0 +1,14 @@
+"""Forces over pairs of preferences: whether one pair of documents stands right counts in how another one is pulled."""
+
+from podium.forces.definition import METHOD, PARTNER_DRAWS, PARTNERS, SCALE, TOPOLOGY, W1, W2, Definition
+
+STRUCTRANK = Definition(
+    name="structrank",
+    summary="Likelihood of all preferences at once under a cumulative distribution network that joins them two by two.",
+    formula="C = mean over ordered pairs of preferences e ≠ e′ of log(1 + e^{−w₁r_e} + e^{−w₂r_e′}), r the gap in scores",
+    source="StructRank, NIPS 2008",
+    parameters=(TOPOLOGY, W1, W2, PARTNERS, PARTNER_DRAWS, SCALE, METHOD),
+    leading="topology",
+    learnable=("w1", "w2"),
+    over="preferences",
+)
