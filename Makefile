@@ -46,6 +46,7 @@ bench: $(VENV)/.bench
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/tree_force.py
 	$(BIN)/python benchmarks/tree_predict.py
+	$(BIN)/python benchmarks/structrank_force.py
 	$(BIN)/python benchmarks/tables.py
 
 # The address and undefined-behaviour sanitizers over the tests that reach the core; those left out are about what is
