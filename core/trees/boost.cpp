@@ -224,10 +224,7 @@ void Booster::set_values(std::span<const double> force, std::span<const double> 
   for (std::size_t k = 0; k < leaves; ++k) {
     const double f = std::ldexp(static_cast<double>(sums[k][0]), -force_exponent);
     const double c = std::ldexp(static_cast<double>(sums[k][1]), -curvature_exponent);
-    // A symmetric tree has leaves whether they hold enough or not; those that do not give nothing.
-    const bool few = settings.grow.growth == Growth::symmetric && sums[k][2] < settings.grow.split.min_documents;
-    const bool counts = c >= settings.grow.split.min_curvature && !few;
-    const double value = counts ? leaf_value(f, c, settings.grow.split) : 0.0;
+    const double value = c >= settings.grow.split.min_curvature ? leaf_value(f, c, settings.grow.split) : 0.0;
     tree.values.push_back(settings.learning_rate * std::clamp(value, grown.leaves[k].low, grown.leaves[k].high));
     tree.forces.push_back(f);
     tree.documents.push_back(sums[k][2]);

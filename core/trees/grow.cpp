@@ -154,9 +154,7 @@ class Growing {
   }
 
   Parted part(const RowRun& run, const Split& split) {
-    std::uint8_t left[256];
-    for (std::size_t b = 0; b < 256; ++b) left[b] = split.goes_left(static_cast<std::uint8_t>(b));
-    return order_.part(run, data_.columns.column(split.column), work_.document, left, team_);
+    return order_.part(run, data_.columns.column(split.column), work_.document, split.left_flags().data(), team_);
   }
 
   void append_node(const Leaf& leaf, const Split& chosen, bool missing_left) {

@@ -214,7 +214,7 @@ void NodeHistograms::weigh(const NodeRows& node, Cell total, CutWorth* worth) {
     each_column(groups_[k], [&](std::size_t code, std::size_t part, std::size_t j) {
       Cell room[256];
       const Cell* own = column(code, part, histogram(node.slot), room);
-      add_worth(own, columns_[j], total, settings_, work_.units, worth[j]);
+      add_worth(own, nullptr, columns_[j], total, settings_, work_.units, worth[j]);
     });
   });
 }

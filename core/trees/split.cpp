@@ -214,15 +214,39 @@ void scan_fast(const Cell* histogram, const ColumnInfo& column, std::uint32_t do
   }
 }
 
+// As add_cuts, but a side with too few documents is worth nothing either.
+void add_counted_cuts(const Cell* histogram, const std::uint32_t* counts, std::size_t bins, bool missing_left,
+                      Cell total, const SplitSettings& settings, const Units& units, double* worth) {
+  struct Side {
+    double force, divisor;
+  };
+  const Sums node = Scan::sums(total, units);
+  const auto side = [&](double force, double curvature, std::uint32_t documents) {
+    const bool enough = curvature >= settings.min_curvature && documents >= settings.min_documents;
+    return enough ? Side{soft(force, settings.l1), curvature + settings.l2} : Side{0, 1};
+  };
+  std::uint32_t all = counts[255], documents = missing_left ? counts[255] : 0;
+  for (std::size_t b = 0; b < bins; ++b) all += counts[b];
+  Cell left = missing_left ? histogram[255] : 0;
+  for (std::size_t b = 0; b < bins; ++b) {
+    left += histogram[b], documents += counts[b];
+    const Sums sums = Scan::sums(left, units);
+    const Side low = side(sums.force, sums.curvature, documents),
+               high = side(node.force - sums.force, node.curvature - sums.curvature, all - documents);
+    worth[b] +=
+        (low.force * low.force * high.divisor + high.force * high.force * low.divisor) / (low.divisor * high.divisor);
+  }
+}
+
 void scan_careful(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
                   const Scan& scan, const SplitSettings& settings, Split& best) {
   std::size_t first = 0, last = column.bins;
   if (settings.random_thresholds) {  // one cut, drawn from those with something on both sides
     while (first < last && histogram[first] == 0) ++first;
     while (last > first + 1 && histogram[last - 1] == 0) --last;
-    if (last - first < 2) return;
+    if (last == first) return;
     const std::uint64_t bits = scatter(node.draw ^ (best.feature * 2ull + 1)) >> 11;
-    const std::size_t cut = first + bits % (last - first - 1);
+    const std::size_t cut = first + bits % std::max<std::size_t>(1, last - first - 1);  // one bin: missing or not
     first = cut, last = cut + 1;
   }
   const Cell missing = column.missing ? histogram[255] : 0;
@@ -307,15 +331,15 @@ Split scan_column(const Cell* histogram, const std::uint32_t* counts, const Colu
   return best;
 }
 
-double side_worth(Cell total, const SplitSettings& settings, const Units& units) {
+double side_worth(Cell total, std::size_t documents, const SplitSettings& settings, const Units& units) {
   const Sums sums = Scan::sums(total, units);
-  if (!(sums.curvature >= settings.min_curvature)) return 0;
+  if (!(sums.curvature >= settings.min_curvature) || documents < settings.min_documents) return 0;
   const double force = soft(sums.force, settings.l1);
   return force * force / (sums.curvature + settings.l2);
 }
 
-void add_worth(const Cell* histogram, const ColumnInfo& column, Cell total, const SplitSettings& settings,
-               const Units& units, CutWorth& worth) {
+void add_worth(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, Cell total,
+               const SplitSettings& settings, const Units& units, CutWorth& worth) {
   const Cell missing = column.missing ? histogram[255] : 0;
   const std::size_t whole = (column.bins + 3u) / 4 * 4;
   if (!worth.begun) {
@@ -326,14 +350,14 @@ void add_worth(const Cell* histogram, const ColumnInfo& column, Cell total, cons
     std::copy_n(worth.right, whole, worth.left);
     worth.missing = true;
   }
-  const auto add = has_avx2() ? add_cuts_avx2 : add_cuts_portable;
-  const Sums node = Scan::sums(total, units);
-  Prefix prefix;
-  prefix.fill(histogram, column.bins, 0);
-  add(prefix, node, settings, units, worth.right);
-  if (!worth.missing) return;
-  prefix.fill(histogram, column.bins, missing);
-  add(prefix, node, settings, units, worth.left);
+  const auto add = [&](bool missing_left, double* sums) {
+    if (counts) return add_counted_cuts(histogram, counts, column.bins, missing_left, total, settings, units, sums);
+    Prefix prefix;
+    prefix.fill(histogram, column.bins, missing_left ? missing : 0);
+    (has_avx2() ? add_cuts_avx2 : add_cuts_portable)(prefix, Scan::sums(total, units), settings, units, sums);
+  };
+  add(false, worth.right);
+  if (worth.missing) add(true, worth.left);
 }
 
 Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column, std::uint64_t draw,

@@ -36,6 +36,12 @@ struct Split {
     if (categorical) return holds(left_bins, bin_of);
     return bin_of == kMissingBin ? missing_left : bin_of <= bin;
   }
+  // Which of the 256 bins go left.
+  std::array<std::uint8_t, 256> left_flags() const {
+    std::array<std::uint8_t, 256> flags;
+    for (std::size_t b = 0; b < 256; ++b) flags[b] = goes_left(static_cast<std::uint8_t>(b));
+    return flags;
+  }
 };
 
 struct ColumnInfo {
@@ -65,10 +71,13 @@ struct CutWorth {
   double right[256], left[256];  // the second only where a value is missing
   bool begun, missing;
 };
-// What documents with these sums are worth in a node of their own; nothing without enough curvature.
-double side_worth(Cell total, const SplitSettings& settings, const Units& units);
-void add_worth(const Cell* histogram, const ColumnInfo& column, Cell total, const SplitSettings& settings,
-               const Units& units, CutWorth& worth);
+// What so many documents with these sums are worth in a node of their own; nothing where they are too few or have not
+// enough curvature.
+double side_worth(Cell total, std::size_t documents, const SplitSettings& settings, const Units& units);
+// Adds a node to what the cuts of a column are worth. `counts`, where given, are its documents by bin, and sides with
+// too few of them are worth nothing; without them that is not looked at.
+void add_worth(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, Cell total,
+               const SplitSettings& settings, const Units& units, CutWorth& worth);
 // The best of the cuts, over what the nodes are worth undivided.
 Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column, std::uint64_t draw,
                    const SplitSettings& settings);

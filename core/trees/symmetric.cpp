@@ -51,26 +51,56 @@ class Growing {
       if (node.run.rows() == 0) continue;
       const bool all = node.run.rows() == work_.rows;
       histograms_.weigh({all ? nullptr : order_.rows(node.run), node.run.rows(), slot}, node.total, worth.get());
-      whole += side_worth(node.total, settings_.split, work_.units);
+      whole += this->worth(node);
     }
     histograms_.give(slot);
-    Split best;
+    std::vector<Split> found;
     const std::uint64_t draw = scatter(draw_ + depth);
     for (const ColumnInfo& column : columns_) {
-      const Split found = best_of_cuts(worth[column.column], whole, column, draw, settings_.split);
-      if (better(found, best)) best = found;
+      found.push_back(best_of_cuts(worth[column.column], whole, column, draw, settings_.split));
     }
-    return best;
+    return best_counted(found, whole, draw);
+  }
+
+  // Histograms know no documents. What a column is worth uncounted bounds what it is worth counted, so columns are
+  // counted in the order of their promise, until the best one is.
+  Split best_counted(std::vector<Split>& found, double whole, std::uint64_t draw) const {
+    std::vector<std::uint8_t> counted(found.size(), settings_.split.min_documents <= 1);
+    for (;;) {
+      const auto best = std::min_element(found.begin(), found.end(), better);
+      const auto j = static_cast<std::size_t>(best - found.begin());
+      if (best == found.end()) return {};
+      if (counted[j] || !best->found()) return *best;
+      CutWorth worth;
+      worth.begun = false;
+      for (const Node& node : level_) add_counted(node, columns_[j], worth);
+      found[j] = best_of_cuts(worth, whole, columns_[j], draw, settings_.split);
+      counted[j] = 1;
+    }
+  }
+
+  void add_counted(const Node& node, const ColumnInfo& column, CutWorth& worth) const {
+    if (node.run.rows() == 0) return;
+    Cell histogram[256] = {};
+    std::uint32_t counts[256] = {};
+    const std::uint8_t* bins = data_.columns.column(column.column);
+    const std::uint32_t* rows = order_.rows(node.run);
+    for (std::size_t i = 0; i < node.run.rows(); ++i) {
+      const std::uint8_t bin = bins[work_.document ? work_.document[rows[i]] : rows[i]];
+      histogram[bin] += work_.cells[rows[i]];
+      ++counts[bin];
+    }
+    add_worth(histogram, counts, column, node.total, settings_.split, work_.units, worth);
   }
 
   void part(const Split& chosen) {
-    std::uint8_t left[256];
-    for (std::size_t b = 0; b < 256; ++b) left[b] = chosen.goes_left(static_cast<std::uint8_t>(b));
+    const auto left = chosen.left_flags();
     std::vector<Node> below;
     std::size_t lefts = 0, missing = 0, rows = 0;
     const std::size_t first = tree_.nodes.size();
     for (const Node& node : level_) {
-      const Parted parted = order_.part(node.run, data_.columns.column(chosen.column), work_.document, left, team_);
+      const Parted parted =
+          order_.part(node.run, data_.columns.column(chosen.column), work_.document, left.data(), team_);
       lefts += parted.left, missing += parted.missing, rows += node.run.rows();
       const std::size_t middle = node.run.begin + parted.left;
       Node low{{node.run.begin, middle, parted.place}}, high{{middle, node.run.end, parted.place}};
@@ -90,12 +120,16 @@ class Growing {
     level_ = std::move(below);
   }
 
-  double worth(const Node& node) const { return side_worth(node.total, settings_.split, work_.units); }
+  double worth(const Node& node) const { return side_worth(node.total, node.run.rows(), settings_.split, work_.units); }
 
   GrownTree finished() {
     GrownTree grown;
-    grown.leaves.assign(level_.size(),
-                        {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()});
+    constexpr double kFree = std::numeric_limits<double>::infinity();
+    for (const Node& node :
+         level_) {  // one split for all nodes may leave too few documents in some, which give nothing
+      const bool few = node.run.rows() < settings_.split.min_documents;
+      grown.leaves.push_back(few ? GrownLeaf{0, 0} : GrownLeaf{-kFree, kFree});
+    }
     const std::size_t nodes = tree_.nodes.size();
     for (TreeNode& node : tree_.nodes) {  // the children past the last node are leaves
       for (std::int32_t* child : {&node.left, &node.right}) {

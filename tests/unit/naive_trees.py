@@ -154,7 +154,7 @@ class Growing:
 
     def counted(self, rows: np.ndarray) -> tuple[float, float]:
         force, curvature = self.sums(rows)
-        enough = curvature >= self.rules.min_curvature
+        enough = curvature >= self.rules.min_curvature and len(rows) >= self.rules.min_documents
         return (self.rules.shrunk(force), curvature + self.rules.l2) if enough else (0.0, 1.0)
 
     def sides(self, left: np.ndarray, right: np.ndarray) -> float:

@@ -13,7 +13,9 @@ from sklearn.base import clone
 from test_trees import PLAIN
 
 import podium
+from podium.cli.epochs import EpochTable
 from podium.rankers.trees import weighted
+from podium.training.boosting import _smoothed
 
 TRAIN = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=0)
 VALID = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=1, generator_seed=0)
@@ -208,6 +210,20 @@ def test_forests_side_by_side_are_averaged():
     np.testing.assert_allclose(ndcg(judged.predict(VALID), VALID), best, rtol=1e-12)
 
 
+def test_each_forest_goes_its_own_way():
+    """The second tree of each forest makes up for what that forest's own first one left, not for what their mean left."""
+    rate, settings = 0.5, {"forests": 3, "column_sampling": 0.5, "l2": 0, "num_leaves": 4, "learning_rate": 0.5}
+    ranker = podium.MART(n_estimators=2, **settings).fit(TRAIN)
+    leaves = ranker.leaves(TRAIN)
+    first, second = leaves[:, :3], leaves[:, 3:]
+    for forest in range(3):
+        values = 3 * ranker.model_.tree(forest)["value"]  # the mean of three: each tree counts a third
+        left = TRAIN.labels - TRAIN.labels.mean() - values[first[:, forest]]
+        later = ranker.model_.tree(3 + forest)["value"]
+        expected = [rate * left[second[:, forest] == leaf].mean() / 3 for leaf in range(len(later))]
+        np.testing.assert_allclose(later, expected, rtol=1e-9)
+
+
 def test_forests_that_draw_nothing_are_one():
     assert lambdamart(forests=None, n_estimators=3).fit(TRAIN).n_trees_ == 3
     assert lambdamart(forests=None, n_estimators=3, query_sampling=0.5).fit(TRAIN).n_trees_ == 12
@@ -254,7 +270,7 @@ def test_what_cannot_be_gone_on_from_is_refused():
     named = lambdamart(n_estimators=2, categorical=(7,)).fit(TRAIN.replace(features=X))
     with pytest.raises(podium.DataError, match="other categories"):
         lambdamart(categorical=(7,)).fit(TRAIN.replace(features=X + 100), start_from=named)
-    with pytest.raises(podium.DataError, match="other categories"):
+    with pytest.raises(podium.DataError, match=r"give categorical=\[7\]"):
         lambdamart().fit(TRAIN.replace(features=X), start_from=named)
 
 
@@ -318,6 +334,32 @@ def test_a_round_is_judged_with_its_neighbours(others):
     metric = others.get("metric", "ndcg@10")
     found = podium.evaluate(ranker.predict(VALID), VALID, metric).mean[metric]
     assert found == pytest.approx(ranker.best_value_, abs=1e-9)
+
+
+def test_the_log_knows_which_round_is_best_when_smoothing_goes_back():
+    noisy = TRAIN.replace(labels=np.random.default_rng(0).permutation(TRAIN.labels))
+    ranker = lambdamart(n_estimators=90, early_stopping_rounds=40).fit(noisy, valid=VALID)
+    assert ranker.log_[-1].best_epoch == ranker.best_epoch_
+    assert any(row.best_epoch != row.epoch and not row.best for row in ranker.log_)
+    table = EpochTable("ndcg@10", epochs=90, has_rate=False)
+    table.begin_with(ranker.log_)
+    assert f"best so far: epoch {ranker.best_epoch_}," in table._state()
+
+
+@pytest.mark.parametrize("value", [0.3, 12.3, 1234.567, 333333.3, 1e200, 0.0])
+def test_equal_values_are_equal_when_smoothed_whatever_their_size(value):
+    for rounds in (10, 97, 1000):
+        assert np.ptp(_smoothed(np.full(rounds, value), min(40, rounds // 10))) == 0
+
+
+def test_any_force_with_trees_can_do_without_smoothing():
+    noisy = TRAIN.replace(labels=np.random.default_rng(0).permutation(TRAIN.labels))
+    settings = {"force": "ranknet", "model": "trees(num_leaves=4)", "epochs": 40, "learning_rate": 0.3}
+    plain = podium.Ranker(**settings, smoothing=0).fit(noisy, valid=VALID)
+    values = [row.valid for row in plain.log_]
+    assert plain.best_epoch_ == values.index(max(values)) + 1
+    with pytest.raises(podium.ParameterError, match="smoothing=3 belongs to trees"):
+        podium.Ranker(smoothing=3).fit(TRAIN)
 
 
 @pytest.mark.parametrize("settings", [{"dart": 0.2, "smoothing": 3}, {"smoothing": -1}, {"smoothing": 2.5}], ids=str)

@@ -278,6 +278,30 @@ def test_symmetric_trees_have_one_split_a_level(spec):
         assert_identical(grow(data, force, curvature, threads=threads, **spec), tree)
 
 
+@pytest.mark.parametrize("sample", [1.0, 0.5])
+def test_symmetric_trees_leave_few_documents_out_of_account(sample):
+    """A few outliers pull hard, and a leaf of them would give nothing: the tree looks for what moves the others."""
+    data, _, _ = large(4, n=4000)
+    X = data.features.copy()
+    X[:, 0] = np.arange(len(X)) < 6
+    X[:, 1] = np.arange(len(X)) % 2
+    force = np.where(X[:, 0] > 0, 100.0, 2 * X[:, 1] - 1.0)
+    spec = {"growth": "symmetric", "num_leaves": 2, "row_sampling": sample, "sampling": "uniform"}
+    alone = grow(data.replace(features=X), force, np.ones(len(X)), min_documents=1, **spec)
+    assert alone["feature"].tolist() == [0]
+    tree = grow(data.replace(features=X), force, np.ones(len(X)), min_documents=10, **spec)
+    assert tree["feature"].tolist() == [1]
+    assert np.all(tree["value"] != 0)
+
+
+def test_a_random_threshold_can_be_whether_the_value_is_missing():
+    data, _, _ = large(4, n=200)
+    missing = np.arange(200) % 3 == 0
+    X = np.where(missing, np.nan, np.float32(5))[:, None].astype(np.float32)
+    tree = grow(data.replace(features=X), np.where(missing, -1.0, 1.0), np.ones(200), random_thresholds=True)
+    assert sorted(tree["value"]) == pytest.approx([-0.5, 0.5], rel=0.05)
+
+
 @pytest.mark.parametrize("share", [0.2, 0.5])
 def test_a_sample_of_columns_is_all_a_tree_sees(share):
     data, force, curvature = large(2)

@@ -91,7 +91,15 @@ class EpochTable:
 
     def _state(self) -> str:
         last = self.rows[-1]
-        best = next((row for row in reversed(self.rows) if row.best and row.valid is not None), None)
+        known = last.best_epoch  # where it may be an earlier one than was marked
+        best = next(
+            (
+                row
+                for row in reversed(self.rows)
+                if row.valid is not None and (row.best if known is None else row.epoch == known)
+            ),
+            None,
+        )
         words = f"epoch {last.epoch} of at most {self.epochs}"
         return words if best is None else f"{words}; best so far: epoch {best.epoch}, {_number(best.valid)}"
 

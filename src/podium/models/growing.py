@@ -22,7 +22,7 @@ LARGE = 100_000  # documents from which on trees are large and grown from a samp
 FEW_QUERIES = 20  # below, a tree sees them all
 FORESTS = 4  # side by side where documents are few
 MOST_DOCUMENTS = 2**28  # past this, forces in fixed point would lose their digits
-LARGEST = 1e100  # of a force
+LARGEST = 1e60  # of a force: the cube of a sum of them is still a number
 NO_DEPTH = 2**31 - 1
 HISTOGRAM_BYTES = 512 << 20
 
@@ -43,7 +43,7 @@ def settled(spec: TreesSpec, data: RankingData) -> TreesSpec:
 
 
 def _draws(spec: TreesSpec) -> bool:
-    """Whether trees depend on draws; else forests side by side would be the same one."""
+    """Whether trees draw rows, queries, columns or splits; else forests side by side would be the same one, or nearly."""
     shares = (spec.row_sampling, spec.query_sampling, spec.column_sampling)
     return spec.random_thresholds or spec.random_strength > 0 or any(share != 1 for share in shares)
 
@@ -209,7 +209,12 @@ def _check_start(start: TreeModel, now: TreesInTraining) -> None:
                 "of categorical"
             )
     for feature, values in categories_of(start).items():
-        if feature not in now.categories or not np.array_equal(values, now.categories[feature]):
+        if feature not in now.categories:
+            raise DataError(
+                f"feature {feature} is categorical in the model to go on from; give categorical={sorted(categories_of(start))} "
+                "(growth='symmetric' cannot go on from such a model)"
+            )
+        if not np.array_equal(values, now.categories[feature]):
             raise DataError(
                 f"feature {feature} has other categories than in the model to go on from; train anew, or on data with the same"
             )

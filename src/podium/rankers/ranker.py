@@ -137,9 +137,10 @@ class Ranker(GradientRanker):
         force: a name such as "lambdarank(map)", a Force, or your own function of one query.
         model: a name such as "linear", "net(10)", "kernel(rbf)" or "trees(num_leaves=31)".
         learning_rate: of adam and sgd, 0.001 by default; of trees, by default chosen by the size of the data.
-        epochs: at most this many passes over the data, 100 by default, or trees, 1000 by default.
+        epochs: at most this many passes over the data, 100 by default, or rounds of trees, 1000 by default.
         early_stopping_rounds: with validation data, stop after this many epochs without progress, by default 20, or 300
-            trees; 0 never does.
+            rounds of trees; 0 never does.
+        smoothing: of the validation curve of trees, see `LambdaMART`.
     """
 
     force: Any = "lambdarank(ndcg@10)"
@@ -147,13 +148,14 @@ class Ranker(GradientRanker):
     learning_rate: float | None = None  # type: ignore[assignment]
     epochs: int | None = None  # type: ignore[assignment]
     early_stopping_rounds: int | None = None
+    smoothing: int | None = None
 
     def _force(self) -> Force:
         return as_force(self.force)
 
     @property
     def most_epochs(self) -> int:
-        """How many epochs, or trees, training may take."""
+        """How many epochs, or rounds of trees, training may take."""
         return (1000 if isinstance(self._model(), TreesSpec) else 100) if self.epochs is None else int(self.epochs)
 
     def _schedule(self, data: RankingData, has_valid: bool) -> Schedule | BoostSchedule:
@@ -166,6 +168,8 @@ class Ranker(GradientRanker):
         }
         others = {f.name: getattr(self, f.name) for f in fields(Schedule) if f.name not in settled}
         if not trees:
+            if self.smoothing is not None:
+                raise ParameterError(f"smoothing={shown(self.smoothing)} belongs to trees; leave it out")
             return Schedule(
                 **{**settled, **others, "learning_rate": 0.001 if self.learning_rate is None else self.learning_rate}
             )
@@ -173,9 +177,9 @@ class Ranker(GradientRanker):
             if field.name in others and others[field.name] != field.default:
                 raise ParameterError(
                     f"{field.name}={shown(others[field.name])} belongs to models that follow gradients; trees take "
-                    "learning_rate, epochs and early_stopping_rounds, and what trees(…) is given"
+                    "learning_rate, epochs, early_stopping_rounds and smoothing, and what trees(…) is given"
                 )
-        return BoostSchedule(**settled)
+        return BoostSchedule(**settled, smoothing=self.smoothing)
 
     def _saved_parameters(self) -> dict[str, Any]:
         named = self.force if isinstance(self.force, str) else str(self._force())  # not a function's place in memory

@@ -13,7 +13,7 @@ class BoostSchedule:
     """How trees absorb the forces, one after the other.
 
     Attributes:
-        epochs: at most this many rounds: a tree each, or one an output.
+        epochs: at most this many rounds: a tree each, or one for every output and forest.
         learning_rate: what a leaf's value is multiplied by; None is chosen by the size of the data.
         early_stopping_rounds: stop after this many rounds without progress on the validation data.
         smoothing: a round is judged by the mean of the validation values of so many rounds before and after it, and of

@@ -122,6 +122,7 @@ class Boosting(Run):
             best=best,
             seconds=round(time.perf_counter() - self.began, 3),
             also={str(metric): self._valid_value(metric) for metric in self.also} or None,
+            best_epoch=best_epoch if self.smoothing and valid is not None else None,
         )
         changed = {} if best_epoch == before.best_epoch else self._kept(best_epoch, values[best_epoch - 1])
         since = number - best_epoch if best_epoch > 0 else number
@@ -135,12 +136,7 @@ class Boosting(Run):
         sign = 1.0 if self.plan.metric.higher_is_better else -1.0
         found = sign * np.array(values, np.float64)
         width = min(self.smoothing, len(found) // 10)
-        if width > 0:
-            sums = np.concatenate([[0.0], np.cumsum(found)])
-            at = np.arange(len(found))
-            low, high = np.maximum(at - width, 0), np.minimum(at + width + 1, len(found))
-            found = np.round((sums[high] - sums[low]) / (high - low), 12)  # sums of equal values are equal
-        return int(np.argmax(found)) + 1
+        return int(np.argmax(_smoothed(found, width) if width > 0 else found)) + 1
 
     def _kept(self, epoch: int, value: float | None) -> dict[str, Any]:
         """What is kept of the best round."""
@@ -344,3 +340,17 @@ def _digest(model: TreeModel) -> str:
     for name, value in sorted(model.arrays().items()):
         digest.update(name.encode() + value.tobytes())
     return digest.hexdigest()
+
+
+def _smoothed(values: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
+    """Each value's mean with `width` neighbours on either side, as far as there are any, up to one number for all.
+
+    Deviations from the first value are averaged, and rounded by the largest of them, so that means of equal values are
+    equal whatever the metric's scale.
+    """
+    apart = values - values[0]
+    largest = float(np.abs(apart).max()) or 1.0
+    sums = np.concatenate([[0.0], np.cumsum(apart / largest)])
+    at = np.arange(len(values))
+    low, high = np.maximum(at - width, 0), np.minimum(at + width + 1, len(values))
+    return np.asarray(np.round((sums[high] - sums[low]) / (high - low), 11))

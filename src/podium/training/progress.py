@@ -26,6 +26,8 @@ class Epoch:
         best: whether it is the best epoch so far.
         seconds: since training began, or went on from a checkpoint.
         also: other metrics on the validation data that were asked for, by name; None where none were.
+        best_epoch: which epoch is the best so far, where that is not this one or the last that was: smoothing may go
+            back to an earlier one. None elsewhere.
     """
 
     epoch: int
@@ -37,11 +39,12 @@ class Epoch:
     best: bool
     seconds: float
     also: dict[str, float | None] | None = None
+    best_epoch: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON takes it."""
-        row = asdict(self)
-        return row if self.also is not None else {name: value for name, value in row.items() if name != "also"}
+        left_out = {name for name in ("also", "best_epoch") if getattr(self, name) is None}
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
 
 Callback = Callable[[Epoch], bool | None]
