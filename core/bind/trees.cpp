@@ -42,12 +42,13 @@ Bins make_bins(Matrix<float> features, Vector<std::int64_t> sample, std::size_t 
 }
 
 void make_booster(Booster* self, Matrix<float> features, const Bins& bins, Vector<std::int64_t> query_offsets,
-                  Vector<std::uint64_t> query_keys, int num_threads) {
+                  Vector<std::uint64_t> query_keys, bool share, int num_threads) {
   check_size(bins.features.size(), features.shape(1), "bins of as many features as there are");
   check_size(query_offsets.size(), query_keys.size() + 1, "one key a query");
   if (features.shape(0) >= (std::size_t{1} << 31)) throw std::invalid_argument("fewer than 2^31 documents");
   nb::gil_scoped_release release;
-  new (self) Booster(table_of(features), bins.features, as_span(query_offsets), as_span(query_keys), num_threads);
+  new (self)
+      Booster(table_of(features), bins.features, as_span(query_offsets), as_span(query_keys), share, num_threads);
 }
 
 BoostedTree grow(Booster& booster, Vector<double> force, Vector<double> curvature, const BoostSettings& settings,
@@ -182,7 +183,8 @@ void bind_booster(nb::module_& m) {
           },
           "values"_a, "Gives the leaves other values than the Newton step's.");
   nb::class_<Booster>(m, "Booster", "The training documents as bins, and the growing of trees from them.")
-      .def("__init__", &make_booster, "features"_a, "bins"_a, "query_offsets"_a, "query_keys"_a, "num_threads"_a)
+      .def("__init__", &make_booster, "features"_a, "bins"_a, "query_offsets"_a, "query_keys"_a, "share"_a,
+           "num_threads"_a)
       .def("grow", &grow, "force"_a, "curvature"_a, "settings"_a, "draw"_a)
       .def(
           "bin",

@@ -41,11 +41,11 @@ Extent largest(Team& team, std::size_t count, const Force& force, const Curvatur
 }  // namespace
 
 Booster::Booster(const FeatureTable& table, std::vector<FeatureBins> features,
-                 std::span<const std::int64_t> query_offsets, std::span<const std::uint64_t> query_keys,
+                 std::span<const std::int64_t> query_offsets, std::span<const std::uint64_t> query_keys, bool share,
                  int num_threads)
     : features_(std::move(features)),
       team_(std::make_unique<Team>(num_threads)),
-      data_(bin_rows(table, features_, *team_)),
+      data_(bin_rows(table, features_, share, *team_)),
       query_offsets_(query_offsets.begin(), query_offsets.end()),
       query_keys_(query_keys.begin(), query_keys.end()),
       keys_(table.rows),

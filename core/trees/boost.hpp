@@ -34,8 +34,10 @@ struct BoostedTree {
 // whole queries.
 class Booster {
  public:
+  // `share`: columns with few bins share a byte. Adding is faster then, taking a node's histograms apart slower: for
+  // many documents it pays.
   Booster(const FeatureTable& table, std::vector<FeatureBins> features, std::span<const std::int64_t> query_offsets,
-          std::span<const std::uint64_t> query_keys, int num_threads);
+          std::span<const std::uint64_t> query_keys, bool share, int num_threads);
 
   const std::vector<FeatureBins>& features() const { return features_; }
   const std::vector<std::uint32_t>& used() const { return data_.used; }

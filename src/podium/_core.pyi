@@ -552,6 +552,7 @@ class Booster:
         bins: Bins,
         query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         query_keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        share: bool,
         num_threads: int,
     ) -> None: ...
     def grow(

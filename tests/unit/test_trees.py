@@ -18,6 +18,13 @@ from podium.models import growing as growing_module
 from podium.models.growing import TreesInTraining
 from podium.models.trees import TreesSpec
 
+
+@pytest.fixture(autouse=True, params=[0, growing_module.SHARED], ids=["shared", "alone"])
+def bytes_shared_or_not(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether features share bytes changes no tree, so all that is said of trees here is tried with both."""
+    monkeypatch.setattr(growing_module, "SHARED", request.param)
+
+
 # What the size of the data would choose else.
 PLAIN: dict[str, Any] = {
     "l2": 0.0,

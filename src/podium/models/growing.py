@@ -19,6 +19,7 @@ from podium.models.trees import Arrays, TreeModel, TreesSpec, categories_of, for
 
 SAMPLE = 100_000  # documents from which the bins are chosen
 LARGE = 100_000  # documents from which on trees are large and grown from a sample
+SHARED = 40_000  # documents from which on features with few bins share a byte
 FEW_QUERIES = 20  # below, a tree sees them all
 FORESTS = 4  # side by side where documents are few
 MOST_DOCUMENTS = 2**28  # past this, forces in fixed point would lose their digits
@@ -88,7 +89,8 @@ class TreesInTraining:
         self.categories = {feature: bins.cuts(feature) for feature in spec.categorical}
         if start is not None:
             _check_start(start, self)
-        self.booster = _core.Booster(features, bins, np.ascontiguousarray(data.query_offsets), keys, num_threads)
+        offsets, share = np.ascontiguousarray(data.query_offsets), data.n_documents >= SHARED
+        self.booster = _core.Booster(features, bins, offsets, keys, share, num_threads)
         self.directions = [dict(spec.monotone).get(f, 0) for f in range(data.n_features)] if spec.monotone else []
         self.trees: list[_core.BoostedTree] = []
         self.weights: list[float] = []
