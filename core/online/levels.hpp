@@ -35,8 +35,8 @@ struct Tally {
 };
 
 // One document: Σ τ_r, and b_r −= τ_r, where y_r = +1 if the level is above r, else −1, and τ_r = y_r if
-// (s − b_r) · y_r ≤ 0, else 0; all of them 0 where the level is right. The thresholds are whole numbers, so that one that
-// lies above another stays there. [Crammer and Singer 2002]
+// (s − b_r) · y_r ≤ 0, else 0; all of them 0 where the level is right. The thresholds are whole numbers, so that one
+// that lies above another stays there. [Crammer and Singer 2002]
 inline double prank_step(double score, std::size_t level, std::size_t count, double* thresholds, Tally& tally) {
   std::size_t found = 0;
   while (found < count && !(score - thresholds[found] < 0)) ++found;

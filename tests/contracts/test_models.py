@@ -34,6 +34,7 @@ SPECS = [
     "kernel(rbf, landmarks=7)",
     "kernel(poly)",
     "kernel(linear)",
+    "quadratic",
 ]
 FEW_SPECS = ["linear", "net(5)", "kernel(rbf, landmarks=7)"]
 WITH_COST = [name for name in EVERY if podium.force(name).has_cost]

@@ -9,7 +9,7 @@ import numpy as np
 MASK = 2**64 - 1
 
 
-def learn(x: np.ndarray, levels: np.ndarray, n_levels: int, taken: np.ndarray | None = None, kernel=None):
+def learn(x: np.ndarray, levels: np.ndarray, n_levels: int, taken: np.ndarray | None = None, kernel=None, scale=1.0):
     """(weights or α by document, thresholds, mistakes) after one pass in the order of the rows."""
     b = np.zeros(n_levels - 1)
     w = np.zeros(len(x) if kernel else x.shape[1])
@@ -29,16 +29,17 @@ def learn(x: np.ndarray, levels: np.ndarray, n_levels: int, taken: np.ndarray | 
         if kernel:
             w[i] += tau.sum()
         else:
-            w += tau.sum() * x[i]
+            w += tau.sum() * scale * x[i]
         b -= tau
         assert (np.diff(b) >= 0).all()
     return w, b, mistakes
 
 
-def quadratic_features(x: np.ndarray) -> np.ndarray:
-    """1, √2·x_i, x_i², √2·x_i·x_j: those whose product is (1 + x·x′)²."""
-    pairs = [np.sqrt(2) * x[:, i] * x[:, j] for i, j in itertools.combinations(range(x.shape[1]), 2)]
-    return np.column_stack([np.ones(len(x)), np.sqrt(2) * x, x**2, *pairs])
+def quadratic_features(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """1, x_i, x_i², x_i·x_j, and how often each stands in (1 + x·x′)²: once, twice, once, twice."""
+    pairs = [x[:, i] * x[:, j] for i, j in itertools.combinations(range(x.shape[1]), 2)]
+    often = np.repeat([1.0, 2.0, 1.0, 2.0], [1, x.shape[1], x.shape[1], len(pairs)])
+    return np.column_stack([np.ones(len(x)), x, x**2, *pairs]), often
 
 
 def scatter(x: int) -> int:

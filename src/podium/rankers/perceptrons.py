@@ -13,9 +13,10 @@ from podium.data import RankingData
 from podium.data.canonical import fingerprint
 from podium.forces import FORCES, Force
 from podium.models import Spec
-from podium.models.kernel import KernelSpec
-from podium.models.net import LinearSpec
-from podium.models.quadratic import QuadraticSpec
+from podium.models.inputs import InputMap
+from podium.models.kernel import KernelModel, KernelSpec
+from podium.models.net import LinearSpec, Net
+from podium.models.quadratic import QuadraticModel, QuadraticSpec
 from podium.rankers.ranker import PlannedRanker
 from podium.training import OnlineSchedule, Plan, Trained
 from podium.training.online import check_levels, document_keys, input_map, make_learner, online_documents
@@ -81,6 +82,11 @@ class OnlineRanker(PlannedRanker):
         super()._restore_more(more, arrays)
         self._take_chosen(dict(more["chosen"]))
 
+    def _map(self) -> InputMap:
+        """From features to inputs, as it was settled."""
+        assert isinstance(self.model_, Net | QuadraticModel | KernelModel)
+        return self.model_.map
+
     def predict_level(self, X: Any) -> npt.NDArray[np.int64]:
         """The level of each row, in the caller's order: how many thresholds its score has reached."""
         scores = self.predict(X)
@@ -105,7 +111,7 @@ class OnlineRanker(PlannedRanker):
             plan = self._plan(data, has_valid=False)
             assert isinstance(plan.schedule, OnlineSchedule)
             levels = check_levels(data, plan.schedule.levels if first else len(self.thresholds_) + 1)
-            map = input_map(plan, data) if first else self.model_.map
+            map = input_map(plan, data) if first else self._map()
             learner = make_learner(plan.schedule, map, levels, has_valid=False)
             if not first:
                 stream = self.__dict__.get("stream_")

@@ -141,10 +141,7 @@ class Online(Run):
         """The best on validation data and its metric there; without any, the last."""
         candidates = self.learner.candidates()
         if not all(np.isfinite(vector).all() for vector in candidates):
-            raise DataError(
-                f"training diverged in epoch {number}: weights are no longer finite; use standardise=True, or features of a "
-                "smaller scale"
-            )
+            raise self._diverged(number)
         if self.valid is None:
             return candidates[-1], None
         values = [self._value(self.plan.metric, self.valid, self._scores(v, self.valid)) for v in candidates]
@@ -154,7 +151,16 @@ class Online(Run):
         return candidates[at], values[at]
 
     def _scores(self, vector: Floats, data: RankingData) -> Floats:
-        return self.learner.learned(vector).model.scores(data.features, num_threads=self.plan.num_threads)
+        scores = self.learner.learned(vector).model.scores(data.features, num_threads=self.plan.num_threads)
+        if not np.isfinite(scores).all():
+            raise self._diverged(self.progress.epoch + 1)
+        return scores
+
+    def _diverged(self, number: int) -> DataError:
+        return DataError(
+            f"training diverged in epoch {number}: weights or scores are no longer finite; use standardise=True, a larger "
+            "width, or features of a smaller scale"
+        )
 
     def _ended(self) -> bool:
         return self.perfect  # without a mistake nothing moves any more
@@ -187,6 +193,4 @@ def input_map(plan: Plan, data: RankingData) -> InputMap:
     assert isinstance(plan.model, LinearSpec | QuadraticSpec | KernelSpec)
     if plan.schedule.form == "explicit":
         check_features(data.n_features)
-    return scaled_map(
-        data, standardise=plan.model.standardise, width=plan.schedule.width, num_threads=plan.num_threads
-    )
+    return scaled_map(data, standardise=plan.model.standardise, width=plan.schedule.width, num_threads=plan.num_threads)

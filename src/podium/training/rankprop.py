@@ -11,6 +11,7 @@ found by pooling adjacent violators, and are then brought to mean 0 and variance
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,7 +66,7 @@ class Targets:
         place = np.arange(data.n_documents) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         self.rows = np.repeat(data.query_offsets[:-1][order], sizes) + place  # documents in canonical order
         bounds = np.cumsum(np.append(0, sizes))
-        self.groups = list(zip(bounds[:-1], bounds[1:], strict=True)) if within == "query" else [(0, data.n_documents)]
+        self.groups = list(itertools.pairwise(bounds.tolist())) if within == "query" else [(0, data.n_documents)]
         weight = np.ones(data.n_documents) if data.document_weights is None else data.document_weights
         if data.query_weights is not None:
             weight = weight * data.query_weights[data.document_queries]
@@ -192,7 +193,9 @@ class RankProp(Training):
             raise ValueError("targets have another size")
         placed = np.empty(len(self.targets))
         placed[self.fits.rows] = arrays["targets"]
+        vector = self.steps.vector.copy()
         self._teach(placed)
+        self.steps.begin(vector)
         self.orders = [int(order) for order in arrays["orders"]]
         self.gaps = [float(gap) for gap in arrays["gaps"]]
         self.in_phase, self.verdict = int(arrays["phase"][0]), VERDICTS[int(arrays["phase"][1])]
