@@ -349,15 +349,24 @@ def test_a_stream_goes_on_from_a_fit():
     assert ranker.n_epochs_ == 4
 
 
-def test_many_perceptrons_go_on_from_what_each_knew(tmp_path):
+def test_many_perceptrons_go_on_from_what_each_knew_or_from_their_mean(tmp_path):
     parts = podium.OAPBPM(perceptrons=5, levels=4).partial_fit(TRAIN)
     before = parts.predict(TEST)
     parts.save(tmp_path / "m")
     parts.partial_fit(TEST)
     assert not np.array_equal(parts.predict(TEST), before)
-    for ranker in (podium.load(tmp_path / "m"), podium.OAPBPM(perceptrons=5, epochs=1).fit(TRAIN)):
-        with pytest.raises(podium.ParameterError, match="the mean of perceptrons cannot go on learning"):
-            ranker.partial_fit(TEST)
+    loaded = podium.load(tmp_path / "m")
+    mean, cuts, map = loaded.model_.vector[:-1].copy(), np.rint(loaded.thresholds_), loaded.model_.map
+    loaded.partial_fit(TEST)
+    core = _core.Perceptrons(6, 3, [0.3] * 5)
+    core.set(np.tile(mean, 5), np.tile(cuts, 5))
+    documents = _core.OnlineDocuments(
+        TEST.features, map.centre, map.scale, map.filled, TEST.labels.astype(np.int32), document_keys(TEST, salt=2)
+    )
+    core.run(documents, np.arange(len(TEST)), seed=0, round=2, num_threads=1)
+    np.testing.assert_allclose(loaded.model_.vector[:-1], core.weights().reshape(5, 6).mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(loaded.thresholds_, core.thresholds().reshape(5, 3).mean(axis=0), rtol=1e-9)
+    assert not np.array_equal(loaded.predict(TEST), parts.predict(TEST))
 
 
 def test_streams_that_change_are_refused():

@@ -96,7 +96,8 @@ class OnlineRanker(PlannedRanker):
         """Learns from documents of a stream, once and in the order given, and goes on from what is known.
 
         The first call settles what cannot change later: the features, how they are standardised, and the number of levels,
-        so that it should see a fair part of the stream; or set `standardise=False` and `levels`.
+        so that it should see a fair part of the stream; or set `standardise=False` and `levels`. After `fit`, or once loaded
+        from a file, many perceptrons go on from where their mean stands.
 
         Args:
             X: a RankingData, or features [rows × features] with `y`.

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data.hashing import mix
-from podium.errors import ParameterError
 from podium.models import Model
 from podium.models.inputs import InputMap
 from podium.models.kernel import Kernel, KernelModel
@@ -105,13 +104,9 @@ class LinearPerceptrons:
         self.core.set(_floats(state["weights"]), _floats(state["thresholds"]))
 
     def state_of(self, model: Net, thresholds: Floats) -> Arrays:
-        """Of a single perceptron; the mean of several does not say what they were."""
-        if self.most > 1:
-            raise ParameterError(
-                "the mean of perceptrons cannot go on learning, because it does not say what each of them knew; go on from a "
-                "ranker that partial_fit made and that was not saved since, or use perceptrons=1"
-            )
-        return {"weights": model.vector[:-1], "thresholds": thresholds}
+        """Every perceptron where the mean stands; thresholds whole again, so that they keep their order."""
+        many = len(self.shares) * self.most
+        return {"weights": np.tile(model.vector[:-1], many), "thresholds": np.tile(np.rint(thresholds), many)}
 
 
 class WholeQuadratic:
