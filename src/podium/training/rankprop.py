@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.isotonic import isotonic_regression
+from scipy.optimize import isotonic_regression
 
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
@@ -84,8 +84,7 @@ class Targets:
             labels, some, weight = (part[begin:end] for part in (self.labels, held, self.weight))
             order = np.lexsort((some, labels))
             # A document that weighs nothing has a target too, but moves no other's.
-            fitted = isotonic_regression(some[order], sample_weight=np.maximum(weight[order], 1e-300))
-            out[begin:end][order] = fitted
+            out[begin:end][order] = isotonic_regression(some[order], weights=np.maximum(weight[order], 1e-300)).x
         if not np.ptp(out) > 1e-12 * max(np.abs(out).max(), 1e-300):
             return self.start()
         return self._placed(self._scaled(out))
@@ -122,6 +121,7 @@ class RankProp(Training):
         self.targets = self.fits.start()
         self.orders, self.gaps = [self.fits.order(self.targets)], [np.inf]
         self.in_phase, self.verdict = 0, GOING
+        self.fitted: Floats | None = None  # the next phase's targets, where they are known already
         super().__init__(plan, data, valid, checkpoint)
 
     def _taught(self, data: RankingData) -> RankingData:
@@ -145,7 +145,7 @@ class RankProp(Training):
 
     def _next_phase(self) -> None:
         vector, state = self.steps.vector.copy(), self.steps.state()
-        self._teach(self.fits.fit(self._scores()))
+        self._teach(self.fits.fit(self._scores()) if self.fitted is None else self.fitted)
         self.orders.append(self.fits.order(self.targets))
         if isinstance(self.steps, FullSteps):
             self.steps.begin(vector)
@@ -156,7 +156,8 @@ class RankProp(Training):
     def _judge(self) -> None:
         """At the end of a phase: whether another can bring anything new."""
         scores = self._scores()
-        order = self.fits.order(self.fits.fit(scores))
+        self.fitted = self.fits.fit(scores)
+        order = self.fits.order(self.fitted)
         self.gaps.append(self.fits.gap(scores, self.targets))
         if order == self.orders[-1]:
             self.verdict = SETTLED
@@ -171,7 +172,7 @@ class RankProp(Training):
         return self.model.scores(self.data.features, num_threads=self.plan.num_threads)
 
     def _teach(self, targets: Floats) -> None:
-        self.targets = targets
+        self.targets, self.fitted = targets, None
         self.task = replace(self.task, data=self._taught(self.data))
         self.steps = make_steps(self.task)
 
