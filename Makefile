@@ -40,6 +40,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/nets.py
 	$(BIN)/python benchmarks/schedules.py
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/letor_ohsumed.py
+	$(BIN)/python benchmarks/classics.py
+	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/classics.py --quality
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/trees.py --scale
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/trees.py --small

@@ -35,5 +35,6 @@ void bind_forces(nb::module_& m);
 void bind_net(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_explain(nb::module_& m);
+void bind_online(nb::module_& m);
 
 }  // namespace podium::bind

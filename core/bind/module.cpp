@@ -18,4 +18,5 @@ NB_MODULE(_core, m) {
   podium::bind::bind_net(m);
   podium::bind::bind_trees(m);
   podium::bind::bind_explain(m);
+  podium::bind::bind_online(m);
 }

@@ -660,3 +660,102 @@ class ForestShap:
         out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         num_threads: int,
     ) -> None: ...
+
+class OnlineDocuments:
+    """Documents to learn from one by one."""
+
+    def __init__(
+        self,
+        features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        filled: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        levels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
+class Perceptrons:
+    """Linear PRanks that learn side by side, one a share."""
+
+    def __init__(self, width: int, thresholds: int, shares: Sequence[float]) -> None: ...
+    def weights(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def thresholds(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def set(
+        self,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def run(
+        self,
+        documents: OnlineDocuments,
+        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        *,
+        seed: int,
+        round: int,
+        num_threads: int,
+    ) -> tuple[int, int, int]:
+        """One pass in this order: documents taken, mistakes, levels off."""
+
+class QuadraticPRank:
+    """PRank with xᵀ A x + w·x + c held whole."""
+
+    def __init__(self, width: int, thresholds: int) -> None: ...
+    def thresholds(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def function(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def set(
+        self,
+        function: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def run(
+        self,
+        documents: OnlineDocuments,
+        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        *,
+        num_threads: int,
+    ) -> tuple[int, int, int]:
+        """One pass in this order: documents taken, mistakes, levels off."""
+
+class SupportPRank:
+    """PRank with Σ α (1 + x·x_s)² over at most `budget` documents."""
+
+    def __init__(self, width: int, budget: int, thresholds: int) -> None: ...
+    def thresholds(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def alpha(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def keys(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    def inputs(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def set(
+        self,
+        inputs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        alpha: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def run(
+        self,
+        documents: OnlineDocuments,
+        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        *,
+        num_threads: int,
+    ) -> tuple[int, int, int]:
+        """One pass in this order: documents taken, mistakes, levels off."""
+
+def quadratic_scores(
+    function: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    filled: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    num_threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """xᵀ A x + w·x + c of every row; A, w, c in one vector."""
+
+def quadratic_backward(
+    features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    filled: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    force: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    num_threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Σ over documents of force · ∂f/∂(A, w, c)."""

@@ -32,6 +32,9 @@ QUICK: dict[str, dict[str, Any]] = {
     "lambdamart": {"n_estimators": 20, "num_leaves": 6, "learning_rate": 0.3, "min_documents": 5, "row_sampling": 0.8},
     "mart": {"n_estimators": 20, "num_leaves": 6, "learning_rate": 0.3, "min_documents": 5, "row_sampling": 0.8},
     "rankboost": {"n_estimators": 40},
+    "prank": {"epochs": 5},
+    "quadratic-prank": {"epochs": 5},
+    "oap-bpm": {"epochs": 5},
     "ranker of trees": {
         "model": "trees(num_leaves=6, min_documents=5, row_sampling=0.8)",
         "epochs": 20,
@@ -47,6 +50,7 @@ def quick(name: str, **others: Any) -> Any:
 
 
 EVERY = [*RANKERS, "ranker", "ranker of trees"]
+ONLINE = ["prank", "quadratic-prank", "oap-bpm"]
 TREES = ["lambdamart", "mart", "rankboost", "ranker of trees"]
 TRAIN = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=0)
 TEST = podium.synthetic.network(queries=80, documents=15, features=8, hidden=3, seed=1, generator_seed=0)
@@ -81,6 +85,10 @@ def ndcg(scores: np.ndarray, data: podium.RankingData) -> float:
         podium.LambdaMART(n_estimators=3, min_documents=1),
         podium.MART(n_estimators=3, min_documents=1),
         podium.RankBoost(n_estimators=3),
+        podium.PRank(epochs=2),
+        podium.QuadraticPRank(epochs=2),
+        podium.OAPBPM(epochs=2, perceptrons=5),
+        podium.RankProp(epochs=2, phase_epochs=1),
         podium.Ranker(epochs=2),
         podium.Ranker(epochs=2, model="trees"),
     ]
@@ -344,6 +352,7 @@ def test_rankers_learn(name):
     single = max(ndcg(sign * test.features[:, j], test) for j in range(10) for sign in (1, -1))
     longer: dict[str, Any] = {"epochs": 30, "learning_rate": 0.01}
     others = {} if name in ("ranksvm", *TREES) else {"landmarks": 200} if name == "kernel-ranknet" else longer
+    others = {"epochs": 30} if name in ONLINE else others
     found = ndcg(quick(name, **others).fit(train).predict(test), test)
     assert found > single + 0.2 if name not in TREES else found > single + 0.05  # steps fit a slope slowly
     assert found > (0.98 if name not in TREES else 0.85)

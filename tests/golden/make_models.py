@@ -28,6 +28,11 @@ RANKERS = {
     ),
     "mart": podium.MART(n_estimators=6, num_leaves=4, learning_rate=0.5, min_documents=2, row_sampling=0.8),
     "rankboost": podium.RankBoost(n_estimators=15),
+    "prank": podium.PRank(epochs=3),
+    "quadratic-prank": podium.QuadraticPRank(epochs=3),
+    "kernel-prank": podium.QuadraticPRank(epochs=3, form="kernel", supports=5),
+    "oap-bpm": podium.OAPBPM(epochs=3, perceptrons=7),
+    "rankprop": podium.RankProp(hidden=(3,), epochs=6, phase_epochs=2, learning_rate=0.1),
     "multiclass": podium.Ranker(force="multiclass", model="net(4, activation='relu')", epochs=3, learning_rate=0.1),
 }
 

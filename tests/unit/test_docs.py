@@ -12,6 +12,7 @@ import podium
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
+    "classics",
     "data",
     "explaining",
     "formats",

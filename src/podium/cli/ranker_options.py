@@ -107,7 +107,7 @@ OPTIONS: dict[str, Any] = {
         str | None,
         _option(
             "--hidden",
-            'Widths of the hidden layers, as in "128,64"; "" makes it linear. By default 10 for ranknet and lambdarank, "" '
+            'Widths of the hidden layers, as in "128,64"; "" makes it linear. By default 10 for ranknet, lambdarank and rankprop, "" '
             "for the others.",
         ),
     ],

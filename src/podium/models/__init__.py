@@ -11,6 +11,7 @@ from podium.models.kernel import KernelModel, KernelSpec
 from podium.models.model import CoreModel, GradientModel, GradientSpec, Model, Spec
 from podium.models.names import split_name
 from podium.models.net import LinearSpec, Net, NetSpec
+from podium.models.quadratic import QuadraticModel, QuadraticSpec
 from podium.models.trees import TreeModel, TreesSpec
 
 __all__ = [
@@ -68,6 +69,14 @@ MODELS: dict[str, Definition] = {
             ("width", "degree", "offset", "landmarks", "standardise"),
             lambda *kernel, **settings: KernelSpec(*kernel, **settings),
             KernelModel.restore,
+        ),
+        Definition(
+            "quadratic",
+            "A weight a feature and a weight a product of two features: quadratic.",
+            "s = x̂ᵀ A x̂ + w · x̂ + b, x̂ divided by `width`, √features unless told otherwise",
+            ("width", "standardise"),
+            lambda **settings: QuadraticSpec(**settings),
+            QuadraticModel.restore,
         ),
         Definition(
             "trees",

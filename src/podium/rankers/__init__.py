@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     from podium.rankers.lists import ListMLE, ListNet
     from podium.rankers.ordinal import OrdinalRegression
     from podium.rankers.pairs import KernelRankNet, LambdaRank, RankNet
+    from podium.rankers.perceptrons import OAPBPM, PRank, QuadraticPRank
     from podium.rankers.permuting import PermutationImportance, permutation_importance
     from podium.rankers.ranker import Ranker
+    from podium.rankers.rankprop import RankProp
     from podium.rankers.search import Tuning, tune
     from podium.rankers.svm import RankSVM
     from podium.rankers.trees import MART, LambdaMART
 
 __all__ = [
     "MART",
+    "OAPBPM",
     "RANKERS",
     "BaseRanker",
     "CrossValidation",
@@ -39,9 +42,12 @@ __all__ = [
     "ListMLE",
     "ListNet",
     "OrdinalRegression",
+    "PRank",
     "PermutationImportance",
+    "QuadraticPRank",
     "RankBoost",
     "RankNet",
+    "RankProp",
     "RankSVM",
     "Ranker",
     "Reason",
@@ -65,6 +71,10 @@ NAMES = {
     "kernel-ranknet": "KernelRankNet",
     "ranksvm": "RankSVM",
     "ordinal": "OrdinalRegression",
+    "prank": "PRank",
+    "quadratic-prank": "QuadraticPRank",
+    "oap-bpm": "OAPBPM",
+    "rankprop": "RankProp",
 }
 HOMES = {
     "BaseRanker": "base",
@@ -79,6 +89,10 @@ HOMES = {
     "ListMLE": "lists",
     "RankSVM": "svm",
     "OrdinalRegression": "ordinal",
+    "PRank": "perceptrons",
+    "QuadraticPRank": "perceptrons",
+    "OAPBPM": "perceptrons",
+    "RankProp": "rankprop",
 }
 
 

@@ -36,7 +36,7 @@ class Training(Run):
         if valid is None and self.schedule.restart_rounds is not None:
             check_choice(plan.metric, data, "training", plan.num_threads)
         self.model = self._start(restart=0)
-        self.task = Task(plan.force, self.model, data, self.schedule, plan.seed, plan.num_threads)
+        self.task = Task(plan.force, self.model, self._taught(data), self.schedule, plan.seed, plan.num_threads)
         self.steps: Steps = make_steps(self.task)
         self.valid_inputs = (
             self.model.prepare(valid.features, num_threads=plan.num_threads)
@@ -46,6 +46,10 @@ class Training(Run):
         self.progress = Progress(rate=float(self.schedule.learning_rate))
         self.steps.begin(self._starting_vector(self.model))
         self._resume()
+
+    def _taught(self, data: RankingData) -> RankingData:
+        """What the force looks at; the metric looks at the data itself."""
+        return data
 
     def _start(self, restart: int) -> GradientModel:
         plan = self.plan

@@ -22,6 +22,7 @@ from podium.models.heads import to_scores
 from podium.training.boost_schedule import BoostSchedule
 from podium.training.checkpoint import REMEDY, Arrays, Checkpoint
 from podium.training.judging import check_choice, mean_value
+from podium.training.online_schedule import OnlineSchedule
 from podium.training.progress import Callback, Epoch, Progress
 from podium.training.schedule import Schedule
 
@@ -35,7 +36,7 @@ class Plan:
 
     force: Force
     model: Spec
-    schedule: Schedule | BoostSchedule
+    schedule: Schedule | BoostSchedule | OnlineSchedule
     metric: Metric
     seed: int = 0
     num_threads: int = 1
@@ -65,12 +66,13 @@ class Trained:
     Attributes:
         model: of the best epoch on validation. Without validation data it is of the last epoch; where weights may be
             drawn anew, of the best on the training data.
-        thresholds: of a force that learns its own (ordinal), else empty.
+        thresholds: of a force that learns its own (ordinal) and of perceptrons, else empty.
         best_epoch: the epoch kept.
         best_value: its metric on validation, or None.
         log: a row an epoch.
         interrupted: whether Ctrl-C ended it early.
         certificate: of lbfgs and bundle, the model's objective and how far it can lie above the least one.
+        chosen: of perceptrons, what was chosen on validation data or by default.
     """
 
     model: Model
@@ -80,6 +82,7 @@ class Trained:
     log: tuple[Epoch, ...]
     interrupted: bool = False
     certificate: dict[str, Any] | None = None
+    chosen: dict[str, Any] | None = None
 
 
 class Run(ABC):

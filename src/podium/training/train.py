@@ -11,7 +11,10 @@ from podium.models.trees import TreeModel, TreesSpec
 from podium.training.boosting import Boosting
 from podium.training.checkpoint import Checkpoint
 from podium.training.loop import Training
+from podium.training.online import Online
+from podium.training.online_schedule import OnlineSchedule
 from podium.training.progress import Callback
+from podium.training.rankprop import RankProp, RankPropSchedule
 from podium.training.run import Plan, Trained
 
 
@@ -33,4 +36,8 @@ def train(
         if also and valid is None:
             raise ParameterError("other metrics are taken on validation data; give valid=, or leave them out")
         return Boosting(plan, data, valid, checkpoint, start=start, also=also).run(callbacks)
+    if isinstance(plan.schedule, RankPropSchedule):
+        return RankProp(plan, data, valid, checkpoint).run(callbacks)
+    if isinstance(plan.schedule, OnlineSchedule):
+        return Online(plan, data, valid, checkpoint).run(callbacks)
     return Training(plan, data, valid, checkpoint).run(callbacks)

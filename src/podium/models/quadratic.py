@@ -1,0 +1,152 @@
+"""Quadratic functions: s = x̂ᵀ A x̂ + w·x̂ + b, every feature and every product of two, never written out by document."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.data import RankingData
+from podium.data.conversion import as_number
+from podium.data.hashing import counter_uniform
+from podium.errors import DataError, ParameterError, shown
+from podium.models.inputs import InputMap, saved
+from podium.models.model import Features, Floats, GradientModel, GradientSpec
+
+MOST_FEATURES = 10_000  # whose A takes 800 MB
+
+
+def scaled_map(data: RankingData, *, standardise: bool, width: float | None, num_threads: int) -> InputMap:
+    """Inputs divided by a width, √features by default: standardised documents then have a length of about 1."""
+    map = InputMap.of(data, standardise=standardise, num_threads=num_threads)
+    by = math.sqrt(data.n_features) if width is None else width
+    return InputMap(map.centre, map.scale / by, map.filled / by)
+
+
+def check_width(width: object) -> float | None:
+    """A width, if it is a number above 0; None stands for √features."""
+    number = as_number(width)
+    if width is not None and (number is None or not 0 < number < math.inf):
+        raise ParameterError(f"width={shown(width)} must be a number above 0; leave it out for √features")
+    return None if number is None else float(number)
+
+
+class QuadraticModel(GradientModel):
+    """s = x̂ᵀ A x̂ + w·x̂ + b, one A, w, b an output."""
+
+    def __init__(self, map: InputMap, vector: Floats, n_outputs: int = 1) -> None:
+        self.map, self.n_features, self.n_outputs = map, len(map.centre), n_outputs
+        self.vector = vector
+
+    @property
+    def vector(self) -> Floats:
+        """A [features × features], w, b; of one output after the other."""
+        return self._vector
+
+    @vector.setter
+    def vector(self, values: Floats) -> None:
+        size = self.n_outputs * (self.n_features**2 + self.n_features + 1)
+        if values.shape != (size,):
+            raise DataError(f"{values.shape} parameters for {self.n_features} features; {size} are needed")
+        self._vector = np.ascontiguousarray(values, np.float64)
+
+    @property
+    def penalised(self) -> Floats:
+        """All but b."""
+        mask = np.ones((self.n_outputs, self.n_features**2 + self.n_features + 1))
+        mask[:, -1] = 0
+        return mask.reshape(-1)
+
+    def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
+        """x̂ᵀ A x̂ + w·x̂ + b of every row, blocks of rows by blocks of A."""
+        self.check_features(features)
+        rows, map = np.ascontiguousarray(features, np.float32), self.map
+        parts = [
+            _core.quadratic_scores(np.ascontiguousarray(part), rows, map.centre, map.scale, map.filled, num_threads)
+            for part in self.vector.reshape(self.n_outputs, -1)
+        ]
+        return parts[0] if self.n_outputs == 1 else np.stack(parts, axis=1)
+
+    def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
+        """Σ_i λ_i x̂ x̂ᵀ, Σ_i λ_i x̂, Σ_i λ_i."""
+        self.check_features(features)
+        rows, map = np.ascontiguousarray(features, np.float32), self.map
+        table = np.asarray(force, np.float64).reshape(len(rows), self.n_outputs)
+        return np.concatenate(
+            [
+                _core.quadratic_backward(
+                    rows, map.centre, map.scale, map.filled, np.ascontiguousarray(table[:, k]), num_threads
+                )
+                for k in range(self.n_outputs)
+            ]
+        )
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """A, w, b by output, and the map of inputs."""
+        d = self.n_features
+        table = self.vector.reshape(self.n_outputs, -1)
+        return {
+            **self.map.arrays,
+            "matrix": table[:, : d * d].reshape(-1, d, d),
+            "linear": table[:, d * d : -1],
+            "bias": table[:, -1],
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """Nothing that the arrays do not say."""
+        return {}
+
+    @classmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> QuadraticModel:
+        """The function of saved arrays."""
+        linear = saved(arrays, "linear", None, None)
+        outputs, d = linear.shape
+        matrix, bias = saved(arrays, "matrix", outputs, d, d), saved(arrays, "bias", outputs)
+        table = np.concatenate([matrix.reshape(outputs, -1), linear, bias[:, None]], axis=1)
+        return cls(InputMap.from_arrays(arrays, d), table.reshape(-1), outputs)
+
+
+@dataclass(frozen=True)
+class QuadraticSpec(GradientSpec):
+    """s = x̂ᵀ A x̂ + w·x̂ + b."""
+
+    width: float | None = None
+    standardise: bool = True
+
+    name = "quadratic"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "width", check_width(self.width))
+        if not isinstance(self.standardise, bool):
+            raise ParameterError(f"standardise={shown(self.standardise)} must be True or False")
+
+    def __str__(self) -> str:
+        defaults = {"width": None, "standardise": True}
+        given = [f"{key}={getattr(self, key)!r}" for key, value in defaults.items() if getattr(self, key) != value]
+        return f"quadratic({', '.join(given)})" if given else "quadratic"
+
+    def start(
+        self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
+    ) -> QuadraticModel:
+        """The function 0; after a restart one that is drawn."""
+        check_features(data.n_features)
+        map = scaled_map(data, standardise=self.standardise, width=self.width, num_threads=num_threads)
+        size = n_outputs * (data.n_features**2 + data.n_features + 1)
+        model = QuadraticModel(map, np.zeros(size), n_outputs)
+        if restart:
+            drawn = 2 * counter_uniform(seed, 1000 * restart, size) - 1
+            model.vector = model.penalised * drawn / math.sqrt(max(data.n_features, 1))
+        return model
+
+
+def check_features(count: int) -> None:
+    """That A, a number a pair of features, can be held."""
+    if count > MOST_FEATURES:
+        raise DataError(
+            f"{count} features have {count**2} products, and a quadratic function is held whole up to {MOST_FEATURES} "
+            "features; choose among the features, or use kernel(poly)"
+        )

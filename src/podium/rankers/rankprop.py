@@ -1,0 +1,70 @@
+"""RankProp: regression on targets that follow the ranker, as far as the labels let them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+
+from podium.data import RankingData
+from podium.forces import FORCES, Force
+from podium.rankers.pairs import NetRanker
+from podium.training import Plan, Trained
+from podium.training.rankprop import CYCLE, NO_PROGRESS, RankPropSchedule
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RankProp(NetRanker):
+    """Squared error × linear or net, on targets that rise with the label and else follow the scores. [Caruana et al. 1996]
+
+    Phases of regression alternate with fits of the targets: among all that rise with the label, and inside a label with the
+    score, those nearest to the scores, brought to mean 0 and variance 1. Training ends where the order of the targets stays
+    as it is. Where it comes back to an earlier one, or scores and targets come no nearer for 20 phases, training ends with
+    scikit-learn's ConvergenceWarning.
+
+    Args:
+        phase_epochs: epochs of regression between two fits of the targets.
+        within: where targets rise with the label: in the whole "data", or in each "query".
+
+    Attributes:
+        verdict_: settled, cycle, no progress; or going, where something else ended training.
+        n_phases_: how many sets of targets there were.
+    """
+
+    hidden: tuple[int, ...] = (10,)
+    phase_epochs: int = 5
+    within: str = "data"
+
+    def _force(self) -> Force:
+        return Force.of(FORCES["squared"])
+
+    def _schedule(self, data: RankingData, has_valid: bool) -> RankPropSchedule:
+        plain = super()._schedule(data, has_valid)
+        return RankPropSchedule(**plain.__dict__, phase_epochs=self.phase_epochs, within=self.within)
+
+    def _keep(self, plan: Plan, data: RankingData, trained: Trained) -> None:
+        super()._keep(plan, data, trained)
+        assert trained.chosen is not None
+        self.verdict_, self.n_phases_ = str(trained.chosen["verdict"]), int(trained.chosen["phases"])
+        if self.verdict_ in (CYCLE, NO_PROGRESS):
+            found = {
+                CYCLE: "the order of the targets came back to an earlier one",
+                NO_PROGRESS: "scores and targets came no nearer for 20 phases",
+            }[self.verdict_]
+            warnings.warn(
+                f"RankProp goes round in a circle: {found}, after {self.n_phases_} phases; give validation data, which keeps the "
+                "best epoch, or use another phase_epochs or learning_rate",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _more(self) -> dict[str, Any]:
+        return {**super()._more(), "verdict": self.verdict_, "phases": self.n_phases_}
+
+    def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[np.float64]]) -> None:
+        super()._restore_more(more, arrays)
+        self.verdict_, self.n_phases_ = str(more["verdict"]), int(more["phases"])

@@ -1,0 +1,206 @@
+"""What learns one document at a time: linear perceptrons side by side, and quadratic functions held whole or by supports.
+
+Each has the thresholds between the levels beside its function, and is known by vectors: one a candidate that validation
+data may choose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.data.hashing import mix
+from podium.models import Model
+from podium.models.inputs import InputMap
+from podium.models.kernel import Kernel, KernelModel
+from podium.models.net import Net
+from podium.models.quadratic import QuadraticModel
+from podium.training.checkpoint import Arrays
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+Counts = tuple[int, int, int]  # documents taken, mistakes, levels off
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A function, the thresholds that cut its values into levels, and what was chosen to get there."""
+
+    model: Model
+    thresholds: Floats
+    chosen: dict[str, Any]
+
+
+class Learner(Protocol):
+    """A function that learns one document at a time."""
+
+    piece: int  # documents between two looks at the keyboard
+
+    def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
+        """One pass over these rows in this order."""
+
+    def candidates(self) -> list[Floats]:
+        """What validation data may choose from, each as a vector; without any, the last is taken."""
+
+    def learned(self, vector: Floats) -> Learned:
+        """The model of a candidate; ValueError where it is none of this learner's."""
+
+    def state(self) -> Arrays:
+        """What must be known to go on."""
+
+    def resume(self, state: Arrays) -> None:
+        """Goes on from a state; KeyError or ValueError where it is none of this learner's."""
+
+    def state_of(self, model: Any, thresholds: Floats) -> Arrays:
+        """The state that a trained model and its thresholds are."""
+
+
+class LinearPerceptrons:
+    """s = w·x̂, the mean of perceptrons; a single one that takes every document is PRank."""
+
+    piece = 51_200
+
+    def __init__(self, map: InputMap, thresholds: int, shares: tuple[float, ...], counts: tuple[int, ...]) -> None:
+        self.map, self.width, self.n_thresholds = map, len(map.centre), thresholds
+        self.shares, self.counts, self.most = shares, counts, max(counts)
+        self.core = _core.Perceptrons(self.width, thresholds, [s for s in shares for _ in range(self.most)])
+
+    def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
+        """Every perceptron takes a document with the probability of its share."""
+        return self.core.run(documents, rows, seed=seed, round=round, num_threads=num_threads)
+
+    def candidates(self) -> list[Floats]:
+        """(share, how many, thresholds, weights), averaged over the first so many perceptrons of a share."""
+        shape = len(self.shares), self.most
+        weights = self.core.weights().reshape(*shape, self.width)
+        thresholds = self.core.thresholds().reshape(*shape, self.n_thresholds)
+        return [
+            np.concatenate(
+                [[share, count], *(np.add.reduce(part[at, :count], axis=0) / count for part in (thresholds, weights))]
+            )
+            for at, share in reversed(list(enumerate(self.shares)))
+            for count in sorted(self.counts)
+        ]
+
+    def learned(self, vector: Floats) -> Learned:
+        """A linear model."""
+        if vector.shape != (2 + self.n_thresholds + self.width,):
+            raise ValueError("the perceptron has another size")
+        parameters = np.append(vector[2 + self.n_thresholds :], 0.0)
+        chosen = {"share": float(vector[0]), "perceptrons": int(vector[1])}
+        model = Net((self.width, 1), "tanh", self.map, parameters)
+        return Learned(model, vector[2 : 2 + self.n_thresholds].copy(), chosen)
+
+    def state(self) -> Arrays:
+        """Weights and thresholds of every perceptron."""
+        return {"weights": self.core.weights(), "thresholds": self.core.thresholds()}
+
+    def resume(self, state: Arrays) -> None:
+        """Every perceptron as it was."""
+        self.core.set(_floats(state["weights"]), _floats(state["thresholds"]))
+
+    def state_of(self, model: Net, thresholds: Floats) -> Arrays:
+        """Every perceptron where the mean stands; thresholds whole again, so that they keep their order."""
+        many = len(self.shares) * self.most
+        return {"weights": np.tile(model.vector[:-1], many), "thresholds": np.tile(np.rint(thresholds), many)}
+
+
+class WholeQuadratic:
+    """s = x̂ᵀ A x̂ + w·x̂ + c, held whole: d² numbers, whatever the number of documents."""
+
+    piece = 6_400
+
+    def __init__(self, map: InputMap, thresholds: int) -> None:
+        self.map, self.n_thresholds = map, thresholds
+        self.core = _core.QuadraticPRank(len(map.centre), thresholds)
+
+    def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
+        """Nothing is drawn."""
+        return self.core.run(documents, rows, num_threads=num_threads)
+
+    def candidates(self) -> list[Floats]:
+        """The thresholds, then A, w, c."""
+        return [np.concatenate([self.core.thresholds(), self.core.function()])]
+
+    def learned(self, vector: Floats) -> Learned:
+        """A quadratic model."""
+        width = len(self.map.centre)
+        if vector.shape != (self.n_thresholds + width * width + width + 1,):
+            raise ValueError("the quadratic function has another size")
+        cut = self.n_thresholds
+        return Learned(QuadraticModel(self.map, vector[cut:].copy()), vector[:cut].copy(), {})
+
+    def state(self) -> Arrays:
+        """The function and the thresholds."""
+        return {"function": self.core.function(), "thresholds": self.core.thresholds()}
+
+    def resume(self, state: Arrays) -> None:
+        """Both as they were."""
+        self.core.set(_floats(state["function"]), _floats(state["thresholds"]))
+
+    def state_of(self, model: QuadraticModel, thresholds: Floats) -> Arrays:
+        """The model is the function."""
+        return {"function": model.vector, "thresholds": thresholds}
+
+
+class SupportQuadratic:
+    """s = Σ_s α_s (1 + x̂·x̂_s)² over at most `budget` support documents."""
+
+    piece = 6_400
+
+    def __init__(self, map: InputMap, thresholds: int, budget: int) -> None:
+        self.map, self.n_thresholds, self.budget = map, thresholds, budget
+        self.core = _core.SupportPRank(len(map.centre), budget, thresholds)
+
+    def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
+        """Nothing is drawn."""
+        return self.core.run(documents, rows, num_threads=num_threads)
+
+    def candidates(self) -> list[Floats]:
+        """The thresholds, then α and the inputs of every support."""
+        return [np.concatenate([self.core.thresholds(), self.core.alpha(), self.core.inputs()])]
+
+    def learned(self, vector: Floats) -> Learned:
+        """A kernel expansion over the supports; over one that weighs nothing where there are none."""
+        width, rest = len(self.map.centre), vector[self.n_thresholds :]
+        count, odd = divmod(len(rest), width + 1)
+        if len(vector) < self.n_thresholds or odd:
+            raise ValueError("the support documents have another size")
+        supports = rest[count:].reshape(count, width) if count else np.zeros((1, width))
+        alpha = rest[:count].reshape(-1, 1) if count else np.zeros((1, 1))
+        model = KernelModel(Kernel("poly", 1.0, 2, 1.0), self.map, supports.copy(), alpha.copy(), np.zeros(1))
+        return Learned(model, vector[: self.n_thresholds].copy(), {"supports": count})
+
+    def state(self) -> Arrays:
+        """The supports and the thresholds."""
+        core = self.core
+        return {
+            "inputs": core.inputs(),
+            "alpha": core.alpha(),
+            "keys": core.keys(),
+            "thresholds": core.thresholds(),
+        }
+
+    def resume(self, state: Arrays) -> None:
+        """Supports and thresholds as they were."""
+        self.core = _core.SupportPRank(len(self.map.centre), self.budget, self.n_thresholds)
+        keys = np.ascontiguousarray(state["keys"], np.uint64)
+        self.core.set(_floats(state["inputs"]), _floats(state["alpha"]), keys, _floats(state["thresholds"]))
+
+    def state_of(self, model: KernelModel, thresholds: Floats) -> Arrays:
+        """The landmarks are the supports, under keys of their own."""
+        keys = mix(np.arange(len(model.alpha), dtype=np.uint64))
+        return {
+            "inputs": model.landmarks.reshape(-1),
+            "alpha": model.alpha[:, 0],
+            "keys": keys,
+            "thresholds": thresholds,
+        }
+
+
+def _floats(values: npt.NDArray[Any]) -> Floats:
+    return np.ascontiguousarray(values, np.float64)

@@ -1,0 +1,208 @@
+"""RankProp: regression on targets that are themselves fitted anew, phase by phase. [Caruana, Baluja and Mitchell 1996]
+
+A phase of epochs brings the scores s near the targets t by least squares. Then the targets are moved: among all that rise
+with the label they become those nearest to the scores, which keep the scores' own order inside a label,
+
+    t = argmin Σ (t_i − s_i)²   with t_i ≤ t_j where l_i < l_j, or l_i = l_j and s_i < s_j,
+
+found by pooling adjacent violators, and are then brought to mean 0 and variance 1, since a constant would fit itself best.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import isotonic_regression
+
+from podium.data import RankingData
+from podium.data.canonical import canonical_order
+from podium.errors import ParameterError, is_whole, shown, unknown_name
+from podium.training.checkpoint import Arrays, Checkpoint
+from podium.training.loop import Training
+from podium.training.run import Plan, Trained
+from podium.training.schedule import Schedule
+from podium.training.steps import FullSteps, make_steps
+
+Floats = npt.NDArray[np.float64]
+WITHIN = ("data", "query")
+STALLED = 20  # phases without a better fit of scores and targets
+GOING, SETTLED, CYCLE, NO_PROGRESS = "going", "settled", "cycle", "no progress"
+VERDICTS = (GOING, SETTLED, CYCLE, NO_PROGRESS)
+
+
+@dataclass(frozen=True)
+class RankPropSchedule(Schedule):
+    """How a function class follows targets that follow it.
+
+    Attributes:
+        phase_epochs: epochs of regression between two fits of the targets.
+        within: where targets rise with the label: in the whole data, or in each query.
+    """
+
+    phase_epochs: int = 5
+    within: str = "data"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (is_whole(self.phase_epochs) and self.phase_epochs >= 1):
+            raise ParameterError(f"phase_epochs={shown(self.phase_epochs)} must be a whole number of at least 1")
+        object.__setattr__(self, "phase_epochs", int(self.phase_epochs))
+        if self.within not in WITHIN:
+            raise unknown_name("within", self.within, WITHIN)
+
+
+class Targets:
+    """Fits targets to scores; knows the labels and where they are compared."""
+
+    def __init__(self, data: RankingData, within: str) -> None:
+        self.data = data
+        order = canonical_order(data)
+        sizes = data.query_sizes[order]
+        place = np.arange(data.n_documents) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        self.rows = np.repeat(data.query_offsets[:-1][order], sizes) + place  # documents in canonical order
+        bounds = np.cumsum(np.append(0, sizes))
+        self.groups = list(itertools.pairwise(bounds.tolist())) if within == "query" else [(0, data.n_documents)]
+        weight = np.ones(data.n_documents) if data.document_weights is None else data.document_weights
+        if data.query_weights is not None:
+            weight = weight * data.query_weights[data.document_queries]
+        self.weight = np.asarray(weight, np.float64)[self.rows]
+        self.labels = np.asarray(data.labels, np.float64)[self.rows]
+
+    def start(self) -> Floats:
+        """The labels, with mean 0 and variance 1."""
+        return self._placed(self._scaled(self.labels) if np.ptp(self.labels) > 0 else np.zeros(len(self.labels)))
+
+    def fit(self, scores: Floats) -> Floats:
+        """Those nearest to the scores among all that rise with the label, with mean 0 and variance 1."""
+        held, out = scores[self.rows], np.empty(len(scores))
+        for begin, end in self.groups:
+            labels, some, weight = (part[begin:end] for part in (self.labels, held, self.weight))
+            order = np.lexsort((some, labels))
+            # A document that weighs nothing has a target too, but moves no other's.
+            out[begin:end][order] = isotonic_regression(some[order], weights=np.maximum(weight[order], 1e-300)).x
+        if not np.ptp(out) > 1e-12 * max(np.abs(out).max(), 1e-300):
+            return self.start()
+        return self._placed(self._scaled(out))
+
+    def order(self, targets: Floats) -> int:
+        """A hash of the order that targets are in, equal ones included."""
+        ranks = np.unique(targets[self.rows], return_inverse=True)[1].astype(np.int64)
+        return int.from_bytes(hashlib.blake2b(ranks.tobytes(), digest_size=8).digest(), "little")
+
+    def gap(self, scores: Floats, targets: Floats) -> float:
+        """The weighted mean square between scores and targets."""
+        squares = (scores - targets)[self.rows] ** 2
+        return float(np.add.reduce(self.weight * squares) / max(np.add.reduce(self.weight), 1e-300))
+
+    def _scaled(self, values: Floats) -> Floats:
+        moved = values - np.add.reduce(values) / len(values)
+        return np.asarray(moved / np.sqrt(np.add.reduce(moved * moved) / len(values)))
+
+    def _placed(self, held: Floats) -> Floats:
+        """From canonical order to the data's own."""
+        out = np.empty(len(held))
+        out[self.rows] = held
+        return out
+
+
+class RankProp(Training):
+    """One run: gradient steps on the squared error, with targets in the place of labels."""
+
+    def __init__(
+        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None = None
+    ) -> None:
+        assert isinstance(plan.schedule, RankPropSchedule)
+        self.settings, self.fits = plan.schedule, Targets(data, plan.schedule.within)
+        self.targets = self.fits.start()
+        self.orders, self.gaps = [self.fits.order(self.targets)], [np.inf]
+        self.in_phase, self.verdict = 0, GOING
+        self.fitted: Floats | None = None  # the next phase's targets, where they are known already
+        super().__init__(plan, data, valid, checkpoint)
+
+    def _taught(self, data: RankingData) -> RankingData:
+        return data.replace(labels=self.targets)
+
+    def _epoch(self, began: float) -> None:
+        """One epoch of regression; before the first of a phase the targets are fitted."""
+        if self.in_phase == self.settings.phase_epochs:
+            self._next_phase()
+        restarts = self.progress.restart
+        super()._epoch(began)
+        self.in_phase += 1
+        if self.progress.restart != restarts:
+            vector = self.steps.vector.copy()
+            self._teach(self.fits.start())
+            self.steps.begin(vector)
+            self.orders, self.gaps = [self.fits.order(self.targets)], [np.inf]
+            self.in_phase = 0
+        elif self.in_phase == self.settings.phase_epochs:
+            self._judge()
+
+    def _next_phase(self) -> None:
+        vector, state = self.steps.vector.copy(), self.steps.state()
+        self._teach(self.fits.fit(self._scores()) if self.fitted is None else self.fitted)
+        self.orders.append(self.fits.order(self.targets))
+        if isinstance(self.steps, FullSteps):
+            self.steps.begin(vector)
+        else:
+            self.steps.resume(state)
+        self.in_phase = 0
+
+    def _judge(self) -> None:
+        """At the end of a phase: whether another can bring anything new."""
+        scores = self._scores()
+        self.fitted = self.fits.fit(scores)
+        order = self.fits.order(self.fitted)
+        self.gaps.append(self.fits.gap(scores, self.targets))
+        if order == self.orders[-1]:
+            self.verdict = SETTLED
+        elif order in self.orders:
+            self.verdict = CYCLE
+        elif len(self.gaps) > STALLED and min(self.gaps[-STALLED:]) >= min(self.gaps[:-STALLED]):
+            self.verdict = NO_PROGRESS
+
+    def _scores(self) -> Floats:
+        """Of the training documents, by the model as it stands."""
+        self.model.vector = self.steps.vector
+        return self.model.scores(self.data.features, num_threads=self.plan.num_threads)
+
+    def _teach(self, targets: Floats) -> None:
+        self.targets, self.fitted = targets, None
+        self.task = replace(self.task, data=self._taught(self.data))
+        self.steps = make_steps(self.task)
+
+    def _ended(self) -> bool:
+        return self.verdict != GOING
+
+    def _state(self) -> Arrays:
+        numbers = [self.in_phase, VERDICTS.index(self.verdict)]
+        return {
+            **{f"steps.{name}": value for name, value in self.steps.state().items()},
+            "targets": self.targets[self.fits.rows],
+            "orders": np.array(self.orders, np.uint64),
+            "gaps": np.array(self.gaps),
+            "phase": np.array(numbers, np.float64),
+        }
+
+    def _take_back(self, arrays: Arrays) -> None:
+        if arrays["targets"].shape != self.targets.shape:
+            raise ValueError("targets have another size")
+        placed = np.empty(len(self.targets))
+        placed[self.fits.rows] = arrays["targets"]
+        vector = self.steps.vector.copy()
+        self._teach(placed)
+        self.steps.begin(vector)
+        self.orders = [int(order) for order in arrays["orders"]]
+        self.gaps = [float(gap) for gap in arrays["gaps"]]
+        self.in_phase, self.verdict = int(arrays["phase"][0]), VERDICTS[int(arrays["phase"][1])]
+        super()._take_back({n.removeprefix("steps."): v for n, v in arrays.items() if n.startswith("steps.")})
+
+    def _trained(self, interrupted: bool) -> Trained:
+        trained = super()._trained(interrupted)
+        chosen: dict[str, Any] = {"verdict": self.verdict, "phases": len(self.orders)}
+        return replace(trained, chosen=chosen, certificate=None)
