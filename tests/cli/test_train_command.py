@@ -259,7 +259,7 @@ def test_the_defaults_in_the_help_are_those_of_the_rankers():
         "learning_rate": {"lambdamart": None, "mart": None, "rankboost": 1},
         "l2": {"kernel-ranknet": 1},
         "early_stopping_rounds": {"lambdamart": 300, "mart": 300, "rankboost": 100},
-        "hidden": {"ranknet": (10,), "lambdarank": (10,)},
+        "hidden": {"ranknet": (10,), "lambdarank": (10,), "rankprop": (10,)},
     }
     for option in ("epochs", "learning_rate", "batch", "optimiser", "l2", "hidden", "early_stopping_rounds"):
         said = OPTIONS[option].__metadata__[0].help.partition("By default ")[2]
