@@ -19,7 +19,11 @@ from podium.papers.sets import Parts, artificial, ohsumed, yandex
 
 METRIC = "ndcg@10"
 # what stands inside the parentheses of forces that need a metric or another force
-FILLED = {"lambdarank": "lambdarank(ndcg@10)", "step": "step(ndcg@10)", "neighbours": "neighbours(lambdarank(ndcg@10))"}
+FILLED = {
+    "lambdarank": "lambdarank(ndcg@10)",
+    "step": "step(ndcg@10, margin=1)",
+    "neighbours": "neighbours(lambdarank(ndcg@10))",
+}
 # models with a size of their own
 SIZED = {"net": "net(10)", "kernel": "kernel(rbf, landmarks=500)", "trees": "trees(num_leaves=31)"}
 FORCE_NAMES = tuple(FILLED.get(name, name) for name in FORCES)

@@ -26,55 +26,43 @@ REACH = 1.0  # how far a score is moved to see what NDCG does
 def finite_difference(scores: Floats, labels: Floats) -> tuple[Floats, Floats]:
     """λ_i = (NDCG with s_i raised by REACH − NDCG with it lowered) / (2·REACH), less the mean of the query."""
     n = len(scores)
-    gains = 2.0**labels - 1.0
-    ideal = np.sort(gains)[::-1]
-    norm = 0.0
-    for place in range(n):
-        norm += ideal[place] / np.log2(place + 2.0)
+    order = np.argsort(-scores)
+    gains = (2.0**labels - 1.0)[order]  # by place
+    discounts = 1.0 / np.log2(np.arange(n) + 2.0)
+    norm = (np.sort(gains)[::-1] * discounts).sum()
     force = np.zeros(n)
     if norm > 0:
-        for i in range(n):
-            for side in (1.0, -1.0):
-                force[i] += side * _dcg_moved(scores, gains, i, scores[i] + side * REACH) / norm
-        force /= 2.0 * REACH
+        for place in range(n):
+            score, change, now = scores[order[place]], 0.0, place
+            while now > 0 and scores[order[now - 1]] < score + REACH:  # up: each one passed goes down a place
+                now -= 1
+                change += (gains[place] - gains[now]) * (discounts[now] - discounts[now + 1])
+            now = place
+            while now < n - 1 and scores[order[now + 1]] > score - REACH:  # down, the other way round
+                now += 1
+                change += (gains[place] - gains[now]) * (discounts[now - 1] - discounts[now])
+            force[order[place]] = change / norm / (2.0 * REACH)
         force -= force.mean()
     return force, np.ones(n)
 
 
-def _dcg_moved(scores: Floats, gains: Floats, moved: int, score: float) -> float:
-    """DCG after one score is changed."""
-    total = 0.0
-    now = scores.copy()
-    now[moved] = score
-    order = np.argsort(-now)
-    for place in range(len(order)):
-        total += gains[order[place]] / np.log2(place + 2.0)
-    return total
-
-
 def neighbour_difference(scores: Floats, labels: Floats) -> tuple[Floats, Floats]:
-    """λ of neighbours that stand wrong: the NDCG a swap gains over the gap it takes, REACH at least."""
+    """λ of neighbours: the NDCG that their swap changes over the gap it takes, REACH at least; none past REACH if right."""
     n = len(scores)
-    gains = 2.0**labels - 1.0
-    ideal = np.sort(gains)[::-1]
-    norm = 0.0
-    for place in range(n):
-        norm += ideal[place] / np.log2(place + 2.0)
+    order = np.argsort(-scores)
+    gains = (2.0**labels - 1.0)[order]
+    discounts = 1.0 / np.log2(np.arange(n) + 2.0)
+    norm = (np.sort(gains)[::-1] * discounts).sum()
     force = np.zeros(n)
     if norm > 0:
-        order = np.argsort(-scores)
         for place in range(n - 1):
             upper, lower = order[place], order[place + 1]
-            gain = gains[lower] - gains[upper]
-            discount = 1.0 / np.log2(place + 2.0) - 1.0 / np.log2(place + 3.0)
             gap = scores[upper] - scores[lower]
-            pull = gain * discount / norm / max(gap, REACH)
-            if gain > 0:
+            if gains[place + 1] > gains[place] or gap < REACH:
+                swap = (gains[place + 1] - gains[place]) * (discounts[place] - discounts[place + 1])
+                pull = swap / norm / max(gap, REACH)
                 force[lower] += pull
                 force[upper] -= pull
-            elif gap < REACH:  # a margin: those that stand right are held apart
-                force[upper] -= pull
-                force[lower] += pull
     return force, np.ones(n)
 
 
