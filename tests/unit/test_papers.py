@@ -228,3 +228,20 @@ def test_missing_data_says_what_to_do(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "yandex").mkdir()
     assert missing(("ohsumed", "yandex")) == f"PODIUM_DATA={tmp_path} has no folder ohsumed; put the set there"
     assert missing(("yandex",)) is None
+
+
+def test_finite_differences_of_ndcg() -> None:
+    from podium.papers.lambdarank_forces import REACH, finite_difference
+
+    def ndcg(scores: np.ndarray, labels: np.ndarray) -> float:
+        gains, discounts = 2.0**labels - 1, 1 / np.log2(np.arange(len(labels)) + 2)
+        return float((gains[np.argsort(-scores)] * discounts).sum() / (np.sort(gains)[::-1] * discounts).sum())
+
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        scores, labels = 2 * rng.normal(size=9), rng.integers(0, 4, 9).astype(float)
+        slopes = []
+        for i in range(9):
+            moved = [scores + side * REACH * (np.arange(9) == i) for side in (1, -1)]
+            slopes.append((ndcg(moved[0], labels) - ndcg(moved[1], labels)) / (2 * REACH))
+        assert finite_difference(scores, labels)[0] == pytest.approx(np.array(slopes) - np.mean(slopes))

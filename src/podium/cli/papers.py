@@ -135,7 +135,7 @@ def _run(
         outcome = _watched(experiment, folder / experiment.name, quick, fresh, workers, not no_plots)
         outcomes.append(outcome)
         if not json:
-            _tell(outcome, time.perf_counter() - began)
+            _tell(outcome, quick, time.perf_counter() - began)
     if json:
         print_json([outcome.to_dict() for outcome in outcomes])
     failed = [f"{o.experiment.name} ({len(o.failed)} cells)" for o in outcomes if o.failed]
@@ -165,11 +165,11 @@ def _watched(experiment: Experiment, folder: Path, quick: bool, fresh: bool, job
             raise Stopped(f"interrupted; finished cells are kept in {folder}, and the same command goes on") from None
 
 
-def _tell(outcome: Outcome, seconds: float) -> None:
+def _tell(outcome: Outcome, quick: bool, seconds: float) -> None:
     experiment, report = outcome.experiment, outcome.report
     out.rule(experiment.name, style="none")
     say(f"{experiment.paper}: {experiment.title}")
-    _tell_report(report)
+    _tell_report(report, quick)
     for reason in outcome.skipped:
         say(f"left out: {reason}")
     went_on = f", {outcome.kept} were kept from before" if outcome.kept else ""
@@ -177,14 +177,13 @@ def _tell(outcome: Outcome, seconds: float) -> None:
     out.print()
 
 
-def _tell_report(report: Report) -> None:
+def _tell_report(report: Report, quick: bool) -> None:
     for each in report.tables:
         table = make_table(each.title, *each.columns)
         for row in each.rows:
             table.add_row(*(cell.replace("[", "\\[") for cell in row))
         show(table)
     for claim in report.claims:
-        verdict = {True: "holds", False: "DOES NOT HOLD", None: "not looked at"}[claim.holds]
-        say(f"{verdict}: {claim.sentence}. {claim.found}")
+        say(f"{claim.verdict(quick)}: {claim.sentence}. {claim.found}")
     for words in report.notes:
         say(words)

@@ -25,11 +25,14 @@ FILLED = {
     "neighbours": "neighbours(lambdarank(ndcg@10))",
 }
 # models with a size of their own
-SIZED = {"net": "net(10)", "kernel": "kernel(rbf, landmarks=500)", "trees": "trees(num_leaves=31)"}
+SIZED = {
+    "net": "net(10)",
+    "kernel": "kernel(rbf, landmarks=500)",
+    "trees": "trees(num_leaves=31)",
+    "nadaraya-watson": "nadaraya-watson(references=300)",
+}
 FORCE_NAMES = tuple(FILLED.get(name, name) for name in FORCES)
-MODEL_NAMES = tuple(
-    SIZED.get(name, name) for name in (*MODELS, *(["nadaraya-watson"] if "nadaraya-watson" not in MODELS else []))
-)
+MODEL_NAMES = tuple(SIZED.get(name, name) for name in dict.fromkeys((*MODELS, *SIZED)))
 SETS = {"ohsumed": (1, 2, 3, 4, 5), "yandex": (0, 1, 2), "network": (0, 1, 2), "polynomial": (0, 1, 2)}
 
 

@@ -17,6 +17,7 @@ Points = Sequence[float] | npt.NDArray[np.float64]
 
 COLOURS = ("#2a78d6", "#e34948", "#008300", "#eda100", "#4a3aa7", "#1baf7a", "#e87ba4", "#eb6834", "#5c5b57", "#0b0b0b")
 STYLES = {"ours": "-", "paper": "--", "others": ":", "points": "none"}
+MOST_INSIDE = 5  # lines that are named inside the axes; more are named beside them
 SETTINGS = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "podium",  # the same names inside the file every time
@@ -122,7 +123,8 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
         axes.set_xticks(panel.x_ticks, [f"{tick:g}" for tick in panel.x_ticks])
         axes.minorticks_off()
     if panel.legend and panel.lines:
-        axes.legend()
+        beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        axes.legend(**(beside if len(panel.lines) > MOST_INSIDE else {}))
 
 
 def _draw_grid(axes: Any, panel: Panel) -> None:
@@ -133,4 +135,5 @@ def _draw_grid(axes: Any, panel: Panel) -> None:
     axes.set_yticks(range(len(panel.names)), panel.names)
     for row, values in enumerate(panel.grid):
         for column, value in enumerate(values):
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8)
+            ink = "white" if abs(value - 0.5) > 0.35 else "black"
+            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=ink)

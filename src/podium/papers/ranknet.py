@@ -105,7 +105,7 @@ def table1(cells: Cells) -> Report:
             ),
             Claim(
                 "The paper's figures are ones that a further generator could give",
-                inside == total,
+                None if rows[0][-1] == "1" else inside == total,
                 f"{inside} of {total} lie inside mean ± t·s·√(1 + 1/n).",
             ),
         ],
@@ -120,9 +120,7 @@ C_TABLE1 = Experiment(
     full=grid(
         task=("network", "polynomial"), model=("linear", "2 layers"), vectors=VECTORS, generator=range(12), epochs=100
     ),
-    quick=grid(
-        task=("network", "polynomial"), model=("linear", "2 layers"), vectors=VECTORS, generator=range(2), epochs=30
-    ),
+    quick=grid(task=("network", "polynomial"), model=("linear", "2 layers"), vectors=VECTORS, generator=0, epochs=10),
     report=table1,
     minutes=20,
 )
@@ -193,7 +191,7 @@ C_TABLE2 = Experiment(
     title="The effect of training on ties, polynomial task, 10 hidden units.",
     work=table2_cell,
     full=grid(vectors=tuple(TABLE2), ties=(False, True), generator=range(10), epochs=100),
-    quick=grid(vectors=tuple(TABLE2), ties=(False, True), generator=range(2), epochs=20),
+    quick=grid(vectors=tuple(TABLE2), ties=(False, True), generator=range(2), epochs=5),
     report=table2,
     minutes=10,
 )

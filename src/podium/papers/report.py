@@ -42,10 +42,14 @@ class Claim:
     holds: bool | None
     found: str
 
-    def markdown(self) -> str:
+    def verdict(self, quick: bool = False) -> str:
+        """In words; a quick version is too small to speak against a claim."""
+        refuted = "not seen at this size" if quick else "does not hold"
+        return {True: "holds", False: refuted, None: "not looked at"}[self.holds]
+
+    def markdown(self, quick: bool = False) -> str:
         """The claim as a line of a list."""
-        verdict = {True: "**holds**", False: "**does not hold**", None: "**not looked at**"}[self.holds]
-        return f"- {self.sentence}: {verdict}. {self.found}"
+        return f"- {self.sentence}: **{self.verdict(quick)}**. {self.found}"
 
 
 @dataclass(frozen=True)
@@ -57,11 +61,11 @@ class Report:
     claims: Sequence[Claim] = ()
     notes: Sequence[str] = field(default_factory=tuple)
 
-    def markdown(self) -> str:
+    def markdown(self, quick: bool = False) -> str:
         """Tables, claims and notes; plots are files of their own."""
         parts = [table.markdown() for table in self.tables]
         if self.claims:
-            parts.append("\n".join(claim.markdown() for claim in self.claims))
+            parts.append("\n".join(claim.markdown(quick) for claim in self.claims))
         return "\n\n".join([*parts, *self.notes])
 
     def to_dict(self) -> dict[str, Any]:

@@ -158,7 +158,7 @@ def _write(
     reasons = [f"Left out: {reason}." for reason in cells.reasons()]
     head = f"# {experiment.paper}\n\n{experiment.title}{' (quick version)' if quick else ''}"
     pictures = [f"![{plot.name}]({plot.name}.svg)" for plot in report.plots] if plots else []
-    texts = {"report.md": "\n\n".join([head, report.markdown(), *reasons, *pictures]) + "\n"}
+    texts = {"report.md": "\n\n".join([head, report.markdown(quick), *reasons, *pictures]) + "\n"}
     if plots:
         texts |= {f"{plot.name}.svg": draw(plot) for plot in report.plots}
     for name, text in texts.items():

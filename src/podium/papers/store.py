@@ -14,9 +14,20 @@ from podium.papers.experiment import Cell, Settings
 LONGEST_NAME = 80
 
 
-def write_json(path: Path, value: Any) -> None:
-    """JSON, readable and stable; never half there."""
-    write_text(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """JSON with a line an entry, and a line an item of a list of entries; never half there."""
+    lines = []
+    for name, entry in value.items():
+        if isinstance(entry, list) and entry and isinstance(entry[0], dict):
+            text = "[\n  " + ",\n  ".join(_dumps(item) for item in entry) + "\n ]"
+        else:
+            text = _dumps(entry)
+        lines.append(f" {_dumps(name)}: {text}")
+    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def write_text(path: Path, text: str) -> None:
