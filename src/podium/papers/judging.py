@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import podium
 from podium.evaluation.paired_tests import holm, wilcoxon
-from podium.papers.experiment import Skip
+from podium.papers.experiment import Cells, Skip
 from podium.papers.sets import Parts
 from podium.rankers import RANKERS, BaseRanker
 
@@ -56,6 +56,12 @@ def values(
         "high": {name: result.interval[name][1] for name in metrics},
         "per_query": {name: [round(float(value), 5) for value in result.per_query[name]] for name in keep},
     }
+
+
+def by_query(cells: Cells, metric: str) -> Floats:
+    """The kept values of all cells, query after query; where cells were judged on the same set, its queries' means."""
+    drawn = [np.array(cell.result["per_query"][metric]) for cell in cells]
+    return np.mean(drawn, axis=0) if cells.axis("data") == ["yandex"] else np.concatenate(drawn)
 
 
 def p_value(first: Floats, second: Floats) -> float:

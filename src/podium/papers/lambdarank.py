@@ -125,5 +125,5 @@ D_FIGURE2 = Experiment(
     ],
     quick=_plan(optimiser="sgd", learning_rate=1e-3, epochs=10, queries=500, generator=0),
     report=figure2,
-    minutes=60,
+    minutes=40,
 )

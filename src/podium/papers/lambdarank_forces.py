@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 import podium
 from podium.papers.experiment import Cells, Experiment, grid
-from podium.papers.judging import fitted, level_with_best, values
+from podium.papers.judging import by_query, fitted, level_with_best, values
 from podium.papers.lambdarank_speed import PAPER
 from podium.papers.report import Claim, Report, Spread, Table
 from podium.papers.sets import Parts, artificial, yandex
@@ -125,7 +125,7 @@ def forces(cells: Cells) -> Report:
         for force in FORCES:
             found = cells.where(data=data, force=force)
             if len(found):
-                per_query[force] = np.concatenate([cell.result["per_query"][METRIC] for cell in found])
+                per_query[force] = by_query(found, METRIC)
         if not per_query:
             for force in FORCES:
                 table[force] += ["; ".join(cells.reasons(data=data)), "–"]
@@ -159,5 +159,5 @@ D_FORCES = Experiment(
     full=grid(data=("yandex", "polynomial"), force=tuple(FORCES), seed=range(3), epochs=100, size=1000),
     quick=grid(data=("yandex", "polynomial"), force=tuple(FORCES), seed=0, epochs=3, size=60),
     report=forces,
-    minutes=25,
+    minutes=8,
 )

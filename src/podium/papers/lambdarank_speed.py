@@ -116,5 +116,5 @@ D_FIGURE1 = Experiment(
     quick=_plan(100, SIZES[:-1], 100, 3),
     report=figure1,
     alone=True,
-    minutes=15,
+    minutes=8,
 )

@@ -54,7 +54,8 @@ def correct(scores: Any, data: podium.RankingData) -> float:
 def table1_cell(task: str, model: str, vectors: int, generator: int, epochs: int) -> dict[str, Any]:
     """Trains on so many vectors of a task and counts the test pairs that stand right."""
     train, valid, test = artificial(task, generator, vectors // 50, JUDGED, JUDGED)
-    ranker = learned(ranknet(hidden=HIDDEN[model], epochs=epochs, seed=generator), train, valid)
+    ranker = ranknet(hidden=HIDDEN[model], epochs=epochs, seed=generator)
+    learned(ranker, train, valid, callbacks=lambda row: row.train == 1)  # no training pair stands wrong
     return {
         "correct": correct(ranker.predict(test), test),
         "valid": 100 * ranker.best_value_,
@@ -193,7 +194,7 @@ C_TABLE2 = Experiment(
     full=grid(vectors=tuple(TABLE2), ties=(False, True), generator=range(10), epochs=100),
     quick=grid(vectors=tuple(TABLE2), ties=(False, True), generator=range(2), epochs=5),
     report=table2,
-    minutes=10,
+    minutes=6,
 )
 
 

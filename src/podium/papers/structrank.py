@@ -163,5 +163,5 @@ E_FIGURE4 = Experiment(
     + grid(source="ours", system=(FULL, INDEPENDENT, "RankNet", "ListNet", "RankSVM"), fold=(1,), small=True),
     report=figure4,
     data=("ohsumed", "letor-ohsumed-baselines"),
-    minutes=20,
+    minutes=30,
 )
