@@ -245,3 +245,26 @@ def test_finite_differences_of_ndcg() -> None:
             moved = [scores + side * REACH * (np.arange(9) == i) for side in (1, -1)]
             slopes.append((ndcg(moved[0], labels) - ndcg(moved[1], labels)) / (2 * REACH))
         assert finite_difference(scores, labels)[0] == pytest.approx(np.array(slopes) - np.mean(slopes))
+
+
+def test_a_training_that_was_interrupted_is_no_result() -> None:
+    from podium.papers.judging import learned
+
+    class Interrupted:
+        interrupted_ = True
+
+        def fit(self, train: Any, valid: Any) -> None: ...
+
+    with pytest.raises(KeyboardInterrupt):
+        learned(Interrupted(), None)  # type: ignore[type-var,arg-type]
+
+
+def test_queries_judged_several_times_count_once() -> None:
+    from podium.papers.judging import by_query
+
+    def cells(data: str) -> Cells:
+        kept = ([0.0, 1.0], [1.0, 1.0])
+        return Cells(Cell({"data": data}, {"per_query": {"map": list(values)}}) for values in kept)
+
+    assert by_query(cells("yandex"), "map").tolist() == [0.5, 1.0]
+    assert by_query(cells("ohsumed"), "map").tolist() == [0.0, 1.0, 1.0, 1.0]
