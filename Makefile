@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORE := $(shell find core src/podium -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test test-torch lint docs sanitize fuzz bench stubs format clean
+.PHONY: demo test test-torch lint docs sanitize fuzz bench papers papers-quick stubs format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -50,6 +50,14 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/tree_predict.py
 	$(BIN)/python benchmarks/structrank_force.py
 	$(BIN)/python benchmarks/tables.py
+
+# Every table and figure of the source papers: hours, and it goes on where it was stopped. The quick version takes minutes.
+papers: $(VENV)/.dev
+	$(BIN)/podium papers all --out docs/reproduced
+	$(BIN)/python docs/reproduced.py
+
+papers-quick: $(VENV)/.dev
+	$(BIN)/podium papers all --quick --out build/papers
 
 # The address and undefined-behaviour sanitizers over the tests that reach the core; those left out are about what is
 # around it.

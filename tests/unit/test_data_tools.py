@@ -293,6 +293,32 @@ def test_polynomial_is_a_third_linear() -> None:
     assert np.corrcoef(data.features @ weights, data.labels)[0, 1] == pytest.approx(math.sqrt(1 / 3), abs=0.05)
 
 
+@pytest.mark.parametrize("make", [synthetic.network, synthetic.polynomial])
+def test_synthetic_values_and_bins(make: Any) -> None:
+    frequent, wide, values = (make(queries=40, **how) for how in ({}, {"bins": "width"}, {"levels": None}))
+    assert np.array_equal(frequent.features, values.features)
+    order = np.argsort(values.labels, kind="stable")
+    assert len(np.unique(values.labels)) == values.n_documents
+    for binned in (frequent, wide):
+        assert (np.diff(binned.labels[order]) >= 0).all()  # levels are cuts of the values
+    edges = [(values.labels[wide.labels == level].min(), values.labels[wide.labels == level].max()) for level in (2, 3)]
+    widths = [high - low for low, high in edges]
+    assert widths[0] == pytest.approx(widths[1], rel=0.1)
+    assert np.bincount(wide.labels.astype(int)).max() > 1.5 * np.bincount(frequent.labels.astype(int)).max()
+
+
+def test_networks_of_other_kinds() -> None:
+    base = synthetic.network(queries=20, levels=None)
+    for how in ({"bias": True}, {"activation": "sigmoid"}):
+        other = synthetic.network(queries=20, levels=None, **how)
+        assert np.array_equal(other.features, base.features)
+        assert 0.5 < np.corrcoef(other.labels, base.labels)[0, 1] < 0.9999  # the same weights, another function
+    with pytest.raises(ParameterError, match="unknown activation 'relu'"):
+        synthetic.network(activation="relu")
+    with pytest.raises(ParameterError, match=r"unknown bins 'widths'\. Did you mean 'width'"):
+        synthetic.polynomial(bins="widths")
+
+
 @pytest.mark.parametrize("name", ["queries", "documents", "features", "hidden", "levels"])
 @pytest.mark.parametrize("value", [0, -1, 2.5, True])
 def test_synthetic_refuses(name: str, value: Any) -> None:

@@ -57,6 +57,24 @@ def test_figures_are_those_of_the_benchmarks(page: str, monkeypatch: pytest.Monk
     assert tables.filled(text) == text
 
 
+def test_reproduced_figures_are_what_the_commands_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import reproduced
+
+    from podium.papers import EXPERIMENTS
+
+    pages = {path: path.read_text() for path in (ROOT / "docs" / "reproduced").glob("*.md")}
+    for path, text in pages.items():
+        assert reproduced.filled(text) == text, path
+    told = "".join(pages.values())
+    for name in EXPERIMENTS:
+        assert (
+            told.count(f"<!-- {name}: begin -->")
+            == told.count(f"`podium papers run {name}`") - told.count(f"*Not run yet: `podium papers run {name}`.*")
+            == 1
+        ), name
+
+
 def test_table_of_models() -> None:
     from podium.models import MODELS
 

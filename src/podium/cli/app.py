@@ -16,6 +16,7 @@ from podium.cli import (
     laws,
     metrics,
     normalise,
+    papers,
     rankers,
     score,
     split,
@@ -34,6 +35,8 @@ app = typer.Typer(
 )
 data = typer.Typer(help="Look at, convert, split, make and normalise judged data.", no_args_is_help=True)
 
+paper = typer.Typer(help="Make the tables and figures of the source papers again.", no_args_is_help=True)
+
 app.command("train")(train.train)
 app.command("score")(score.score)
 app.command("cv")(cv.cv)
@@ -50,6 +53,10 @@ data.command("split")(split.split)
 data.command("synth")(synth.synth)
 data.command("normalise")(normalise.normalise)
 app.add_typer(data, name="data")
+paper.command("list")(papers.papers_list)
+paper.command("run")(papers.papers_run)
+paper.command("all")(papers.papers_all)
+app.add_typer(paper, name="papers")
 
 
 def _version(show: bool) -> None:

@@ -8,19 +8,23 @@ from `generator_seed`, the documents from `seed`, so sets of one task share the 
 
 Cut points (and the polynomial's means and variances) belong to the generator: they are taken on a reference sample of
 100,000 documents that it draws for itself. So a label is the same function of the features in every set of a task, and
-the levels are equally frequent up to the chance of the draw.
+the levels are equally frequent up to the chance of the draw (`bins="width"` makes them equally wide instead, and
+`levels=None` leaves the values as they are).
 """
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.conversion import as_number
 from podium.data.hashing import check_seed
 from podium.data.ranking_data import RankingData
-from podium.errors import ParameterError, is_whole, shown
+from podium.errors import ParameterError, is_whole, shown, unknown_name
 
 __all__ = ["network", "polynomial"]
 
@@ -29,7 +33,13 @@ Function = Callable[[npt.NDArray[np.float32]], Vector]
 
 REFERENCE_DOCUMENTS = 100_000
 BLOCK_DOCUMENTS = 20_000  # worked on at a time
-FUNCTION, REFERENCE, DOCUMENTS = range(3)  # separate streams of one seed
+CACHED = 16  # generators remembered, because several sets of one task are mostly drawn one after the other
+FUNCTION, REFERENCE, DOCUMENTS, BIASES = range(4)  # separate streams of one seed
+ACTIVATIONS: dict[str, Callable[[Vector], Vector]] = {
+    "tanh": np.tanh,
+    "sigmoid": lambda z: 0.5 + 0.5 * np.tanh(0.5 * z),
+}
+BINS = ("frequency", "width")
 
 
 def network(
@@ -37,39 +47,92 @@ def network(
     documents: int = 50,
     features: int = 50,
     hidden: int = 10,
-    levels: int = 6,
+    levels: int | None = 6,
     *,
+    bins: str = "frequency",
+    activation: str = "tanh",
+    bias: bool = False,
     seed: int = 0,
     generator_seed: int | None = None,
 ) -> RankingData:
-    """Label = level of v·tanh(W x), with W, v and x uniform in [-1, 1] and no biases. [RankNet, §5]"""
+    """Label = level of v·a(W x + b), with W, v, b and x uniform in [-1, 1]. [RankNet, §5]
+
+    Args:
+        queries: how many.
+        documents: a query.
+        features: of a document.
+        hidden: units of the network.
+        levels: labels 0 to levels − 1; None leaves the values as they are.
+        bins: levels are equally frequent ("frequency") or equally wide ("width").
+        activation: a, tanh or sigmoid.
+        bias: whether the hidden units have biases b; else b = 0.
+        seed: of the documents.
+        generator_seed: of the network; by default the seed.
+    """
     _check_counts(queries=queries, documents=documents, features=features, hidden=hidden)
-    task = seed if generator_seed is None else generator_seed
+    _check_levels(levels, bins)
+    if activation not in ACTIVATIONS:
+        raise unknown_name("activation", activation, ACTIVATIONS)
+    task = check_seed(seed if generator_seed is None else generator_seed)
+    value, cuts = _network(features, hidden, levels, bins, activation, bool(bias), task)
+    return _draw(value, cuts, queries, documents, features, seed)
+
+
+@functools.lru_cache(maxsize=CACHED)
+def _network(
+    features: int, hidden: int, levels: int | None, bins: str, activation: str, bias: bool, task: int
+) -> tuple[Function, Vector | None]:
     stream = _stream(task, FUNCTION)
     inner = stream.uniform(-1, 1, (features, hidden))
     outer = stream.uniform(-1, 1, hidden)
+    shift = _stream(task, BIASES).uniform(-1, 1, hidden) if bias else np.zeros(hidden)
+    squash = ACTIVATIONS[activation]
 
     def value(x: npt.NDArray[np.float32]) -> Vector:
-        return np.asarray(np.tanh(x.astype(np.float64) @ inner) @ outer)
+        return np.asarray(squash(x.astype(np.float64) @ inner + shift) @ outer)
 
-    return _draw(value, _cuts(value, features, levels, task), queries, documents, features, seed)
+    return value, _cuts(value, features, levels, bins, task)
 
 
 def polynomial(
     queries: int = 1000,
     documents: int = 50,
     features: int = 50,
-    levels: int = 6,
+    levels: int | None = 6,
     *,
+    bins: str = "frequency",
+    weights: tuple[float, float, float] = (1.0, 1.0, 1.0),
     seed: int = 0,
     generator_seed: int | None = None,
 ) -> RankingData:
     """Label = level of the mean of w·x, Σ x_i x_Q(i) and Σ x_i x_Q(i) x_Q'(i), each of mean 0 and variance 1.
 
     Q and Q' are random permutations of the features; w and x are uniform in [-1, 1]. [RankNet, §5]
+
+    Args:
+        queries: how many.
+        documents: a query.
+        features: of a document.
+        levels: labels 0 to levels − 1; None leaves the values as they are.
+        bins: levels are equally frequent ("frequency") or equally wide ("width").
+        weights: what the linear, quadratic and cubic terms are multiplied by.
+        seed: of the documents.
+        generator_seed: of the polynomial; by default the seed.
     """
     _check_counts(queries=queries, documents=documents, features=features)
-    task = seed if generator_seed is None else generator_seed
+    _check_levels(levels, bins)
+    given = tuple(as_number(weight) for weight in weights)
+    if len(given) != 3 or not all(weight is not None and math.isfinite(weight) for weight in given):
+        raise ParameterError(f"weights={shown(weights)} must be three numbers, of the linear, quadratic and cubic term")
+    task = check_seed(seed if generator_seed is None else generator_seed)
+    value, cuts = _polynomial(features, levels, bins, given, task)
+    return _draw(value, cuts, queries, documents, features, seed)
+
+
+@functools.lru_cache(maxsize=CACHED)
+def _polynomial(
+    features: int, levels: int | None, bins: str, weights: tuple[float, ...], task: int
+) -> tuple[Function, Vector | None]:
     stream = _stream(task, FUNCTION)
     w = stream.uniform(-1, 1, features)
     first, second = stream.permutation(features), stream.permutation(features)
@@ -83,12 +146,12 @@ def polynomial(
     mean, deviation = reference.mean(axis=0), reference.std(axis=0)
 
     def value(x: npt.NDArray[np.float32]) -> Vector:
-        return np.asarray(((terms(x) - mean) / deviation).mean(axis=1))
+        return np.asarray((np.array(weights) * (terms(x) - mean) / deviation).mean(axis=1))
 
-    return _draw(value, _cuts(value, features, levels, task), queries, documents, features, seed)
+    return value, _cuts(value, features, levels, bins, task)
 
 
-def _draw(value: Function, cuts: Vector, queries: int, documents: int, features: int, seed: int) -> RankingData:
+def _draw(value: Function, cuts: Vector | None, queries: int, documents: int, features: int, seed: int) -> RankingData:
     rows = queries * documents
     x = np.empty((rows, features), np.float32)
     labels = np.empty(rows)
@@ -96,7 +159,8 @@ def _draw(value: Function, cuts: Vector, queries: int, documents: int, features:
     for block in _uniform(_stream(seed, DOCUMENTS), rows, features):
         stop = start + len(block)
         x[start:stop] = block
-        labels[start:stop] = np.searchsorted(cuts, value(block), side="right")
+        values = value(block)
+        labels[start:stop] = values if cuts is None else np.searchsorted(cuts, values, side="right")
         start = stop
     return RankingData.of_parts(
         check=False,
@@ -107,11 +171,13 @@ def _draw(value: Function, cuts: Vector, queries: int, documents: int, features:
     )
 
 
-def _cuts(value: Function, features: int, levels: int, seed: int) -> Vector:
-    """The values between which a level has 1 / levels of the reference sample."""
-    if not is_whole(levels) or levels < 2:
-        raise ParameterError(f"levels={shown(levels)} must be a whole number of at least 2")
+def _cuts(value: Function, features: int, levels: int | None, bins: str, seed: int) -> Vector | None:
+    """The values between which a level has 1 / levels of the reference sample, or of its range; None for no levels."""
+    if levels is None:
+        return None
     values = np.concatenate([value(block) for block in _reference(features, seed)])
+    if bins == "width":
+        return np.linspace(values.min(), values.max(), levels + 1)[1:-1]
     return np.asarray(np.quantile(values, np.arange(1, levels) / levels))
 
 
@@ -127,6 +193,13 @@ def _uniform(stream: np.random.Generator, rows: int, features: int) -> Iterator[
 
 def _stream(seed: int, purpose: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(check_seed(seed), spawn_key=(purpose,))))
+
+
+def _check_levels(levels: int | None, bins: str) -> None:
+    if bins not in BINS:
+        raise unknown_name("bins", bins, BINS)
+    if levels is not None and (not is_whole(levels) or levels < 2):
+        raise ParameterError(f"levels={shown(levels)} must be a whole number of at least 2, or None for the values")
 
 
 def _check_counts(**counts: int) -> None:

@@ -1,0 +1,36 @@
+"""Puts what `podium papers` found into the pages of docs/reproduced, between their markers.
+
+    python docs/reproduced.py        # writes; `make papers` does it after the experiments have run
+
+An experiment's folder docs/reproduced/NAME holds its report, its plots and its results; the cells stay out of the
+repository.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "reproduced"
+BETWEEN = re.compile(r"(<!-- (?P<name>[\w-]+): begin -->\n).*?(<!-- (?P=name): end -->)", re.DOTALL)
+
+
+def report(name: str) -> str:
+    """What the command wrote of an experiment, without its title, and with plots found from the page."""
+    path = FOLDER / name / "report.md"
+    if not path.is_file():
+        return f"*Not run yet: `podium papers run {name}`.*"
+    body = path.read_text().split("\n\n", 2)[2].strip()
+    quick = "(quick version)" in path.read_text().split("\n\n", 2)[1]
+    body = re.sub(r"\]\((?=[\w-]+\.svg\))", f"]({name}/", body)
+    return ("*From the quick version; the full one is to come.*\n\n" if quick else "") + body
+
+
+def filled(text: str) -> str:
+    """A page with its reports in place."""
+    return BETWEEN.sub(lambda found: f"{found[1]}\n{report(found['name'])}\n\n{found[3]}", text)
+
+
+if __name__ == "__main__":
+    for page in sorted(FOLDER.glob("*.md")):
+        page.write_text(filled(page.read_text()))

@@ -1,0 +1,189 @@
+"""podium papers: the tables and figures of the source papers."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podium.cli.console import Json, make_table, note, out, print_json, progress, say, show
+from podium.cli.stopping import Stopped
+from podium.errors import DataError, ParameterError, unknown_name
+
+if TYPE_CHECKING:
+    from podium.papers import Cell, Experiment, Outcome
+    from podium.papers.report import Report
+
+LINE_SECONDS = 10.0
+
+Quick = Annotated[bool, typer.Option("--quick", help="A smaller version of the same, in a minute or so each.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Begin anew instead of going on from the cells that are kept.")]
+Out = Annotated[
+    Path, typer.Option("--out", "-o", help="The folder to write into; --quick writes into its folder quick.")
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        min=1,
+        help="Cells to work out at once; by default as many as there are cores. What measures time runs alone.",
+        show_default=False,
+    ),
+]
+NoPlots = Annotated[bool, typer.Option("--no-plots", help="Write tables and JSON only; needs no matplotlib.")]
+
+
+def papers_list(json: Json = False) -> None:
+    """List the tables and figures that can be made again, with what each needs."""
+    from podium.papers import EXPERIMENTS
+    from podium.papers.sets import missing
+
+    if json:
+        print_json(
+            [
+                {
+                    "name": e.name,
+                    "paper": e.paper,
+                    "title": e.title,
+                    "cells": len(e.full),
+                    "quick_cells": len(e.quick),
+                    "minutes": e.minutes,
+                    "data": list(e.data),
+                    "missing": missing(e.data),
+                }
+                for e in EXPERIMENTS.values()
+            ]
+        )
+        return
+    table = make_table("tables and figures", "name", "in", "cells", "minutes on two cores", "data")
+    for e in EXPERIMENTS.values():
+        needs = ", ".join(e.data) or "–"
+        table.add_row(
+            e.name, e.paper, str(len(e.full)), f"{e.minutes:g}", needs if not missing(e.data) else f"{needs} (missing)"
+        )
+    for column in table.columns[1:2]:
+        column.justify = "left"
+    show(table)
+    say("podium papers run NAME makes one, podium papers all makes all; --quick takes a smaller version of each.")
+
+
+def papers_run(
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME…", help="Names from podium papers list.", show_default=False)
+    ],
+    quick: Quick = False,
+    fresh: Fresh = False,
+    target: Out = Path("papers"),
+    jobs: Jobs = None,
+    no_plots: NoPlots = False,
+    json: Json = False,
+) -> None:
+    """Make tables and figures again: each finished cell is kept, so a run that was stopped goes on."""
+    from podium.papers import EXPERIMENTS
+    from podium.papers.sets import missing
+
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise unknown_name("table or figure", name, EXPERIMENTS)
+        reason = missing(EXPERIMENTS[name].data)
+        if reason is not None:
+            raise DataError(f"{name} needs data: {reason}")
+    _run([EXPERIMENTS[name] for name in names], quick, fresh, target, jobs, no_plots, json)
+
+
+def papers_all(
+    quick: Quick = False,
+    fresh: Fresh = False,
+    target: Out = Path("papers"),
+    jobs: Jobs = None,
+    no_plots: NoPlots = False,
+    json: Json = False,
+) -> None:
+    """Make every table and figure again; what needs data that is not at hand is left out, and said so."""
+    from podium.papers import EXPERIMENTS
+    from podium.papers.sets import missing
+
+    able = []
+    for experiment in EXPERIMENTS.values():
+        reason = missing(experiment.data)
+        if reason is None:
+            able.append(experiment)
+        else:
+            note(f"{experiment.name} is left out: {reason}")
+    _run(able, quick, fresh, target, jobs, no_plots, json)
+
+
+def _run(
+    experiments: list[Experiment],
+    quick: bool,
+    fresh: bool,
+    target: Path,
+    jobs: int | None,
+    no_plots: bool,
+    json: bool,
+) -> None:
+    if target.exists() and not target.is_dir():
+        raise ParameterError(f"--out {target} is a file; give the folder to write into")
+    workers = len(os.sched_getaffinity(0)) if jobs is None else jobs
+    folder = target / "quick" if quick else target
+    outcomes = []
+    for experiment in experiments:
+        began = time.perf_counter()
+        outcome = _watched(experiment, folder / experiment.name, quick, fresh, workers, not no_plots)
+        outcomes.append(outcome)
+        if not json:
+            _tell(outcome, quick, time.perf_counter() - began)
+    if json:
+        print_json([outcome.to_dict() for outcome in outcomes])
+    failed = [f"{o.experiment.name} ({len(o.failed)} cells)" for o in outcomes if o.failed]
+    if failed:
+        raise Stopped(f"cells failed in {', '.join(failed)}; the reports say why", code=1)
+
+
+def _watched(experiment: Experiment, folder: Path, quick: bool, fresh: bool, jobs: int, plots: bool) -> Outcome:
+    from podium.papers import run
+
+    told = time.monotonic()
+    with progress(experiment.name) as bar:
+
+        def on_cell(cell: Cell, done: int, total: int) -> None:
+            nonlocal told
+            if cell.missing is not None and cell.missing.startswith("failed"):
+                note(f"{experiment.name} {cell.settings}: {cell.missing}")
+            if bar is not None:
+                bar(done, total)
+            elif time.monotonic() - told > LINE_SECONDS:
+                told = time.monotonic()
+                note(f"{experiment.name}: {done} of {total} cells")
+
+        try:
+            return run(experiment, folder, quick=quick, fresh=fresh, jobs=jobs, plots=plots, on_cell=on_cell)
+        except KeyboardInterrupt:
+            raise Stopped(f"interrupted; finished cells are kept in {folder}, and the same command goes on") from None
+
+
+def _tell(outcome: Outcome, quick: bool, seconds: float) -> None:
+    experiment, report = outcome.experiment, outcome.report
+    out.rule(experiment.name, style="none")
+    say(f"{experiment.paper}: {experiment.title}")
+    _tell_report(report, quick)
+    for reason in outcome.skipped:
+        say(f"left out: {reason}")
+    went_on = f", {outcome.kept} were kept from before" if outcome.kept else ""
+    say(f"{outcome.done} cells in {seconds:.1f} s{went_on}; wrote {outcome.files[0].parent}")
+    out.print()
+
+
+def _tell_report(report: Report, quick: bool) -> None:
+    for each in report.tables:
+        table = make_table(each.title, *each.columns)
+        for row in each.rows:
+            table.add_row(*(cell.replace("[", "\\[") for cell in row))
+        show(table)
+    for claim in report.claims:
+        say(f"{claim.verdict(quick)}: {claim.sentence}. {claim.found}")
+    for words in report.notes:
+        say(words)

@@ -1,0 +1,106 @@
+"""An experiment: cells that are worked out one by one and kept, and a report made of all of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.papers.report import Report
+
+Settings = dict[str, Any]
+
+
+class Skip(Exception):  # noqa: N818  (it is no error)
+    """Raised by a cell that cannot be worked out here: the reason stands in its place in the report."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell that is done: what was asked, what came out, and the seconds it took; or why it could not be done."""
+
+    settings: Settings
+    result: Any = None
+    seconds: float = 0.0
+    missing: str | None = None
+
+
+class Cells:
+    """The cells of an experiment, in the order of its plan."""
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        self.all = tuple(cells)
+
+    def __iter__(self) -> Iterator[Cell]:
+        """Those that have a result."""
+        return (cell for cell in self.all if cell.missing is None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def where(self, **settings: Any) -> Cells:
+        """Those with these settings."""
+        return Cells(
+            cell
+            for cell in self.all
+            if all(name in cell.settings and cell.settings[name] == value for name, value in settings.items())
+        )
+
+    def axis(self, name: str) -> list[Any]:
+        """The values that a setting takes, each once, in the order of the plan."""
+        return list(dict.fromkeys(cell.settings[name] for cell in self.all if name in cell.settings))
+
+    def numbers(self, key: str, **settings: Any) -> npt.NDArray[np.float64]:
+        """One number of each result."""
+        return np.array([cell.result[key] for cell in self.where(**settings)], np.float64)
+
+    def one(self, **settings: Any) -> Cell | None:
+        """The one cell with these settings, if it has a result."""
+        return next(iter(self.where(**settings)), None)
+
+    def reasons(self, **settings: Any) -> list[str]:
+        """Why cells are missing, each reason once."""
+        return list(dict.fromkeys(cell.missing for cell in self.where(**settings).all if cell.missing is not None))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of a paper.
+
+    Attributes:
+        name: on the command line.
+        paper: where it stands, e.g. "RankNet, Table 1".
+        title: what it shows, in a line.
+        work: one cell: settings in, a result that JSON can hold out. The same settings give the same result.
+        full: the settings of every cell, as the paper has it.
+        quick: a smaller version of the same, for a check in a minute.
+        report: tables, plots and claims from the cells.
+        data: sets it cannot do without, folders of PODIUM_DATA.
+        alone: it measures time, so its cells are worked out one after the other with nothing beside them.
+        minutes: what the full version takes on two cores, roughly.
+    """
+
+    name: str
+    paper: str
+    title: str
+    work: Callable[..., Any]
+    full: Sequence[Settings]
+    quick: Sequence[Settings]
+    report: Callable[[Cells], Report]
+    data: tuple[str, ...] = ()
+    alone: bool = False
+    minutes: float = 1.0
+
+    def plan(self, quick: bool) -> Sequence[Settings]:
+        """The settings of every cell."""
+        return self.quick if quick else self.full
+
+
+def grid(**axes: Any) -> list[Settings]:
+    """Every combination of the axes' values; a value that is no tuple, list or range stands for itself."""
+    several = [values if isinstance(values, tuple | list | range) else (values,) for values in axes.values()]
+    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*several)]

@@ -1,0 +1,163 @@
+"""A page the papers could not have: every force × every function class, on two real sets and two artificial ones."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import podium
+from podium.errors import ParameterError
+from podium.forces import FORCES
+from podium.models import MODELS
+from podium.papers.experiment import Cells, Experiment, Skip, grid
+from podium.papers.judging import Floats, by_query, fitted, level_with_best, values
+from podium.papers.plots import Line, Panel, Plot
+from podium.papers.report import Report, Spread, Table
+from podium.papers.sets import Parts, artificial, ohsumed, yandex
+
+METRIC = "ndcg@10"
+# what stands inside the parentheses of forces that need a metric or another force
+FILLED = {
+    "lambdarank": "lambdarank(ndcg@10)",
+    "step": "step(ndcg@10, margin=1)",
+    "neighbours": "neighbours(lambdarank(ndcg@10))",
+}
+# models with a size of their own
+SIZED = {
+    "net": "net(10)",
+    "kernel": "kernel(rbf, landmarks=500)",
+    "trees": "trees(num_leaves=31)",
+    "nadaraya-watson": "nadaraya-watson(references=300)",
+}
+FORCE_NAMES = tuple(FILLED.get(name, name) for name in FORCES)
+MODEL_NAMES = tuple(SIZED.get(name, name) for name in dict.fromkeys((*MODELS, *SIZED)))
+RATES = (0.001, 0.01)
+SETS = {"ohsumed": (1, 2, 3, 4, 5), "yandex": (0, 1, 2), "network": (0, 1, 2), "polynomial": (0, 1, 2)}
+
+
+def parts_of(data: str, draw: int, size: int) -> Parts:
+    """A fold, a split or a generator of a set; `size` is the number of queries of what is artificial."""
+    if data == "ohsumed":
+        return ohsumed(draw)
+    if data == "yandex":
+        return yandex(draw)
+    return artificial(data, draw, size, size, 2 * size, levels=5)
+
+
+def cell(data: str, force: str, model: str, draw: int, size: int, epochs: int) -> dict[str, Any]:
+    """One force on one function class: the epoch (or tree) and the learning rate that are best on validation count."""
+    base = model.partition("(")[0]
+    if base not in MODELS:
+        raise Skip(f"this Podium has no function class {base}")
+    parts, trees = parts_of(data, draw, size), base == "trees"
+    best: dict[str, Any] = {}
+    for rate in (None,) if trees else RATES:  # trees choose theirs by the size of the data
+        try:
+            ranker = podium.Ranker(
+                force=force,
+                model=model,
+                metric=METRIC,
+                learning_rate=rate,
+                epochs=2 * epochs if trees else epochs,
+                early_stopping_rounds=100 if trees else 30,
+                seed=draw,
+                num_threads=1,
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                scores, seconds = fitted(ranker, parts)
+        except ParameterError as error:
+            raise Skip(str(error)) from None
+        if not best or ranker.best_value_ > best["valid"]:
+            more = {"learning_rate": rate, "best_epoch": ranker.best_epoch_, "fit_seconds": seconds}
+            best = {"valid": ranker.best_value_, **more, **values(scores, parts[2], [METRIC], keep=[METRIC])}
+    return best
+
+
+def report(cells: Cells) -> Report:
+    """A table a set: quality, and beside it the seconds of training."""
+    tables, notes, panels = [], [], []
+    for data in cells.axis("data"):
+        found = cells.where(data=data)
+        named = per_query(found)
+        if not named:
+            notes.append(f"{data}: {'; '.join(found.reasons())}.")
+            continue
+        best, level = level_with_best(named)
+        seconds = {key: found.numbers("fit_seconds", force=key[0], model=key[1]).mean() for key in named}
+        rows = []
+        for force in found.axis("force"):
+            row = [force]
+            for model in found.axis("model"):
+                key = (force, model)
+                if key not in named:
+                    row.append(_why(found.where(force=force, model=model), notes))
+                    continue
+                shown = f"{Spread.of(named[key]).shown(4)} ({seconds[key]:.1f} s)"
+                row.append(
+                    f"**{shown}**"
+                    if key == best and not level
+                    else f"{shown} °"
+                    if key == best or key in level
+                    else shown
+                )
+            rows.append(row)
+        draws, queries = len(found.axis("draw")), len(next(iter(named.values())))
+        title = f"{data}: NDCG@10 ± interval (seconds a training); {draws} draws, {queries:,} test queries"
+        tables.append(Table(title, ["force", *found.axis("model")], rows))
+        panels.append(_panel(data, found.axis("model"), named, seconds))
+    legend = (
+        "°: the highest mean, and all that are not significantly below it (Wilcoxon over the queries, Holm, 5 %); a single "
+        "highest that is significantly above all others would be bold."
+    )
+    plots = [Plot("quality-and-time", panels)] if panels else []
+    return Report(tables=tables, plots=plots, notes=[legend, *dict.fromkeys(notes)])
+
+
+def per_query(cells: Cells) -> dict[tuple[str, str], Floats]:
+    """The values of all test queries of every force and model that has all its draws."""
+    out: dict[tuple[str, str], Floats] = {}
+    for force in cells.axis("force"):
+        for model in cells.axis("model"):
+            found = cells.where(force=force, model=model)
+            if len(found) and len(found) == len(found.all):
+                out[force, model] = by_query(found, METRIC)
+    return out
+
+
+def _why(cells: Cells, notes: list[str]) -> str:
+    """A footnote instead of a number."""
+    reason = f"{'; '.join(cells.reasons())}."
+    if reason not in notes:
+        notes.append(reason)
+    return "– (see below)"
+
+
+def _panel(data: str, models: list[str], named: dict[tuple[str, str], Floats], seconds: dict[Any, float]) -> Panel:
+    lines = []
+    for number, model in enumerate(models):
+        keys = sorted((key for key in named if key[1] == model), key=lambda key: seconds[key])
+        if keys:
+            x, y = [seconds[key] for key in keys], [float(named[key].mean()) for key in keys]
+            lines.append(Line(model, x, y, colour=number, kind="points", marker="o"))
+    return Panel(data, "seconds a training", "NDCG@10", lines, x_log=True)
+
+
+def _plan(draws: dict[str, tuple[int, ...]], **more: Any) -> list[dict[str, Any]]:
+    return [
+        settings
+        for data, numbers in draws.items()
+        for settings in grid(data=data, force=FORCE_NAMES, model=MODEL_NAMES, draw=numbers, **more)
+    ]
+
+
+FORCES_BY_CLASSES = Experiment(
+    name="forces-by-classes",
+    paper="All five papers",
+    title="Every force × every function class.",
+    work=cell,
+    full=_plan(SETS, size=200, epochs=300),
+    quick=_plan({"network": (0,), "polynomial": (0,)}, size=10, epochs=3),
+    report=report,
+    minutes=75,
+)

@@ -1,0 +1,77 @@
+"""Systems by name, their values query by query, and whether a difference is more than chance."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+import podium
+from podium.evaluation.paired_tests import holm, wilcoxon
+from podium.papers.experiment import Cells, Skip
+from podium.papers.sets import Parts
+from podium.rankers import RANKERS, BaseRanker
+
+Floats = npt.NDArray[np.float64]
+R = TypeVar("R", bound=BaseRanker)
+
+
+def ranker(name: str, **parameters: Any) -> BaseRanker:
+    """The ranker of a name, with those of the parameters that it has; Skip where this Podium does not have it."""
+    if name not in RANKERS:
+        raise Skip(f"this Podium has no ranker {name}")
+    kind = RANKERS[name]
+    known = kind._get_param_names()
+    return kind(**{key: value for key, value in parameters.items() if key in known})
+
+
+def learned(system: R, train: podium.RankingData, valid: podium.RankingData | None = None, **more: Any) -> R:
+    """The system after training. Ctrl-C ends a training early with what it has, which is no result to keep."""
+    system.fit(train, valid=valid, **more)
+    if system.interrupted_:
+        raise KeyboardInterrupt
+    return system
+
+
+def fitted(system: BaseRanker, parts: Parts) -> tuple[Floats, float]:
+    """Scores of the test part, and the seconds that training took."""
+    train, valid, test = parts
+    began = time.perf_counter()
+    learned(system, train, valid)
+    taken = time.perf_counter() - began
+    return system.predict(test), taken
+
+
+def values(
+    scores: npt.ArrayLike, data: podium.RankingData, metrics: Sequence[str], *, keep: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Mean and 95 % interval of each metric; of those to keep, the value of each query too."""
+    result = podium.evaluate(scores, data, metrics, bootstrap=1, num_threads=1)
+    return {
+        "mean": {name: result.mean[name] for name in metrics},
+        "low": {name: result.interval[name][0] for name in metrics},
+        "high": {name: result.interval[name][1] for name in metrics},
+        "per_query": {name: [round(float(value), 5) for value in result.per_query[name]] for name in keep},
+    }
+
+
+def by_query(cells: Cells, metric: str) -> Floats:
+    """The kept values of all cells, query after query; where cells were judged on the same set, its queries' means."""
+    drawn = [np.array(cell.result["per_query"][metric]) for cell in cells]
+    return np.mean(drawn, axis=0) if cells.axis("data") == ["yandex"] else np.concatenate(drawn)
+
+
+def p_value(first: Floats, second: Floats) -> float:
+    """Wilcoxon's signed rank test of values of the same queries."""
+    return wilcoxon(first - second, n_randomisations=1, seed=0)
+
+
+def level_with_best(named: dict[Any, Floats]) -> tuple[Any, list[Any]]:
+    """The system of the highest mean, and those that are not significantly below it (5 %, Holm over all)."""
+    best = max(named, key=lambda name: float(named[name].mean()))
+    others = [name for name in named if name != best]
+    corrected = holm([p_value(named[best], named[name]) for name in others]) if others else []
+    return best, [name for name, p in zip(others, corrected, strict=True) if p >= 0.05]

@@ -1,0 +1,258 @@
+"""RankNet (ICML 2005) on artificial data: Table 1, Table 2, and the net that learns its training data without an error.
+
+A file of the paper is a query of 50 vectors here, so 100 training vectors are two queries. Its schedule: an update a pair,
+rate 0.001, halved when the mean cost of an epoch rises; up to 100 epochs; the epoch with the fewest wrong pairs on
+validation is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import podium
+from podium.papers.experiment import Cells, Experiment, grid
+from podium.papers.judging import learned
+from podium.papers.plots import Line, Panel, Plot
+from podium.papers.report import Claim, Report, Spread, Table
+from podium.papers.sets import artificial
+
+PAPER = "RankNet, ICML 2005"
+VECTORS = (100, 500, 2500, 12500)
+TABLE1 = {
+    ("network", "linear"): (82.39, 88.86, 89.91, 90.06),
+    ("network", "2 layers"): (82.29, 88.80, 96.94, 97.67),
+    ("polynomial", "linear"): (59.63, 66.68, 68.30, 69.00),
+    ("polynomial", "2 layers"): (59.54, 66.97, 68.56, 69.27),
+}
+HIDDEN: dict[str, tuple[int, ...]] = {"linear": (), "2 layers": (5,)}
+JUDGED = 100  # queries of validation and of test: 5,000 vectors each
+
+
+def ranknet(**parameters: Any) -> podium.RankNet:
+    """RankNet with the paper's schedule."""
+    paper: dict[str, Any] = {
+        "optimiser": "sgd",
+        "batch": "pair",
+        "learning_rate": 0.001,
+        "rate_rule": "halve",
+        "epochs": 100,
+        "early_stopping_rounds": None,
+        "standardise": False,
+        "metric": "pairwise_correct",
+        "num_threads": 1,
+    }
+    return podium.RankNet(**{**paper, **parameters})
+
+
+def correct(scores: Any, data: podium.RankingData) -> float:
+    """The share of pairs that stand right, in percent."""
+    return 100 * podium.evaluate(scores, data, "pairwise_correct", bootstrap=1, num_threads=1).mean["pairwise_correct"]
+
+
+def table1_cell(task: str, model: str, vectors: int, generator: int, epochs: int) -> dict[str, Any]:
+    """Trains on so many vectors of a task and counts the test pairs that stand right."""
+    train, valid, test = artificial(task, generator, vectors // 50, JUDGED, JUDGED)
+    ranker = ranknet(hidden=HIDDEN[model], epochs=epochs, seed=generator)
+    learned(ranker, train, valid, callbacks=lambda row: row.train == 1)  # no training pair stands wrong
+    return {
+        "correct": correct(ranker.predict(test), test),
+        "valid": 100 * ranker.best_value_,
+        "epoch": ranker.best_epoch_,
+        "epochs": ranker.n_epochs_,
+    }
+
+
+def table1(cells: Cells) -> Report:
+    """The paper's cell, ours, and where a further generator would be expected."""
+    rows, lines, inside, growing, total = [], [], 0, True, 0
+    means: dict[tuple[str, str], list[float]] = {}
+    for number, ((task, model), paper) in enumerate(TABLE1.items()):
+        spreads = [Spread.of(cells.numbers("correct", task=task, model=model, vectors=n)) for n in VECTORS]
+        means[task, model] = [s.mean for s in spreads]
+        growing &= bool(np.all(np.diff(means[task, model]) > 0))
+        for n, figure, spread in zip(VECTORS, paper, spreads, strict=True):
+            inside, total = inside + spread.holds(figure), total + 1
+            verdict = "yes" if spread.holds(figure) else f"no ({spread.mean - figure:+.2f})"
+            rows.append(
+                [
+                    f"{task}, {model}",
+                    str(n),
+                    f"{figure:.2f}",
+                    spread.shown(),
+                    spread.range_shown(),
+                    verdict,
+                    str(spread.n),
+                ]
+            )
+        low, high = [s.low for s in spreads], [s.high for s in spreads]
+        lines.append(Line(f"{task}, {model}", VECTORS, means[task, model], low, high, colour=number, marker="o"))
+        lines.append(Line(f"{task}, {model}, paper", VECTORS, paper, kind="paper", colour=number))
+    gain = {task: means[task, "2 layers"][-1] - means[task, "linear"][-1] for task in ("network", "polynomial")}
+    columns = ["task, net", "vectors", "paper", "ours ± interval", "a further generator", "paper inside", "generators"]
+    return Report(
+        tables=[Table("Test pairs in the right order, %", columns, rows)],
+        plots=[
+            Plot("table1", [Panel("Table 1", "training vectors", "test pairs right, %", lines, True, x_ticks=VECTORS)])
+        ],
+        claims=[
+            Claim("Every row grows with the training set", growing, f"Means of {rows[0][-1]} generators."),
+            Claim(
+                "Two layers help on the network's data and do not on the polynomial's",
+                gain["network"] > 3 and gain["polynomial"] < gain["network"] / 3,
+                f"With {VECTORS[-1]} vectors they bring {gain['network']:+.2f} and {gain['polynomial']:+.2f} points "
+                "(the paper: +7.61 and +0.27).",
+            ),
+            Claim(
+                "The paper's figures are ones that a further generator could give",
+                None if rows[0][-1] == "1" else inside == total,
+                f"{inside} of {total} lie inside mean ± t·s·√(1 + 1/n).",
+            ),
+        ],
+    )
+
+
+C_TABLE1 = Experiment(
+    name="c-table1",
+    paper=f"{PAPER}, Table 1",
+    title="Pairs in the right order against the size of the training set, for two tasks and two nets.",
+    work=table1_cell,
+    full=grid(
+        task=("network", "polynomial"), model=("linear", "2 layers"), vectors=VECTORS, generator=range(12), epochs=100
+    ),
+    quick=grid(task=("network", "polynomial"), model=("linear", "2 layers"), vectors=VECTORS, generator=0, epochs=10),
+    report=table1,
+    minutes=20,
+)
+
+TABLE2 = {100: (0.595, 0.596), 500: (0.670, 0.669), 1000: (0.681, 0.682), 5000: (0.690, 0.688)}
+
+
+def table2_cell(vectors: int, ties: bool, generator: int, epochs: int) -> dict[str, Any]:
+    """The polynomial task with 10 hidden units, trained with or without pairs of equal labels."""
+    train, valid, test = artificial("polynomial", generator, vectors // 50, JUDGED, JUDGED)
+    ranker = learned(ranknet(hidden=(10,), ties=ties, epochs=epochs, seed=generator), train, valid)
+    sizes, levels = (
+        train.query_sizes,
+        [np.bincount(labels.astype(int)) for labels in np.split(train.labels, train.query_offsets[1:-1])],
+    )
+    every = int((sizes * (sizes - 1) // 2).sum())
+    equal = int(sum((counts * (counts - 1) // 2).sum() for counts in levels))
+    return {"correct": correct(ranker.predict(test), test) / 100, "pairs": every if ties else every - equal}
+
+
+def table2(cells: Cells) -> Report:
+    """Without ties, with ties, and the difference on the same generators."""
+    rows, level = [], True
+    for vectors in cells.axis("vectors"):
+        without, joined = (cells.numbers("correct", vectors=vectors, ties=ties) for ties in (False, True))
+        counts = [cells.numbers("pairs", vectors=vectors, ties=ties).mean() for ties in (False, True)]
+        gap = Spread.of(joined - without)
+        level &= abs(gap.mean) < 0.01
+        paper = TABLE2[vectors]
+        ours = [Spread.of(side).shown(4) for side in (without, joined)]
+        rows.append(
+            [
+                str(vectors),
+                f"{paper[0]:.3f}",
+                ours[0],
+                f"{paper[1]:.3f}",
+                ours[1],
+                gap.shown(4),
+                f"{counts[0]:,.0f} / {counts[1]:,.0f}",
+                str(gap.n),
+            ]
+        )
+    columns = ["vectors", "paper, no ties", "ours, no ties", "paper, all ties", "ours, all ties", "ties − no ties"]
+    lines = []
+    for number, ties in enumerate((False, True)):
+        spreads = [Spread.of(cells.numbers("correct", vectors=n, ties=ties)) for n in cells.axis("vectors")]
+        name = "all ties" if ties else "no ties"
+        x, y = cells.axis("vectors"), [s.mean for s in spreads]
+        lines.append(Line(name, x, y, [s.low for s in spreads], [s.high for s in spreads], colour=number, marker="o"))
+        lines.append(Line(f"{name}, paper", x, [TABLE2[n][number] for n in x], kind="paper", colour=number))
+    ticks = cells.axis("vectors")
+    return Report(
+        tables=[Table("Test pairs in the right order", [*columns, "pairs", "generators"], rows)],
+        plots=[Plot("table2", [Panel("Table 2", "training vectors", "test pairs right", lines, True, x_ticks=ticks)])],
+        claims=[
+            Claim(
+                "Training on ties makes little difference",
+                level,
+                f"The differences are {', '.join(row[5] for row in rows)}; 'little' is taken as less than 0.01.",
+            )
+        ],
+    )
+
+
+C_TABLE2 = Experiment(
+    name="c-table2",
+    paper=f"{PAPER}, Table 2",
+    title="The effect of training on ties, polynomial task, 10 hidden units.",
+    work=table2_cell,
+    full=grid(vectors=tuple(TABLE2), ties=(False, True), generator=range(10), epochs=100),
+    quick=grid(vectors=tuple(TABLE2), ties=(False, True), generator=range(2), epochs=5),
+    report=table2,
+    minutes=6,
+)
+
+
+def zero_error_cell(generator: int, epochs: int, vectors: int) -> dict[str, Any]:
+    """Trains until no training pair stands wrong, and follows the wrong pairs of training and validation."""
+    train, valid, test = artificial("network", generator, vectors // 50, JUDGED, JUDGED)
+    ranker = ranknet(hidden=(10,), init="zero_first", epochs=epochs, seed=generator, metric="pairwise_error")
+    learned(ranker, train, valid, callbacks=lambda row: row.train == 0)
+    log = ranker.log_
+    picked = sorted({*np.unique(np.geomspace(1, len(log), 60).astype(int)).tolist(), len(log)})
+    return {
+        "train": 100 * (log[-1].train or 0),
+        "epochs": len(log),
+        "valid": 100 * ranker.best_value_,
+        "best_epoch": ranker.best_epoch_,
+        "test": 100 - correct(ranker.predict(test), test),
+        "curve": [[n, 100 * (log[n - 1].train or 0), 100 * (log[n - 1].valid or 0)] for n in picked],
+    }
+
+
+def zero_error(cells: Cells) -> Report:
+    """Errors at the end of training, and of the epoch that validation chose."""
+    reached = [cell for cell in cells if cell.result["train"] == 0]
+    rows = []
+    for key, name, paper in (("valid", "validation, best epoch", 9.61), ("test", "test", 10.01)):
+        spread = Spread.of(cells.numbers(key))
+        rows.append([name, f"{paper:.2f}", spread.shown(), spread.range_shown(), str(spread.n)])
+    train = Spread.of(cells.numbers("train"))
+    rows.insert(0, ["training, at the end", "0", train.shown(3), "–", str(train.n)])
+    curve = np.array(next(iter(cells)).result["curve"], float)
+    epochs = cells.numbers("epochs")
+    panel = Panel(
+        "A net of the generating shape",
+        "epoch",
+        "wrong pairs, %",
+        [Line("training", curve[:, 0], curve[:, 1]), Line("validation", curve[:, 0], curve[:, 2])],
+        x_log=True,
+    )
+    return Report(
+        tables=[Table("Wrong pairs, %", ["", "paper", "ours ± interval", "a further generator", "generators"], rows)],
+        plots=[Plot("zero-error", [panel])],
+        claims=[
+            Claim(
+                "A net of the generating shape learns 1,000 vectors to zero pairwise error",
+                len(reached) == len(cells),
+                f"{len(reached)} of {len(cells)} generators reached it, after {epochs.min():.0f} to {epochs.max():.0f} epochs.",
+            )
+        ],
+    )
+
+
+C_ZERO_ERROR = Experiment(
+    name="c-zero-error",
+    paper=f"{PAPER}, §5.1",
+    title="A net of the generating shape, first layer begun at 0, learns its training pairs without an error.",
+    work=zero_error_cell,
+    full=grid(generator=range(10), epochs=3000, vectors=1000),
+    quick=grid(generator=range(1), epochs=100, vectors=1000),
+    report=zero_error,
+    minutes=10,
+)

@@ -1,0 +1,151 @@
+"""RankNet (ICML 2005), Tables 4 and 6: the order of six systems by NDCG@15 and by training time.
+
+The paper's data is a search engine's and not public; the order is looked for on another search engine's set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from podium.papers.experiment import Cells, Experiment, grid
+from podium.papers.judging import fitted, p_value, ranker, values
+from podium.papers.plots import Line, Panel, Plot
+from podium.papers.ranknet import PAPER
+from podium.papers.report import Claim, Report, Spread, Table
+from podium.papers.sets import yandex
+from podium.rankers import BaseRanker
+
+METRIC = "ndcg@15"
+PAIRS = {"optimiser": "sgd", "batch": "pair", "rate_rule": "halve", "learning_rate": 0.001}  # as in the paper
+
+
+@dataclass(frozen=True)
+class System:
+    """A system of the paper: its name here, and the paper's NDCG@15 and minutes for 100 epochs; None where it has none."""
+
+    ranker: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    ndcg: float | None = None
+    minutes: int | None = None
+
+
+SYSTEMS: dict[str, System] = {
+    "Quadratic PRank": System("quadratic-prank", {}, 0.327, 39 * 60 + 52),
+    "PRank": System("prank", {}, 0.412, 11),
+    "OAP-BPM": System("oap-bpm", {}, 0.454, 10 * 60 + 23),
+    "RankProp": System("rankprop", {"hidden": ()}, 0.460, 23),
+    "RankNet, one layer": System("ranknet", {"hidden": (), **PAIRS}, 0.477, 67),
+    "RankNet, two layers": System("ranknet", {"hidden": (10,), **PAIRS}, 0.488, 5 * 60 + 51),
+}
+# what the next paper made of RankNet: forces of a query summed first
+SUMMED = {
+    "RankNet, one layer, an update a query": System("ranknet", {"hidden": ()}),
+    "RankNet, two layers, an update a query": System("ranknet", {"hidden": (10,)}),
+}
+
+
+def _made(system: System, epochs: int, seed: int) -> BaseRanker:
+    shared = {"metric": METRIC, "epochs": epochs, "early_stopping_rounds": None, "seed": seed, "num_threads": 1}
+    return ranker(system.ranker, **system.parameters, **shared)
+
+
+def order_cell(system: str, seed: int, epochs: int, test_queries: int | None) -> dict[str, Any]:
+    """One system trained on the set, its epoch chosen on validation, judged on test."""
+    parts = yandex(seed, test_queries)
+    made = _made(SYSTEMS[system], epochs, seed)
+    scores, seconds = fitted(made, parts)
+    return {**values(scores, parts[2], [METRIC], keep=[METRIC]), "valid": made.best_value_, "fit_seconds": seconds}
+
+
+def table4(cells: Cells) -> Report:
+    """The paper's and ours by system, and whether neighbours in the paper's order stand that way here."""
+    rows, per_query = [], {}
+    for system in SYSTEMS:
+        found = cells.where(system=system)
+        if not len(found):
+            rows.append([system, f"{SYSTEMS[system].ndcg:.3f}", "; ".join(found.reasons()) or "–", "–", "0"])
+            continue
+        per_query[system] = np.mean([cell.result["per_query"][METRIC] for cell in found], axis=0)
+        spread = Spread.of(per_query[system])
+        valid = found.numbers("valid").mean()
+        rows.append([system, f"{SYSTEMS[system].ndcg:.3f}", spread.shown(4), f"{valid:.4f}", str(len(found))])
+    claims = []
+    for worse, better in zip(list(per_query)[:-1], list(per_query)[1:], strict=True):
+        gap, p = per_query[better].mean() - per_query[worse].mean(), p_value(per_query[better], per_query[worse])
+        claims.append(Claim(f"{better} stands above {worse}", bool(gap > 0), f"By {gap:+.4f} (Wilcoxon p = {p:.2g})."))
+    return Report(
+        tables=[Table("Mean NDCG@15 on test", ["system", "paper", "ours ± interval", "validation", "seeds"], rows)],
+        claims=claims or [Claim("The order of the systems", None, "Fewer than two of them are there.")],
+    )
+
+
+C_TABLE4 = Experiment(
+    name="c-table4",
+    paper=f"{PAPER}, Table 4",
+    title="Six systems by NDCG@15, on a search engine's data.",
+    work=order_cell,
+    full=grid(system=tuple(SYSTEMS), seed=range(5), epochs=100, test_queries=None),
+    quick=grid(system=tuple(SYSTEMS), seed=0, epochs=5, test_queries=500),
+    report=table4,
+    data=("yandex",),
+    minutes=10,
+)
+
+
+def time_cell(system: str, epochs: int, round: int) -> dict[str, Any]:
+    """The seconds of so many epochs of one system, one thread."""
+    return {"fit_seconds": fitted(_made((SYSTEMS | SUMMED)[system], epochs, 0), yandex(0, 10))[1]}
+
+
+def table6(cells: Cells) -> Report:
+    """Training times, in the paper's order, with each relative to the first of that order that is there."""
+    order = sorted(SYSTEMS, key=lambda system: SYSTEMS[system].minutes or 0)
+    ours = {
+        s: float(np.median(cells.numbers("fit_seconds", system=s)))
+        for s in cells.axis("system")
+        if len(cells.where(system=s))
+    }
+    first = next((system for system in order if system in ours), None)
+    rows = []
+    for system in [*order, *SUMMED]:
+        minutes = (SYSTEMS | SUMMED)[system].minutes
+        paper, relative = "–", "–"
+        if minutes is not None and first is not None:
+            paper, relative = f"{minutes // 60} h {minutes % 60} min", f"{minutes / (SYSTEMS[first].minutes or 1):.1f}×"
+        reason = "; ".join(cells.reasons(system=system)) or "–"
+        mine = (
+            [f"{ours[system]:.2f}", f"{ours[system] / ours[first]:.1f}×"] if system in ours and first else [reason, "–"]
+        )
+        rows.append([system, paper, relative, *mine])
+    there = [system for system in order if system in ours]
+    turned = [f"{a} before {b}" for k, a in enumerate(there) for b in there[k + 1 :] if ours[a] > ours[b]]
+    pairs = len(there) * (len(there) - 1) // 2
+    claim = Claim(
+        "The systems take time in the paper's order",
+        None if pairs == 0 else not turned,
+        f"{pairs - len(turned)} of {pairs} pairs of systems stand as in the paper"
+        + (f"; not {', '.join(turned)}." if turned else "."),
+    )
+    places = list(range(1, len(order) + 1))
+    lines = [Line("paper, minutes", places, [SYSTEMS[s].minutes or 0 for s in order], kind="paper", marker="o")]
+    lines.append(Line("ours, seconds", [order.index(s) + 1 for s in there], [ours[s] for s in there], marker="o"))
+    panel = Panel("Table 6", "system, in the paper's order", "training time", lines, y_log=True, x_ticks=places)
+    columns = ["system", "paper", f"× {first}", f"ours, s for {cells.axis('epochs')[0]} epochs", f"× {first}"]
+    return Report(tables=[Table("Training time", columns, rows)], plots=[Plot("table6", [panel])], claims=[claim])
+
+
+C_TABLE6 = Experiment(
+    name="c-table6",
+    paper=f"{PAPER}, Table 6",
+    title="Training times of six systems, 100 epochs on one thread.",
+    work=time_cell,
+    full=grid(round=range(3), system=(*SYSTEMS, *SUMMED), epochs=100),
+    quick=grid(round=0, system=(*SYSTEMS, *SUMMED), epochs=3),
+    report=table6,
+    data=("yandex",),
+    alone=True,
+    minutes=5,
+)

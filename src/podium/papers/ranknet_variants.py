@@ -1,0 +1,133 @@
+"""What the RankNet paper leaves open about its artificial data, tried one by one against its Table 1.
+
+The base is equally frequent levels, tanh units without biases, an update a pair, and pairs of equal labels left out. Each
+variant changes one of these; the largest training set is where the paper's figures differ most from ours.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+import podium
+from podium.papers.experiment import Cells, Experiment, grid
+from podium.papers.judging import learned
+from podium.papers.ranknet import HIDDEN, JUDGED, PAPER, TABLE1, VECTORS, correct, ranknet
+from podium.papers.report import Claim, Report, Spread, Table
+
+BASE = "base"
+# what the generator draws, how the ranker learns, and which pairs of the test set count
+DRAWN: dict[str, dict[str, Any]] = {
+    "levels equally wide": {"bins": "width"},
+    "generator with biases": {"bias": True},
+    "generator with sigmoid units": {"activation": "sigmoid"},
+    # 1 of 1 + 1.5 + 1.5: a quarter of the variance instead of a third
+    "linear term a quarter of the variance": {"weights": (1.0, 1.5**0.5, 1.5**0.5)},
+}
+LEARNED: dict[str, dict[str, Any]] = {
+    "learner with sigmoid units": {"activation": "sigmoid"},
+    "inputs standardised": {"standardise": True},
+    "an update a query": {"batch": 1, "learning_rate": 0.001},
+    "Adam": {"optimiser": "adam", "batch": 1, "rate_rule": "constant"},
+}
+COUNTED = ("ties of labels count half", "all pairs, by the value before it is binned")
+VARIANTS = (BASE, *DRAWN, *LEARNED, *COUNTED)
+
+
+def variant_cell(variant: str, task: str, model: str, vectors: int, generator: int, epochs: int) -> dict[str, Any]:
+    """One variant on one generator."""
+    make: Any = {"network": podium.synthetic.network, "polynomial": podium.synthetic.polynomial}[task]
+    takes = inspect.signature(make).parameters
+    drawn = {key: value for key, value in DRAWN.get(variant, {}).items() if key in takes}
+
+    def part(number: int, queries: int, **more: Any) -> podium.RankingData:
+        made: podium.RankingData = make(
+            queries=queries, seed=10 * generator + number, generator_seed=generator, **{**drawn, **more}
+        )
+        return made
+
+    train, valid, test = part(1, vectors // 50), part(2, JUDGED), part(3, JUDGED)
+    ranker = ranknet(hidden=HIDDEN[model], epochs=epochs, seed=generator, **LEARNED.get(variant, {}))
+    scores = learned(ranker, train, valid).predict(test)
+    value = correct(scores, part(3, JUDGED, levels=None) if variant == COUNTED[1] else test)
+    different = float(np.mean([_share_different(labels) for labels in np.split(test.labels, test.query_offsets[1:-1])]))
+    if variant == COUNTED[0]:
+        value = different * value + (1 - different) * 50
+    return {"correct": value, "pairs": different}
+
+
+def _share_different(labels: Any) -> float:
+    counts = np.bincount(labels.astype(int))
+    n = counts.sum()
+    return float(1 - (counts * (counts - 1)).sum() / (n * (n - 1)))
+
+
+def variants(cells: Cells) -> Report:
+    """A row a variant: how far each cell is from the paper's."""
+    columns = [key for key in TABLE1 if len(cells.where(task=key[0], model=key[1]))]
+    sizes = cells.axis("vectors")
+    rows, distances = [], {}
+    for variant in cells.axis("variant"):
+        row, off = [variant], []
+        for task, model in columns:
+            for n in sizes:
+                spread = Spread.of(cells.numbers("correct", variant=variant, task=task, model=model, vectors=n))
+                gap = spread.mean - TABLE1[task, model][VECTORS.index(n)]
+                off.append(abs(gap))
+                row.append(f"{spread.mean:.2f} ({gap:+.2f})")
+        share = np.mean([cells.numbers("pairs", variant=variant, task=task).mean() for task in cells.axis("task")])
+        rows.append([*row, f"{100 * share:.1f}", str(spread.n)])
+        distances[variant] = float(np.mean(off))
+    paper = [f"{TABLE1[key][VECTORS.index(n)]:.2f}" for key in columns for n in sizes]
+    nearest = min(distances, key=lambda name: distances[name])
+    heads = [f"{task}, {model}, {n}" for task, model in columns for n in sizes]
+    return Report(
+        tables=[
+            Table(
+                "Test pairs right, % (difference from the paper)",
+                ["variant", *heads, "pairs of different labels, %", "generators"],
+                [["paper", *paper, "83.2", "1"], *rows],
+            )
+        ],
+        claims=[
+            Claim(
+                "The paper's pair counts (20,382 of 24,500) mean equally frequent levels",
+                _near(cells, BASE, 83.2) and not _near(cells, "levels equally wide", 83.2),
+                f"Equally frequent levels leave {_share(cells, BASE):.1f} % of the pairs, equally wide ones "
+                f"{_share(cells, 'levels equally wide'):.1f} %; the paper {100 * 20382 / 24500:.1f} %.",
+            )
+        ],
+        notes=[
+            f"Nearest to the paper on average: {nearest} ({distances[nearest]:.2f} points off; the base "
+            f"{distances[BASE]:.2f})."
+        ],
+    )
+
+
+def _share(cells: Cells, variant: str) -> float:
+    return 100 * float(cells.numbers("pairs", variant=variant).mean())
+
+
+def _near(cells: Cells, variant: str, share: float) -> bool:
+    return abs(_share(cells, variant) - share) < 1
+
+
+C_TABLE1_VARIANTS = Experiment(
+    name="c-table1-variants",
+    paper=f"{PAPER}, Table 1",
+    title="What the paper leaves open, tried one by one.",
+    work=variant_cell,
+    full=grid(
+        variant=VARIANTS,
+        task=("network", "polynomial"),
+        model=("linear", "2 layers"),
+        vectors=(500, 12500),
+        generator=range(3),
+        epochs=50,
+    ),
+    quick=grid(variant=VARIANTS, task=("network", "polynomial"), model="linear", vectors=500, generator=0, epochs=20),
+    report=variants,
+    minutes=20,
+)

@@ -1,0 +1,119 @@
+"""What an experiment says: tables with the paper's figure beside ours, plots, and claims that hold or do not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.evaluation.result import student_interval
+from podium.papers.plots import Plot
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows of words; the first column names the row."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def markdown(self) -> str:
+        """The table as the pages show it."""
+        lines = [f"**{self.title}**", "", _row(self.columns), "|---" * len(self.columns) + "|"]
+        return "\n".join([*lines, *(_row(row) for row in self.rows)])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, whether it was found to hold, and the figures that say so. None: could not be looked at."""
+
+    sentence: str
+    holds: bool | None
+    found: str
+
+    def verdict(self, quick: bool = False) -> str:
+        """In words; a quick version is too small to speak against a claim."""
+        refuted = "not seen at this size" if quick else "does not hold"
+        return {True: "holds", False: refuted, None: "not looked at"}[self.holds]
+
+    def markdown(self, quick: bool = False) -> str:
+        """The claim as a line of a list."""
+        return f"- {self.sentence}: **{self.verdict(quick)}**. {self.found}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything an experiment says."""
+
+    tables: Sequence[Table] = ()
+    plots: Sequence[Plot] = ()
+    claims: Sequence[Claim] = ()
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    def markdown(self, quick: bool = False) -> str:
+        """Tables, claims and notes; plots are files of their own."""
+        parts = [table.markdown() for table in self.tables]
+        if self.claims:
+            parts.append("\n".join(claim.markdown(quick) for claim in self.claims))
+        return "\n\n".join([*parts, *self.notes])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it."""
+        return {
+            "tables": [
+                {"title": t.title, "columns": list(t.columns), "rows": [list(r) for r in t.rows]} for t in self.tables
+            ],
+            "claims": [{"sentence": c.sentence, "holds": c.holds, "found": c.found} for c in self.claims],
+            "notes": list(self.notes),
+            "plots": [plot.name for plot in self.plots],
+        }
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Values over seeds: their mean with its 95 % interval, and where a single further value would be expected."""
+
+    mean: float
+    low: float
+    high: float
+    least: float
+    most: float
+    n: int
+
+    @classmethod
+    def of(cls, values: Floats) -> Spread:
+        """Student's interval of the mean; and mean ± t·s·√(1 + 1/n), where a further draw falls 95 times of 100."""
+        if len(values) == 0:
+            return cls(math.nan, math.nan, math.nan, math.nan, math.nan, 0)
+        mean = float(values.mean())
+        low, high = student_interval(values, 0.95)
+        reach = (high - mean) * math.sqrt(len(values) + 1)
+        return cls(mean, low, high, mean - reach, mean + reach, len(values))
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is one that a further seed could well give."""
+        return self.least <= value <= self.most
+
+    def shown(self, digits: int = 2, scale: float = 1.0) -> str:
+        """mean ± half the interval of the mean."""
+        if self.n == 0:
+            return "–"
+        reach = "" if math.isnan(self.high) else f" ± {scale * (self.high - self.mean):.{digits}f}"
+        return f"{scale * self.mean:.{digits}f}{reach}"
+
+    def range_shown(self, digits: int = 2, scale: float = 1.0) -> str:
+        """Where a further seed would be expected."""
+        if math.isnan(self.least):
+            return "–"
+        return f"{scale * self.least:.{digits}f} to {scale * self.most:.{digits}f}"

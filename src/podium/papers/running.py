@@ -1,0 +1,169 @@
+"""Runs an experiment: works out the cells that are not kept yet, then writes tables, plots and JSON."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from podium.errors import OutputError, PodiumError
+from podium.papers.experiment import Cell, Cells, Experiment, Settings, Skip
+from podium.papers.plots import check_plotting, draw
+from podium.papers.report import Report
+from podium.papers.store import Store, write_json, write_text
+
+OnCell = Callable[[Cell, int, int], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave.
+
+    Attributes:
+        report: tables, plots and claims.
+        files: what was written.
+        kept: how many cells an earlier run had done.
+        done: how many this one did.
+        failed: settings and the error of cells that broke; they are worked out again next time.
+        skipped: reasons why cells could not be worked out here.
+        seconds: that all cells took together, the kept ones too.
+    """
+
+    experiment: Experiment
+    report: Report
+    files: tuple[Path, ...]
+    kept: int
+    done: int
+    failed: tuple[Cell, ...]
+    skipped: tuple[str, ...]
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """What matters of it, as JSON can hold it."""
+        return {
+            "name": self.experiment.name,
+            "files": [str(path) for path in self.files],
+            "cells": {"kept": self.kept, "done": self.done, "failed": len(self.failed), "skipped": list(self.skipped)},
+            "cell_seconds": round(self.seconds, 1),
+            **self.report.to_dict(),
+        }
+
+
+def run(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    quick: bool = False,
+    fresh: bool = False,
+    jobs: int = 1,
+    plots: bool = True,
+    on_cell: OnCell | None = None,
+) -> Outcome:
+    """Works out what is missing and writes the report into `folder`; `fresh` begins anew."""
+    if plots:
+        check_plotting()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made: {error.strerror}") from None
+    store = Store(folder / "cells")
+    if fresh:
+        store.clear()
+    plan = list(experiment.plan(quick))
+    found: dict[int, Cell] = {}
+    for number, settings in enumerate(plan):
+        kept = store.read(settings)
+        if kept is not None:
+            found[number] = kept
+    n_kept = len(found)
+    failed: list[Cell] = []
+    waiting = [(number, experiment.name, plan[number]) for number in range(len(plan)) if number not in found]
+    for number, cell, broke in _worked(experiment, waiting, 1 if experiment.alone else jobs):
+        if cell.missing is None:
+            store.write(cell)
+        elif broke:
+            failed.append(cell)
+        found[number] = cell
+        if on_cell is not None:
+            on_cell(cell, len(found), len(plan))
+    cells = Cells(found[number] for number in range(len(plan)))
+    report = experiment.report(cells)
+    files = _write(experiment, report, cells, folder, quick, plots)
+    return Outcome(
+        experiment=experiment,
+        report=report,
+        files=files,
+        kept=n_kept,
+        done=len(waiting) - sum(cell.missing is not None for cell in cells.all),
+        failed=tuple(failed),
+        skipped=tuple(reason for reason in cells.reasons() if reason not in [cell.missing for cell in failed]),
+        seconds=math.fsum(cell.seconds for cell in cells),
+    )
+
+
+Job = tuple[int, str, Settings]
+Worked = tuple[int, Cell, bool]
+
+
+def _worked(experiment: Experiment, waiting: Sequence[Job], jobs: int) -> Iterator[Worked]:
+    if jobs <= 1 or len(waiting) <= 1:
+        for number, _, settings in waiting:
+            yield (number, *_work_out(experiment, settings))
+        return
+    # Each worker is a new interpreter: nothing of this one's threads comes along. Leaving the block ends them all, so an
+    # interrupt costs no more than the cells under way.
+    with multiprocessing.get_context("spawn").Pool(min(jobs, len(waiting)), _ignore_interrupts) as pool:
+        yield from pool.imap_unordered(_work_named, waiting)
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _work_named(job: Job) -> Worked:
+    from podium.papers import EXPERIMENTS
+
+    number, name, settings = job
+    return (number, *_work_out(EXPERIMENTS[name], settings))
+
+
+def _work_out(experiment: Experiment, settings: Settings) -> tuple[Cell, bool]:
+    """The cell, and whether it broke."""
+    began = time.perf_counter()
+    try:
+        return Cell(settings, experiment.work(**settings), time.perf_counter() - began), False
+    except Skip as reason:
+        return Cell(settings, missing=str(reason)), False
+    except PodiumError as error:
+        return Cell(settings, missing=f"failed: {error}"), True
+    except Exception as error:
+        traceback.print_exc()
+        return Cell(settings, missing=f"failed: {type(error).__name__}: {error}"), True
+
+
+def _shortened(result: Any) -> Any:
+    """Without the values of single queries, which stay with the cells."""
+    return {k: v for k, v in result.items() if k != "per_query"} if isinstance(result, dict) else result
+
+
+def _write(
+    experiment: Experiment, report: Report, cells: Cells, folder: Path, quick: bool, plots: bool
+) -> tuple[Path, ...]:
+    reasons = [f"Left out: {reason}." for reason in cells.reasons()]
+    head = f"# {experiment.paper}\n\n{experiment.title}{' (quick version)' if quick else ''}"
+    pictures = [f"![{plot.name}]({plot.name}.svg)" for plot in report.plots] if plots else []
+    texts = {"report.md": "\n\n".join([head, report.markdown(quick), *reasons, *pictures]) + "\n"}
+    if plots:
+        texts |= {f"{plot.name}.svg": draw(plot) for plot in report.plots}
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    rows = [{**vars(cell), "seconds": round(cell.seconds, 3), "result": _shortened(cell.result)} for cell in cells.all]
+    summary = {"name": experiment.name, "paper": experiment.paper, "title": experiment.title, "quick": quick}
+    write_json(folder / "results.json", {**summary, **report.to_dict(), "left_out": cells.reasons(), "cells": rows})
+    return tuple(folder / name for name in [*texts, "results.json"])

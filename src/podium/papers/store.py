@@ -1,0 +1,73 @@
+"""Where finished cells are kept: a JSON file each, so that a run that was stopped goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from podium.files import replacing
+from podium.papers.experiment import Cell, Settings
+
+LONGEST_NAME = 80
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """JSON with a line an entry, and a line an item of a list of entries; never half there."""
+    lines = []
+    for name, entry in value.items():
+        if isinstance(entry, list) and entry and isinstance(entry[0], dict):
+            text = "[\n  " + ",\n  ".join(_dumps(item) for item in entry) + "\n ]"
+        else:
+            text = _dumps(entry)
+        lines.append(f" {_dumps(name)}: {text}")
+    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Text, never half there."""
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+class Store:
+    """The cells of one experiment in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, settings: Settings) -> Path:
+        """The file of a cell: its values to read, and a hash because they may be cut short."""
+        words = "-".join(str(value) for value in settings.values())
+        name = re.sub(r"[^A-Za-z0-9.@]+", "-", words).strip("-")[:LONGEST_NAME]
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
+        return self.folder / f"{name}-{digest}.json"
+
+    def read(self, settings: Settings) -> Cell | None:
+        """The cell that was kept for these settings; None where there is none, or no whole one."""
+        try:
+            kept = json.loads(self.path(settings).read_bytes())
+            if kept["settings"] == json.loads(json.dumps(settings)):
+                return Cell(settings, kept["result"], kept["seconds"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        return None
+
+    def write(self, cell: Cell) -> None:
+        """Keeps a cell."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_json(
+            self.path(cell.settings),
+            {"settings": cell.settings, "seconds": round(cell.seconds, 3), "result": cell.result},
+        )
+
+    def clear(self) -> None:
+        """Forgets every cell."""
+        for path in self.folder.glob("*.json"):
+            path.unlink()

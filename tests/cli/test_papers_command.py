@@ -1,0 +1,38 @@
+"""podium papers: listing, running, going on, and what it says where something is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+
+def test_list(cli):
+    listed = {row["name"]: row for row in cli("papers", "list", "--json").json}
+    assert listed["c-table1"]["paper"] == "RankNet, ICML 2005, Table 1"
+    assert listed["e-figure4"]["data"] == ["ohsumed", "letor-ohsumed-baselines"]
+    assert "c-table1" in cli("papers", "list").out
+
+
+def test_run_and_go_on(cli, tmp_path):
+    first = cli("papers", "run", "a-theorem1", "a-figure2", "--quick", "--out", "made", "--jobs", "1")
+    assert "holds: Theorem 1" in first.out
+    assert "1 cells in" in first.out
+    assert (tmp_path / "made/quick/a-theorem1/theorem1.svg").is_file()
+    assert (tmp_path / "made/quick/a-figure2/report.md").is_file()
+    second = cli("papers", "run", "a-theorem1", "--quick", "--out", "made")
+    assert "1 were kept from before" in second.out
+    told = cli("papers", "run", "a-theorem1", "--quick", "--out", "made", "--fresh", "--no-plots", "--json").json
+    assert told[0]["cells"] == {"kept": 0, "done": 1, "failed": 0, "skipped": []}
+
+
+def test_refusals(refused, tmp_path, monkeypatch):
+    monkeypatch.delenv("PODIUM_DATA", raising=False)
+    assert refused("papers", "run", "c-table7").startswith("unknown table or figure 'c-table7'. Did you mean 'c-table")
+    assert refused("papers", "run", "e-figure4") == (
+        "e-figure4 needs data: PODIUM_DATA is not set; let it name the folder that holds ohsumed, letor-ohsumed-baselines"
+    )
+    (tmp_path / "file").write_text("")
+    assert (
+        refused("papers", "run", "a-figure1", "--out", "file") == "--out file is a file; give the folder to write into"
+    )

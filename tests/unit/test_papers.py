@@ -1,0 +1,270 @@
+"""The runner of the papers' experiments: cells are kept, missing ones explained, and reports made of what there is."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium.errors import MissingExtraError
+from podium.papers import EXPERIMENTS, Cell, Cells, Experiment, Skip, grid, run
+from podium.papers.judging import level_with_best
+from podium.papers.plots import Line, Panel, Plot, draw
+from podium.papers.report import Claim, Report, Spread, Table
+from podium.papers.sets import missing
+from podium.papers.store import Store
+
+
+class Toy:
+    """An experiment that counts how often its cells are worked out."""
+
+    def __init__(self) -> None:
+        self.worked: list[int] = []
+        self.stop_at: int | None = None
+        self.breaks_at: int | None = None
+        self.experiment = Experiment(
+            name="toy",
+            paper="A paper, Table 1",
+            title="Squares.",
+            work=self.work,
+            full=grid(number=range(4), power=2),
+            quick=grid(number=range(2), power=2),
+            report=self.report,
+        )
+
+    def work(self, number: int, power: int) -> dict[str, Any]:
+        if number == self.stop_at:
+            raise KeyboardInterrupt
+        if number == self.breaks_at:
+            raise ValueError("broken")
+        if number == 3:
+            raise Skip("three is not to be had")
+        self.worked.append(number)
+        return {"value": float(number**power), "per_query": [1.0]}
+
+    def report(self, cells: Cells) -> Report:
+        rows = [[str(cell.settings["number"]), str(cell.result["value"])] for cell in cells]
+        panel = Panel("Squares", "n", "n²", [Line("ours", [0, 1], [0, 1], [0, 0.5], [0, 2])])
+        claim = Claim("Squares grow", True, "They do.")
+        return Report([Table("Squares", ["n", "n | squared"], rows)], [Plot("squares", [panel])], [claim], ["A note."])
+
+
+@pytest.fixture
+def toy() -> Toy:
+    return Toy()
+
+
+def test_cells_are_kept_and_a_rerun_goes_on(toy: Toy, tmp_path: Path) -> None:
+    toy.stop_at = 2
+    with pytest.raises(KeyboardInterrupt):
+        run(toy.experiment, tmp_path, plots=False)
+    assert toy.worked == [0, 1]
+    toy.stop_at = None
+    seen: list[tuple[int, int]] = []
+    outcome = run(toy.experiment, tmp_path, plots=False, on_cell=lambda cell, done, total: seen.append((done, total)))
+    assert toy.worked == [0, 1, 2]
+    assert (outcome.kept, outcome.done) == (2, 1)
+    assert seen == [(3, 4), (4, 4)]
+    run(toy.experiment, tmp_path, plots=False)
+    assert toy.worked == [0, 1, 2]
+    run(toy.experiment, tmp_path, plots=False, fresh=True)
+    assert toy.worked == [0, 1, 2, 0, 1, 2]
+
+
+def test_other_settings_and_damaged_cells_are_worked_out_anew(toy: Toy, tmp_path: Path) -> None:
+    run(toy.experiment, tmp_path, plots=False)
+    store = Store(tmp_path / "cells")
+    store.path({"number": 0, "power": 2}).write_text("{")
+    run(toy.experiment, tmp_path, plots=False)
+    assert toy.worked == [0, 1, 2, 0]
+    run(replace(toy.experiment, full=grid(number=range(2), power=3)), tmp_path, plots=False)
+    assert toy.worked == [0, 1, 2, 0, 0, 1]
+
+
+def test_what_is_left_out_has_its_reason_and_what_breaks_is_tried_again(toy: Toy, tmp_path: Path, capsys: Any) -> None:
+    toy.breaks_at = 1
+    outcome = run(toy.experiment, tmp_path, plots=False)
+    assert "ValueError: broken" in capsys.readouterr().err
+    assert outcome.skipped == ("three is not to be had",)
+    assert [cell.missing for cell in outcome.failed] == ["failed: ValueError: broken"]
+    text = (tmp_path / "report.md").read_text()
+    assert "Left out: three is not to be had." in text
+    assert "Left out: failed: ValueError: broken." in text
+    toy.breaks_at = None
+    again = run(toy.experiment, tmp_path, plots=False)
+    assert (again.kept, again.done, again.failed) == (2, 1, ())
+
+
+def test_what_is_written(toy: Toy, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    outcome = run(toy.experiment, tmp_path, quick=True)
+    assert {path.name for path in outcome.files} == {"report.md", "results.json", "squares.svg"}
+    text = (tmp_path / "report.md").read_text()
+    assert "| n | n &#124; squared |" in text
+    assert "- Squares grow: **holds**. They do." in text
+    assert "![squares](squares.svg)" in text
+    assert "(quick version)" in text
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["quick"] is True
+    assert results["cells"][1]["result"] == {"value": 1.0}
+    assert results["tables"][0]["rows"] == [["0", "0.0"], ["1", "1.0"]]
+    first = (tmp_path / "squares.svg").read_bytes()
+    assert first.startswith(b"<?xml")
+    run(toy.experiment, tmp_path, quick=True)
+    assert (tmp_path / "squares.svg").read_bytes() == first
+
+
+def test_without_matplotlib_nothing_is_begun(toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"podium\[papers\].*--no-plots"):
+        run(toy.experiment, tmp_path)
+    assert not toy.worked
+    run(toy.experiment, tmp_path, plots=False)
+
+
+def test_plots_of_points_and_tables() -> None:
+    pytest.importorskip("matplotlib")
+    svg = draw(
+        Plot(
+            "p",
+            [
+                Panel("", "", "", grid=[[0.5, 0.9], [0.1, 0.5]], names=["A", "B"]),
+                Panel("", "", "", [Line("a", [1, 10], [1, 100], kind="points", marker="o")], x_log=True, y_log=True),
+            ],
+        )
+    )
+    assert "0.90" in svg
+
+
+def test_grid_and_cells() -> None:
+    assert grid(a=(1, 2), b="x", c=range(2)) == [
+        {"a": 1, "b": "x", "c": 0},
+        {"a": 1, "b": "x", "c": 1},
+        {"a": 2, "b": "x", "c": 0},
+        {"a": 2, "b": "x", "c": 1},
+    ]
+    cells = Cells([Cell({"a": 1}, {"v": 3.0}), Cell({"a": 2}, missing="why"), Cell({"a": 2, "b": 0}, {"v": 4.0})])
+    assert len(cells) == 2
+    assert cells.axis("a") == [1, 2]
+    assert cells.numbers("v", a=2).tolist() == [4.0]
+    assert cells.reasons(a=2) == ["why"]
+    assert cells.reasons(a=1) == []
+    assert cells.one(b=0).result == {"v": 4.0}
+    assert cells.one(a=3) is None
+
+
+def test_spread_of_seeds() -> None:
+    spread = Spread.of(np.array([1.0, 2.0, 3.0]))
+    t = 4.302652729911275  # Student's 97.5 % point with 2 degrees of freedom
+    assert spread.mean == 2
+    assert spread.high == pytest.approx(2 + t / math.sqrt(3))
+    assert spread.most == pytest.approx(2 + t * math.sqrt(1 + 1 / 3))
+    assert spread.holds(2 - t)
+    assert not spread.holds(2 - 2 * t)
+    assert spread.shown(1) == "2.0 ± 2.5"
+    assert Spread.of(np.array([1.0])).shown() == "1.00"
+    assert Spread.of(np.array([1.0])).range_shown() == "–"
+    assert Spread.of(np.empty(0)).shown() == "–"
+
+
+def test_level_with_the_best() -> None:
+    rng = np.random.default_rng(0)
+    base = rng.uniform(size=200)
+    named = {"best": base + 0.3, "level": base + 0.3 + rng.normal(size=200) * 1e-3 - 1e-5, "worse": base}
+    best, level = level_with_best(named)
+    assert {best, *level} == {"best", "level"}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_has_cells_that_its_work_takes(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    assert experiment.name == name
+    signature = inspect.signature(experiment.work)
+    for plan in (experiment.full, experiment.quick):
+        assert plan
+        for settings in plan:
+            signature.bind(**settings)
+        assert len({json.dumps(settings) for settings in plan}) == len(plan)
+    assert len(experiment.quick) <= len(experiment.full)
+
+
+@pytest.mark.parametrize("name", ["a-figure1", "a-figure2", "a-theorem1"])
+def test_pictures_of_the_first_paper(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    outcome = run(EXPERIMENTS[name], tmp_path, quick=True)
+    assert not outcome.failed
+    assert all(claim.holds for claim in outcome.report.claims)
+    assert list(tmp_path.glob("*.svg"))
+
+
+def test_the_same_cells_for_one_process_or_two(tmp_path: Path) -> None:
+    tiny = replace(
+        EXPERIMENTS["c-table2"],
+        quick=grid(vectors=100, ties=(False, True), generator=0, epochs=1),
+        report=lambda cells: Report(),
+    )
+    results = []
+    for jobs in (1, 2):
+        run(tiny, tmp_path / str(jobs), quick=True, jobs=jobs, plots=False)
+        found = json.loads((tmp_path / str(jobs) / "results.json").read_text())["cells"]
+        results.append([cell["result"] for cell in found])
+    assert results[0] == results[1]
+    assert results[0][1]["pairs"] == 2 * 50 * 49 / 2
+
+
+def test_missing_data_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PODIUM_DATA", raising=False)
+    assert missing(()) is None
+    assert missing(("ohsumed", "yandex")) == (
+        "PODIUM_DATA is not set; let it name the folder that holds ohsumed, yandex"
+    )
+    monkeypatch.setenv("PODIUM_DATA", str(tmp_path))
+    (tmp_path / "yandex").mkdir()
+    assert missing(("ohsumed", "yandex")) == f"PODIUM_DATA={tmp_path} has no folder ohsumed; put the set there"
+    assert missing(("yandex",)) is None
+
+
+def test_finite_differences_of_ndcg() -> None:
+    from podium.papers.lambdarank_forces import REACH, finite_difference
+
+    def ndcg(scores: np.ndarray, labels: np.ndarray) -> float:
+        gains, discounts = 2.0**labels - 1, 1 / np.log2(np.arange(len(labels)) + 2)
+        return float((gains[np.argsort(-scores)] * discounts).sum() / (np.sort(gains)[::-1] * discounts).sum())
+
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        scores, labels = 2 * rng.normal(size=9), rng.integers(0, 4, 9).astype(float)
+        slopes = []
+        for i in range(9):
+            moved = [scores + side * REACH * (np.arange(9) == i) for side in (1, -1)]
+            slopes.append((ndcg(moved[0], labels) - ndcg(moved[1], labels)) / (2 * REACH))
+        assert finite_difference(scores, labels)[0] == pytest.approx(np.array(slopes) - np.mean(slopes))
+
+
+def test_a_training_that_was_interrupted_is_no_result() -> None:
+    from podium.papers.judging import learned
+
+    class Interrupted:
+        interrupted_ = True
+
+        def fit(self, train: Any, valid: Any) -> None: ...
+
+    with pytest.raises(KeyboardInterrupt):
+        learned(Interrupted(), None)  # type: ignore[type-var,arg-type]
+
+
+def test_queries_judged_several_times_count_once() -> None:
+    from podium.papers.judging import by_query
+
+    def cells(data: str) -> Cells:
+        kept = ([0.0, 1.0], [1.0, 1.0])
+        return Cells(Cell({"data": data}, {"per_query": {"map": list(values)}}) for values in kept)
+
+    assert by_query(cells("yandex"), "map").tolist() == [0.5, 1.0]
+    assert by_query(cells("ohsumed"), "map").tolist() == [0.0, 1.0, 1.0, 1.0]
