@@ -45,6 +45,9 @@ bench: $(VENV)/.bench
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/trees.py --small
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/tree_force.py
+	$(BIN)/python benchmarks/structrank_force.py
+	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/structrank.py
+	$(BIN)/python benchmarks/structrank.py --cost
 	$(BIN)/python benchmarks/tree_predict.py
 	$(BIN)/python benchmarks/tables.py
 

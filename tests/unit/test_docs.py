@@ -20,6 +20,7 @@ PAGES = [
     "index",
     "models",
     "posteriors",
+    "structrank",
     "training",
     "trees",
     "tuning",

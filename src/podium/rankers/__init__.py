@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from podium.rankers.permuting import PermutationImportance, permutation_importance
     from podium.rankers.ranker import Ranker
     from podium.rankers.search import Tuning, tune
+    from podium.rankers.structrank import StructRank
     from podium.rankers.svm import RankSVM
     from podium.rankers.trees import MART, LambdaMART
 
@@ -45,6 +46,7 @@ __all__ = [
     "RankSVM",
     "Ranker",
     "Reason",
+    "StructRank",
     "Tuning",
     "Why",
     "cross_validate",
@@ -64,6 +66,7 @@ NAMES = {
     "listmle": "ListMLE",
     "kernel-ranknet": "KernelRankNet",
     "ranksvm": "RankSVM",
+    "structrank": "StructRank",
     "ordinal": "OrdinalRegression",
 }
 HOMES = {
@@ -78,6 +81,7 @@ HOMES = {
     "ListNet": "lists",
     "ListMLE": "lists",
     "RankSVM": "svm",
+    "StructRank": "structrank",
     "OrdinalRegression": "ordinal",
 }
 

@@ -2,9 +2,10 @@
 
 from podium.training.boost_schedule import BoostSchedule
 from podium.training.checkpoint import Checkpoint
+from podium.training.feasible_schedule import FeasibleSchedule
 from podium.training.progress import Epoch
 from podium.training.run import Plan, Trained
 from podium.training.schedule import Schedule
 from podium.training.train import train
 
-__all__ = ["BoostSchedule", "Checkpoint", "Epoch", "Plan", "Schedule", "Trained", "train"]
+__all__ = ["BoostSchedule", "Checkpoint", "Epoch", "FeasibleSchedule", "Plan", "Schedule", "Trained", "train"]

@@ -21,6 +21,7 @@ from podium.models import Model, Spec
 from podium.models.heads import to_scores
 from podium.training.boost_schedule import BoostSchedule
 from podium.training.checkpoint import REMEDY, Arrays, Checkpoint
+from podium.training.feasible_schedule import FeasibleSchedule
 from podium.training.judging import check_choice, mean_value
 from podium.training.progress import Callback, Epoch, Progress
 from podium.training.schedule import Schedule
@@ -35,7 +36,7 @@ class Plan:
 
     force: Force
     model: Spec
-    schedule: Schedule | BoostSchedule
+    schedule: Schedule | BoostSchedule | FeasibleSchedule
     metric: Metric
     seed: int = 0
     num_threads: int = 1
@@ -71,6 +72,7 @@ class Trained:
         log: a row an epoch.
         interrupted: whether Ctrl-C ended it early.
         certificate: of lbfgs and bundle, the model's objective and how far it can lie above the least one.
+        learned: of feasible steps, the force's own parameters by name and the norm kept.
     """
 
     model: Model
@@ -80,6 +82,7 @@ class Trained:
     log: tuple[Epoch, ...]
     interrupted: bool = False
     certificate: dict[str, Any] | None = None
+    learned: dict[str, float] | None = None
 
 
 class Run(ABC):

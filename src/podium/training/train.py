@@ -10,6 +10,8 @@ from podium.metrics import Metric
 from podium.models.trees import TreeModel, TreesSpec
 from podium.training.boosting import Boosting
 from podium.training.checkpoint import Checkpoint
+from podium.training.feasible import Feasible
+from podium.training.feasible_schedule import FeasibleSchedule
 from podium.training.loop import Training
 from podium.training.progress import Callback
 from podium.training.run import Plan, Trained
@@ -33,4 +35,6 @@ def train(
         if also and valid is None:
             raise ParameterError("other metrics are taken on validation data; give valid=, or leave them out")
         return Boosting(plan, data, valid, checkpoint, start=start, also=also).run(callbacks)
+    if isinstance(plan.schedule, FeasibleSchedule):
+        return Feasible(plan, data, valid, checkpoint).run(callbacks)
     return Training(plan, data, valid, checkpoint).run(callbacks)
