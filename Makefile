@@ -47,6 +47,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/tree_force.py
 	$(BIN)/python benchmarks/structrank_force.py
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/structrank.py
+	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/structrank.py --variants
 	$(BIN)/python benchmarks/structrank.py --cost
 	$(BIN)/python benchmarks/tree_predict.py
 	$(BIN)/python benchmarks/tables.py

@@ -2,7 +2,7 @@
 
     python benchmarks/tables.py           # writes; `make bench` does it after the benchmarks have run
 
-What is about boosted trees is in `tree_tables.py`.
+What is about boosted trees is in `tree_tables.py`, what is about StructRank in `structrank_tables.py`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import structrank_tables
 import tree_tables
 
 ROOT = Path(__file__).parents[1]
@@ -126,8 +127,12 @@ TABLES = {
     "quality": tree_tables.quality_section,
     "force": tree_tables.force_section,
     "predict": tree_tables.predict_section,
+    "structrank": structrank_tables.quality_table,
+    "structrank paired": structrank_tables.paired_table,
+    "structrank variants": structrank_tables.variants_table,
+    "structrank cost": structrank_tables.cost_table,
 }
-PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "structrank.md")
 
 
 def filled(text: str) -> str:

@@ -170,6 +170,30 @@ def test_what_was_kept_is_used_for_its_own_query_alone():
     assert held.backward_in_training(parts[2], force).tobytes() == other.backward_in_training(parts[2], force).tobytes()
 
 
+def test_features_without_a_width_count_for_nothing():
+    data = small(missing=0)
+    held = started(data)
+    widths = held.vector.copy()
+    widths[[1, 4]] = 0.0
+    held.vector = widths
+    moved = data.features.copy()
+    moved[:, [1, 4]] += np.float32(5)
+    assert held.scores(moved).tobytes() == held.scores(data.features).tobytes()
+    force = np.random.default_rng(0).normal(size=len(data))
+    inputs = held.map(data.features)
+    expected = naive_backward(inputs, inputs, data.labels, np.ones(len(data)), widths, force)
+    np.testing.assert_allclose(held.backward(data.features, force), expected, rtol=1e-9, atol=1e-12)
+    held.vector = np.zeros(6)
+    np.testing.assert_allclose(held.scores(data.features), data.labels.mean(), rtol=1e-12)
+    assert not held.backward(data.features, force).any()
+    held.vector = widths + 1  # and come back
+    np.testing.assert_allclose(
+        held.scores(data.features),
+        naive_scores(inputs, inputs, data.labels, np.ones(len(data)), widths + 1),
+        rtol=1e-11,
+    )
+
+
 def test_one_query_alone_hears_itself():
     data = documents([9], seed=4)
     held = started(data)

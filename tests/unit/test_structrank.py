@@ -19,7 +19,8 @@ from podium.training.feasible_schedule import nearest_feasible
 
 TRAIN = podium.synthetic.network(queries=14, documents=9, features=5, levels=3, seed=2)
 VALID = podium.synthetic.network(queries=10, documents=9, features=5, levels=3, seed=3, generator_seed=2)
-QUICK: dict[str, Any] = {"epochs": 3, "starts": 2, "norm": 5.0}
+QUICK: dict[str, Any] = {"epochs": 3, "starts": 2, "norm": 5.0, "learning_rate": 0.5, "step": "shrink"}
+QUICK["early_stopping_rounds"] = None
 
 
 def make(**others: Any) -> podium.StructRank:
@@ -31,7 +32,7 @@ def running(**schedule: Any) -> Feasible:
     plan = Plan(
         podium.force(f"structrank({topology})"),
         model("nadaraya-watson"),
-        FeasibleSchedule(**{"passes": 2, "starts": 2} | schedule),
+        FeasibleSchedule(**{"passes": 2, "starts": 2, "step": "shrink"} | schedule),
         podium.metric("map"),
     )
     return Feasible(plan, TRAIN, VALID)
@@ -110,7 +111,7 @@ def test_a_pass_is_one_step_a_query_along_those_slopes(tie):
 
 @pytest.mark.parametrize("step", ["shrink", "project"])
 def test_no_step_leaves_the_feasible_set(step):
-    schedule = FeasibleSchedule(step=step, norms=(2.0,))
+    schedule = FeasibleSchedule(step=step, norms=(2.0,), learning_rate=0.5)
     rng = np.random.default_rng(1)
     theta = schedule.begin(rng.random(6), 2.0)
     assert theta.sum() == pytest.approx(1.0)
@@ -127,8 +128,14 @@ def test_no_step_leaves_the_feasible_set(step):
 
 def test_a_step_outwards_from_the_border_is_not_taken_or_slides_along_it():
     theta, push = np.array([0.0, 1.0, 1.0]), np.array([-1.0, 1.0, 0.0])
-    assert FeasibleSchedule().moved(theta, push, 0.5, 2.0) is theta
-    np.testing.assert_allclose(FeasibleSchedule(step="project").moved(theta, push, 0.5, 2.0), [0, 1.25, 0.75])
+    assert FeasibleSchedule(step="shrink").moved(theta, push, 0.5, 2.0) is theta
+    slides = FeasibleSchedule(step="project", learning_rate=0.5)
+    np.testing.assert_allclose(slides.moved(theta, 0.1 * push, 0.5, 2.0), [0, 1.025, 0.975])
+    np.testing.assert_allclose(
+        slides.moved(theta, push, 0.5, 2.0), [0, 1.05, 0.95]
+    )  # no longer than a tenth of the norm
+    np.testing.assert_allclose(slides.moved(theta, push, 0.25, 2.0), [0, 1.025, 0.975])  # and shorter as the rate falls
+    assert slides.moved(theta, 0 * push, 0.5, 2.0).tolist() == theta.tolist()
 
 
 def test_a_small_start_stays_as_it_was_drawn():
@@ -156,15 +163,16 @@ def test_the_nearest_feasible_point_is_the_nearest(seed):
 def test_every_norm_sees_the_same_starts_and_the_best_is_kept():
     ranker = make(norm=(0.5, 5.0, 50.0), metric="map", seed=5).fit(TRAIN, valid=VALID)
     log = ranker.log_
-    assert [row.restart for row in log] == [k for k in range(6) for _ in range(3)]
-    assert [row.epoch for row in log] == list(range(1, 19))
+    assert [row.restart for row in log] == [k for k in range(4) for _ in range(3)]
+    assert [row.epoch for row in log] == list(range(1, 13))
     for row in log:
         assert row.learning_rate == pytest.approx(0.5 * 0.5 ** (((row.epoch - 1) % 3) / 2))
     values = [row.valid for row in log]
     assert ranker.best_epoch_ == 1 + int(np.argmax(values))
     assert ranker.best_value_ == max(values)
     assert ranker.best_value_ == podium.evaluate(ranker.predict(VALID), VALID, "map").mean["map"]
-    assert ranker.norm_ == (0.5, 5.0, 50.0)[log[ranker.best_epoch_ - 1].restart // 2]
+    first = 1 + int(np.argmax(values[:9]))  # of the start that tried every norm
+    assert ranker.norm_ == (0.5, 5.0, 50.0)[(first - 1) // 3]
     kept = ranker.model_.vector
     assert (kept >= 0).all()
     assert kept.sum() + ranker.w1_ + ranker.w2_ <= ranker.norm_ + 1e-9
@@ -209,6 +217,18 @@ def test_preferences_given_as_pairs_alone_are_learned_from():
     assert ranker.best_epoch_ == 1 + int(np.argmin(costs))  # no label says which epoch is best
 
 
+def test_an_epoch_that_tells_nothing_apart_is_never_the_best(monkeypatch):
+    """With equal scores the file's own order counts, which may be the right one."""
+    order = np.lexsort((-VALID.labels, VALID.document_queries))
+    perfect = podium.RankingData(VALID.features[order], VALID.labels[order], VALID.qid[order])
+    steps = itertools.count()
+    moved = FeasibleSchedule.moved
+    monkeypatch.setattr(FeasibleSchedule, "moved", lambda *given: moved(*given) * (next(steps) < TRAIN.n_queries))
+    ranker = make(starts=1).fit(TRAIN, valid=perfect)  # no widths are left after the first pass
+    assert [row.best for row in ranker.log_] == [True, False, False]
+    assert [row.valid == 1 for row in ranker.log_] == [False, True, True]
+
+
 def test_a_start_without_progress_is_left():
     ranker = make(epochs=8, starts=3, early_stopping_rounds=1).fit(TRAIN, valid=VALID)
     assert len(ranker.log_) < 24
@@ -233,7 +253,7 @@ def two_of_eight(seed: int) -> podium.RankingData:
 @pytest.mark.parametrize("step", ["shrink", "project"])
 def test_widths_find_the_features_that_tell(topology, step):
     train, test = two_of_eight(0), two_of_eight(1)
-    ranker = podium.StructRank(topology=topology, step=step, starts=1, norm=20.0).fit(train)
+    ranker = podium.StructRank(topology=topology, step=step, starts=1, norm=20.0, learning_rate=0.5).fit(train)
     widths = ranker.model_.vector
     assert widths[:2].mean() > 1.5 * widths[2:].mean()
     assert podium.evaluate(ranker.predict(test), test, "ndcg@10").mean["ndcg@10"] > 0.95
@@ -262,7 +282,7 @@ def test_training_goes_on_from_a_checkpoint_to_the_same_bytes(judged, tmp_path):
     ranker, valid = make(norm=(2.0, 9.0), topology="random"), VALID if judged else None
     ranker.fit(TRAIN, valid=valid).save(tmp_path / "whole")
     log = [replace(row, seconds=0) for row in ranker.log_]
-    for at in (1, 3, 7, 11):
+    for at in (1, 3, 7, 8):
         path = podium.Checkpoint(tmp_path / f"{at}.checkpoint", seconds=0)
 
         def cut(row: podium.Epoch, at: int = at) -> None:

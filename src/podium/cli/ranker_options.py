@@ -82,7 +82,7 @@ OPTIONS: dict[str, Any] = {
         float | None,
         _option(
             "--learning-rate",
-            "The rate of adam, sgd and trees. By default 0.001; rankboost 1; structrank 0.5; lambdamart, mart and --model trees choose it by the size of the data.",
+            "The rate of adam, sgd and trees. By default 0.001; rankboost 1; structrank 20; lambdamart, mart and --model trees choose it by the size of the data.",
         ),
     ],
     "batch": Annotated[
@@ -115,7 +115,7 @@ OPTIONS: dict[str, Any] = {
         int | None,
         _option(
             "--early-stopping-rounds",
-            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20; lambdamart, mart and --model trees 300, rankboost 100, structrank never.",
+            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20; lambdamart, mart and --model trees 300, rankboost 100, structrank 2.",
         ),
     ],
     "seed": Annotated[int | None, _option("--seed", "The same seed gives the same model. By default 0.")],

@@ -34,7 +34,7 @@ class NadarayaWatson(GradientModel):
     def __init__(self, map: InputMap, references: References, widths: Floats, *, leave_out: bool = False) -> None:
         self.map, self.references, self.leave_out = map, references, leave_out
         self.n_features = references.inputs.shape[1]
-        self.core = _core.NadarayaWatson(references.inputs)
+        self.active = np.empty(0, np.int64)  # features with a width: the others count for nothing and feel no force
         self.votes = references.votes
         self.kept: RankingData | None = None  # the query whose kernel values the core still has
         self.vector = widths
@@ -49,13 +49,21 @@ class NadarayaWatson(GradientModel):
         if values.shape != (self.n_features,):
             raise DataError(f"{values.shape} widths for a model of {self.n_features} features; one a feature is needed")
         self._vector, self.kept = np.array(values, np.float64), None
-        self.core.set_widths(self._vector)
+        active = np.flatnonzero(self._vector) if self._vector.any() else np.zeros(1, np.int64)
+        if not np.array_equal(active, self.active):
+            self.active = active
+            self.core = _core.NadarayaWatson(np.ascontiguousarray(self.references.inputs[:, active]))
+        self.core.set_widths(self._vector[active])
+
+    def _inputs(self, features: Features) -> Floats:
+        """Of the features that count."""
+        return np.ascontiguousarray(self.map(features)[:, self.active])
 
     def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
         """The mean label of the references, each weighed by its kernel."""
         self.check_features(features)
         parts = [
-            self.core.scores(self.map(features[begin : begin + ROWS]), *self.votes, False, num_threads)
+            self.core.scores(self._inputs(features[begin : begin + ROWS]), *self.votes, False, num_threads)
             for begin in range(0, len(features), ROWS)
         ]
         return np.concatenate(parts) if parts else np.empty(0)
@@ -67,7 +75,8 @@ class NadarayaWatson(GradientModel):
         total = np.zeros(self.n_features)
         for begin in range(0, len(features), ROWS):
             rows = slice(begin, begin + ROWS)
-            total += self.core.backward(self.map(features[rows]), *self.votes, force[rows], False, num_threads)
+            part = self.core.backward(self._inputs(features[rows]), *self.votes, force[rows], False, num_threads)
+            total[self.active] += part
         return total
 
     def scores_in_training(self, part: RankingData, *, num_threads: int = 1) -> Floats:
@@ -77,7 +86,7 @@ class NadarayaWatson(GradientModel):
             return self.scores(part.features, num_threads=num_threads)
         alone = part.n_queries == 1
         scores = [
-            self.core.scores(self.map(part.features[rows]), *votes, alone, num_threads)
+            self.core.scores(self._inputs(part.features[rows]), *votes, alone, num_threads)
             for rows, votes in self._queries(part)
         ]
         self.kept = part if alone else None
@@ -92,7 +101,8 @@ class NadarayaWatson(GradientModel):
         kept, self.kept = self.kept is part, None
         total = np.zeros(self.n_features)
         for rows, votes in self._queries(part):
-            total += self.core.backward(self.map(part.features[rows]), *votes, force[rows], kept, num_threads)
+            inputs = self._inputs(part.features[rows])
+            total[self.active] += self.core.backward(inputs, *votes, force[rows], kept, num_threads)
         return total
 
     def _queries(self, part: RankingData) -> list[tuple[slice, tuple[Floats, Floats]]]:

@@ -35,14 +35,14 @@ class StructRank(PlannedRanker):
         draws: of random, draws of the partners, averaged.
         scale: mean, so that a query's size does not count; or sum, the paper's plain sum.
         tie: whether w₁ and w₂ are one; they are where the preferences are independent.
-        norm: the most that all parameters may sum to; several are tried, and the best on validation data is kept.
-        starts: drawn at random, and tried with each norm.
+        norm: the most that all parameters may sum to; several are tried from the first start, and the best on validation data
+            is kept.
+        starts: drawn at random; those past the first are tried with the norm that was best.
         epochs: passes over the data from each start.
         learning_rate: of the first pass of a start.
         decay: what the rate is multiplied by after each pass.
         step: shrink halves the rate of an update until it is feasible; project takes the nearest feasible point.
-        early_stopping_rounds: leave a start after this many passes without progress on the validation data (without any,
-            on the training data); None never does.
+        early_stopping_rounds: with validation data, leave a start after this many passes without progress; None never does.
         max_seconds: begin no pass after this long; None for any time.
         references: at most this many training documents vote.
         choose: where there are more, sample takes some of them and kmeans the centres of all.
@@ -63,13 +63,13 @@ class StructRank(PlannedRanker):
     draws: int = 3
     scale: str = "mean"
     tie: bool = False
-    norm: float | tuple[float, ...] = (10.0, 20.0, 40.0)
+    norm: float | tuple[float, ...] = (20.0, 30.0, 60.0)
     starts: int = 3
     epochs: int = 10
-    learning_rate: float = 0.5
+    learning_rate: float = 20.0
     decay: float = 0.5**0.5
-    step: str = "shrink"
-    early_stopping_rounds: int | None = None
+    step: str = "project"
+    early_stopping_rounds: int | None = 2
     max_seconds: float | None = None
     references: int = 20_000
     choose: str = "sample"
@@ -79,8 +79,8 @@ class StructRank(PlannedRanker):
 
     @property
     def most_epochs(self) -> int:
-        """Passes of all starts and norms."""
-        return self._feasible().epochs
+        """Passes of all starts and norms, at most."""
+        return self._feasible(True).epochs
 
     def _force(self) -> Force:
         named: dict[str, Any] = {"topology": self.topology, "scale": self.scale}
@@ -93,7 +93,7 @@ class StructRank(PlannedRanker):
             raise unknown_name("normalise", self.normalise, SCALES)
         return NadarayaWatsonSpec(self.references, self.choose, self.leave_out, standardise)
 
-    def _feasible(self) -> FeasibleSchedule:
+    def _feasible(self, has_valid: bool) -> FeasibleSchedule:
         if not isinstance(self.tie, bool):
             raise ParameterError(f"tie={shown(self.tie)} must be True or False")
         return FeasibleSchedule(
@@ -104,12 +104,12 @@ class StructRank(PlannedRanker):
             decay=self.decay,
             step=self.step,
             tie=self.tie or self.topology == "independent",
-            early_stopping_rounds=self.early_stopping_rounds,
+            early_stopping_rounds=self.early_stopping_rounds if has_valid else None,
             max_seconds=self.max_seconds,
         )
 
     def _schedule(self, data: RankingData, has_valid: bool) -> FeasibleSchedule:
-        return self._feasible()
+        return self._feasible(has_valid)
 
     def _plan(self, data: RankingData, has_valid: bool) -> Plan:
         plan = super()._plan(data, has_valid)

@@ -1,4 +1,4 @@
-"""Training by feasible steps: an update a query, several starts for every norm, the best epoch of all kept."""
+"""Training by feasible steps: an update a query, several norms and several starts, the best epoch of all kept."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from podium.training.run import Plan, Run, Trained
 
 Floats = npt.NDArray[np.float64]
 START_STREAM = 1 << 41
+FLAT = -1e9  # what an epoch is judged by that tells no documents apart: the order of the file is no merit of its own
 
 
 class Feasible(Run):
-    """One run of the schedule: norms one after the other, of each its starts, of each start its passes."""
+    """One run of the schedule: the first start with every norm, then the other starts with the best norm."""
 
     def __init__(
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None = None
@@ -44,20 +45,29 @@ class Feasible(Run):
         self.levels = force.n_classes(data)
         self.passed = 0  # of this start
         self.progress = Progress(rate=self.schedule.learning_rate)
-        self.theta = self._begin(0)
+        self.theta = self._begin()
         self._resume()
 
     @property
     def norm(self) -> float:
-        """Of the present start."""
-        return self.schedule.norms[self.progress.restart // self.schedule.starts]
+        """Of the present try."""
+        return self._norm_of(self.progress.restart)
 
-    def _begin(self, restart: int) -> Floats:
-        """Uniform in [0, 1], the same for every norm, and scaled into the feasible set."""
-        schedule = self.schedule
-        stream = START_STREAM + restart % schedule.starts
-        drawn = counter_uniform(self.plan.seed, stream, len(self.model.vector) + self.n_own)
-        return schedule.begin(drawn, schedule.norms[restart // schedule.starts])
+    def _norm_of(self, restart: int) -> float:
+        """Each in turn, then the one that was best from the first start."""
+        norms = self.schedule.norms
+        best = [row.restart for row in self.progress.log if row.best and row.restart < len(norms)]
+        return norms[restart] if restart < len(norms) else norms[best[-1]]
+
+    @property
+    def start(self) -> int:
+        """Of the present try."""
+        return max(self.progress.restart - len(self.schedule.norms) + 1, 0)
+
+    def _begin(self) -> Floats:
+        """Uniform in [0, 1], and scaled into the feasible set."""
+        drawn = counter_uniform(self.plan.seed, START_STREAM + self.start, len(self.model.vector) + self.n_own)
+        return self.schedule.begin(drawn, self.norm)
 
     def _own(self, theta: Floats) -> Floats:
         """The force's parameters."""
@@ -65,7 +75,7 @@ class Feasible(Run):
         return np.repeat(own, len(self.learnable)) if len(own) < len(self.learnable) else own
 
     def _done(self) -> bool:
-        return self.progress.restart >= self.schedule.starts * len(self.schedule.norms) or self._ended()
+        return self.progress.restart >= self.schedule.tries or self._ended()
 
     def _ended(self) -> bool:
         limit = self.schedule.max_seconds
@@ -83,11 +93,11 @@ class Feasible(Run):
             )
         self.model.vector = theta[: len(self.model.vector)]
         train = self._value(self.plan.metric, self.data, seen)
-        valid = None
+        valid, outputs = None, seen
         if self.valid is not None:
             outputs = self.model.scores(self.valid.features, num_threads=self.plan.num_threads)
             valid = self._value(self.plan.metric, self.valid, outputs)
-        judged = self._judged(train, valid, cost)
+        judged = FLAT if np.ptp(outputs) == 0 else self._judged(train, valid, cost)
         best = judged is not None and (before.best_value is None or judged > before.best_value)
         risen = judged is not None and (before.run_value is None or judged > before.run_value)
         row = Epoch(
@@ -127,8 +137,8 @@ class Feasible(Run):
         restart = self.progress.restart + 1
         self.progress = self.progress.moved(restart=restart, run_value=None, since_rise=0, rate=schedule.learning_rate)
         self.passed = 0
-        if restart < schedule.starts * len(schedule.norms):
-            self.theta = self._begin(restart)
+        if restart < schedule.tries:
+            self.theta = self._begin()
 
     def _pass(self, before: Progress) -> tuple[Floats, float | None, Floats]:
         """(θ after, mean cost of a query, scores of the training documents as each query met them)."""
@@ -136,7 +146,7 @@ class Feasible(Run):
         theta, seen, total = self.theta, np.zeros(data.n_documents), 0.0
         size = len(self.model.vector)
         # The same order of queries and draws of the force for every norm, so that only the norm tells them apart.
-        round = 1 + self.passed + schedule.passes * (before.restart % schedule.starts)
+        round = 1 + self.passed + schedule.passes * self.start
         for query in shuffled_order(self.keys, plan.seed, round):
             part = data.select(np.array([query]))
             self.model.vector = theta[:size]
@@ -182,5 +192,5 @@ class Feasible(Run):
             best_value=kept.valid,
             log=progress.log,
             interrupted=interrupted,
-            learned={**learned, "norm": self.schedule.norms[kept.restart // self.schedule.starts]},
+            learned={**learned, "norm": self._norm_of(kept.restart)},
         )

@@ -14,6 +14,7 @@ from podium.errors import ParameterError, is_whole, shown, unknown_name
 
 Floats = npt.NDArray[np.float64]
 STEPS = ("shrink", "project")
+REACH = 0.1  # of the norm: a projected step is no longer than that at first, since past the border lies θ = 0
 HALVINGS = 30  # a step that is not feasible after so many is not taken
 
 
@@ -23,8 +24,8 @@ class FeasibleSchedule:
 
     Attributes:
         passes: over the data, from each start.
-        starts: drawn at random; the best epoch of all is kept.
-        norms: the most that θ may sum to; all starts are tried with each.
+        norms: the most that θ may sum to; the first start is tried with each.
+        starts: drawn at random; those past the first are tried with the norm that was best. The best epoch of all is kept.
         learning_rate: of the first pass.
         decay: what the rate is multiplied by after each pass.
         step: 'shrink' halves the rate of an update until it is feasible; 'project' takes the nearest feasible point.
@@ -35,10 +36,10 @@ class FeasibleSchedule:
 
     passes: int = 10
     starts: int = 3
-    norms: tuple[float, ...] = (10.0,)
-    learning_rate: float = 0.5
+    norms: tuple[float, ...] = (30.0,)
+    learning_rate: float = 20.0
     decay: float = 0.5**0.5
-    step: str = "shrink"
+    step: str = "project"
     tie: bool = False
     early_stopping_rounds: int | None = None
     max_seconds: float | None = None
@@ -68,8 +69,13 @@ class FeasibleSchedule:
 
     @property
     def epochs(self) -> int:
-        """Passes in all."""
-        return self.passes * self.starts * len(self.norms)
+        """Passes in all, at most."""
+        return self.passes * self.tries
+
+    @property
+    def tries(self) -> int:
+        """Every norm from the first start, and every other start."""
+        return len(self.norms) + self.starts - 1
 
     def begin(self, drawn: Floats, norm: float) -> Floats:
         """A start of numbers in [0, 1): scaled down to half the norm where it is larger, so that it can move."""
@@ -79,7 +85,8 @@ class FeasibleSchedule:
     def moved(self, theta: Floats, push: Floats, rate: float, norm: float) -> Floats:
         """θ + rate · push, made feasible."""
         if self.step == "project":
-            return nearest_feasible(theta + rate * push, norm)
+            length, reach = rate * float(np.add.reduce(np.abs(push))), REACH * norm * rate / self.learning_rate
+            return nearest_feasible(theta + (rate * min(1.0, reach / length) if length > 0 else 0.0) * push, norm)
         for _ in range(HALVINGS):
             tried = theta + rate * push
             if (tried >= 0).all() and np.add.reduce(tried) <= norm:
