@@ -47,6 +47,10 @@ bench: $(VENV)/.bench
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/trees.py --small
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/tree_force.py
+	$(BIN)/python benchmarks/structrank_force.py
+	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/structrank.py
+	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/structrank.py --variants
+	$(BIN)/python benchmarks/structrank.py --cost
 	$(BIN)/python benchmarks/tree_predict.py
 	$(BIN)/python benchmarks/structrank_force.py
 	$(BIN)/python benchmarks/tables.py

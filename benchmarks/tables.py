@@ -2,7 +2,8 @@
 
     python benchmarks/tables.py           # writes; `make bench` does it after the benchmarks have run
 
-What is about boosted trees is in `tree_tables.py`, what is about PRank and its kin in `classics_tables.py`.
+What is about boosted trees is in `tree_tables.py`, what is about PRank and its kin in `classics_tables.py`, what is about
+StructRank in `structrank_tables.py`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 from pathlib import Path
 
 import classics_tables
+import structrank_tables
 import tree_tables
 
 ROOT = Path(__file__).parents[1]
@@ -129,8 +131,12 @@ TABLES = {
     "predict": tree_tables.predict_section,
     "classics cost": classics_tables.cost_section,
     "classics quality": classics_tables.quality_section,
+    "structrank": structrank_tables.quality_table,
+    "structrank paired": structrank_tables.paired_table,
+    "structrank variants": structrank_tables.variants_table,
+    "structrank cost": structrank_tables.cost_table,
 }
-PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "classics.md")
+PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("benchmarks", "classics", "structrank")))
 
 
 def filled(text: str) -> str:

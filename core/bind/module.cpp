@@ -16,6 +16,7 @@ NB_MODULE(_core, m) {
   podium::bind::bind_metrics(m);
   podium::bind::bind_forces(m);
   podium::bind::bind_net(m);
+  podium::bind::bind_nadaraya_watson(m);
   podium::bind::bind_trees(m);
   podium::bind::bind_explain(m);
   podium::bind::bind_online(m);

@@ -490,6 +490,45 @@ class Descent:
     ) -> tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
         """The sums over queries of cost and of force · ∂s/∂parameter."""
 
+class NadarayaWatson:
+    """
+    The mean label of references, each weighed by a kernel with one width a feature.
+    """
+
+    def __init__(
+        self,
+        references: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    def set_widths(
+        self, widths: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> None: ...
+    def scores(
+        self,
+        inputs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        log_mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        keep: bool,
+        num_threads: int,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """
+        Scores of every row; with `keep` a backward over the same rows is quicker.
+        """
+
+    def backward(
+        self,
+        inputs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        log_mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        force: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        kept: bool,
+        num_threads: int,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """
+        Σ over documents of force · ∂s/∂width; `kept` where the last scores kept were of the same rows and votes.
+        """
+
 class BoostSettings:
     """How trees are grown; checked in Python."""
 

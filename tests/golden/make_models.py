@@ -22,6 +22,8 @@ RANKERS = {
     "kernel": podium.KernelRankNet(epochs=4, landmarks=6, width=2.5),
     "ranksvm": podium.RankSVM(C=0.3),
     "ranksvm-poly": podium.RankSVM(kernel="poly", degree=3, loss="squared_hinge", landmarks=7, standardise=False),
+    "structrank": podium.StructRank(epochs=3, starts=2, norm=(2.0, 6.0)),
+    "structrank-kmeans": podium.StructRank(epochs=2, starts=1, norm=6.0, references=7, choose="kmeans", tie=True),
     "ordinal": podium.OrdinalRegression(epochs=3, learning_rate=0.1),
     "trees": podium.LambdaMART(
         n_estimators=12, num_leaves=6, learning_rate=0.3, l2=0.1, min_documents=1, column_sampling=0.6, categorical=(0,)

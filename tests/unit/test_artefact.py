@@ -37,6 +37,8 @@ CASES = {
     "kernel-ranknet, poly": podium.KernelRankNet(kernel="poly", width=3, degree=3, offset=0.5, landmarks=9, epochs=3),
     "ranksvm, several C": podium.RankSVM(C=(0.1, 1.0), loss="squared_hinge"),
     "ranksvm, rbf": podium.RankSVM(kernel="rbf", landmarks=12, query_norm=False),
+    "structrank, few": podium.StructRank(references=9, choose="kmeans", epochs=2, starts=1),
+    "nadaraya-watson": podium.Ranker(force="listnet", model="nadaraya-watson(references=20)", epochs=2),
     "ordinal, net": podium.OrdinalRegression(hidden=(3,), epochs=2),
     "linear": podium.Ranker(force="lambdarank(map)", epochs=2),
     "net": podium.Ranker(force="neighbours(ranknet)", model="net(13)", epochs=2),
@@ -295,6 +297,9 @@ WRONG_PARTS: list[tuple[str, list[str], Any]] = [
     ("kernel", ["model", "settings", "degree"], ...),
     ("ranksvm, several C", ["more", "C"], None),
     ("ranksvm, several C", ["more", "C"], ...),
+    ("structrank, few", ["more", "w1"], None),
+    ("structrank, few", ["more", "norm"], ...),
+    ("net", ["features", "normalise"], "most"),
 ]
 
 
@@ -308,7 +313,7 @@ def test_headers_with_a_part_missing_or_wrong(name, part, value, tmp_path):
         podium.load(path)
 
 
-@pytest.mark.parametrize("name", ["net", "kernel", "multiclass, kernel"])
+@pytest.mark.parametrize("name", ["net", "kernel", "multiclass, kernel", "nadaraya-watson"])
 def test_arrays_that_do_not_fit_never_reach_the_core(name, tmp_path):
     path = tmp_path / "a.podium"
     fitted(name).save(path)

@@ -21,6 +21,7 @@ PAGES = [
     "index",
     "models",
     "posteriors",
+    "structrank",
     "training",
     "trees",
     "tuning",

@@ -299,6 +299,7 @@ RESUMED: dict[str, tuple[Any, bool]] = {
     "lbfgs on a net": (podium.Ranker(force="ranknet", model="net(3)", optimiser="lbfgs", epochs=8), False),
     "kernel": (podium.KernelRankNet(epochs=8, l2=0.01, landmarks=30), True),
     "bundle": (podium.RankSVM(tolerance=1e-8), False),
+    "feasible steps": (podium.StructRank(epochs=4, starts=2, norm=(3.0, 30.0)), True),
     "squared hinge": (podium.RankSVM(loss="squared_hinge", tolerance=1e-10, query_norm=False), False),
 }
 
@@ -714,7 +715,7 @@ def test_names_of_models_print_and_read_back(spec):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("lineer", "unknown model 'lineer'. Did you mean 'linear'? Known: kernel, linear, net"),
+        ("lineer", "unknown model 'lineer'. Did you mean 'linear'? Known: kernel, linear, nadaraya-watson, net"),
         ("trees9", "unknown model 'trees9'"),
         ("net(activtion='relu')", "unknown parameter of net 'activtion'. Did you mean 'activation'?"),
         ("linear(width=2)", "unknown parameter of linear 'width'"),

@@ -59,7 +59,7 @@ OPTIONS: dict[str, Any] = {
         str | None,
         _option(
             "--metric -m",
-            "The metric it is judged by; the best epoch on the validation data is kept. By default ndcg@10.",
+            "The metric it is judged by; the best epoch on the validation data is kept. By default ndcg@10; structrank map.",
             autocompletion=complete_metric,
             metavar="METRIC",
         ),
@@ -68,7 +68,7 @@ OPTIONS: dict[str, Any] = {
         int | None,
         _option(
             "--epochs",
-            "At most this many passes over the data. By default 100; ranksvm 2000; with --model trees, trees, 1000.",
+            "At most this many passes over the data. By default 100; ranksvm 2000; structrank 10 from each start; with --model trees, trees, 1000.",
         ),
     ],
     "n_estimators": Annotated[
@@ -82,7 +82,7 @@ OPTIONS: dict[str, Any] = {
         float | None,
         _option(
             "--learning-rate",
-            "The rate of adam, sgd and trees. By default 0.001; rankboost 1; lambdamart, mart and --model trees choose it by the size of the data.",
+            "The rate of adam, sgd and trees. By default 0.001; rankboost 1; structrank 20; lambdamart, mart and --model trees choose it by the size of the data.",
         ),
     ],
     "batch": Annotated[
@@ -115,7 +115,7 @@ OPTIONS: dict[str, Any] = {
         int | None,
         _option(
             "--early-stopping-rounds",
-            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20; lambdamart, mart and --model trees 300, rankboost 100.",
+            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20; lambdamart, mart and --model trees 300, rankboost 100, structrank 2.",
         ),
     ],
     "seed": Annotated[int | None, _option("--seed", "The same seed gives the same model. By default 0.")],

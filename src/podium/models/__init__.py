@@ -9,6 +9,7 @@ from typing import Any
 from podium.errors import ParameterError, shown, unknown_name
 from podium.models.kernel import KernelModel, KernelSpec
 from podium.models.model import CoreModel, GradientModel, GradientSpec, Model, Spec
+from podium.models.nadaraya_watson import NadarayaWatson, NadarayaWatsonSpec
 from podium.models.names import split_name
 from podium.models.net import LinearSpec, Net, NetSpec
 from podium.models.quadratic import QuadraticModel, QuadraticSpec
@@ -77,6 +78,14 @@ MODELS: dict[str, Definition] = {
             ("width", "standardise"),
             lambda **settings: QuadraticSpec(**settings),
             QuadraticModel.restore,
+        ),
+        Definition(
+            "nadaraya-watson",
+            "The mean label of the training documents, near ones counting most, with a width a feature: nadaraya-watson.",
+            "s = Σ_t K(x_t, x) y_t / Σ_t K(x_t, x), K = exp(−½ Σ_f a_f² (x̂_f − x̂_tf)²)",
+            tuple(field.name for field in fields(NadarayaWatsonSpec)),
+            lambda **settings: NadarayaWatsonSpec(**settings),
+            NadarayaWatson.restore,
         ),
         Definition(
             "trees",

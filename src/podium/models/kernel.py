@@ -226,7 +226,7 @@ class KernelSpec(GradientSpec):
         map = InputMap.of(data, standardise=self.standardise, num_threads=num_threads)
         width = math.sqrt(data.n_features) if self.width is None else self.width
         kernel = Kernel(self.kernel, width, self.degree, self.offset)
-        rows = np.ascontiguousarray(data.features[_landmark_rows(data, self.landmarks, seed)])
+        rows = np.ascontiguousarray(data.features[landmark_rows(data, self.landmarks, seed)])
         landmarks = map(rows)
         with threadpool_limits(1):
             values, vectors = np.linalg.eigh(kernel(rows, map, landmarks, num_threads))
@@ -239,7 +239,7 @@ class KernelSpec(GradientSpec):
         return model
 
 
-def _landmark_rows(data: RankingData, count: int, seed: int) -> npt.NDArray[np.int64]:
+def landmark_rows(data: RankingData, count: int, seed: int) -> npt.NDArray[np.int64]:
     """Rows drawn by a hash of seed, query and place in the query, in canonical order: no order of queries changes them."""
     order = canonical_order(data)
     sizes = data.query_sizes[order]

@@ -93,6 +93,14 @@ class GradientModel(Model):
     def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
         """Σ_i λ_i · ∂s_i/∂parameter, in the order of `vector`: where the forces on the scores push the parameters."""
 
+    def scores_in_training(self, part: RankingData, *, num_threads: int = 1) -> Floats:
+        """Scores of some whole training queries as learning sees them: as `scores` does, unless a document would know itself."""
+        return self.scores(part.features, num_threads=num_threads)
+
+    def backward_in_training(self, part: RankingData, force: Floats, *, num_threads: int = 1) -> Floats:
+        """`backward` for the scores that `scores_in_training` gives."""
+        return self.backward(part.features, force, num_threads=num_threads)
+
     @property
     def penalised(self) -> Floats:
         """1 for the parameters that a regulariser holds small, 0 for those it leaves alone, in the order of `vector`."""

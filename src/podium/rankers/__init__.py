@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from podium.rankers.ranker import Ranker
     from podium.rankers.rankprop import RankProp
     from podium.rankers.search import Tuning, tune
+    from podium.rankers.structrank import StructRank
     from podium.rankers.svm import RankSVM
     from podium.rankers.trees import MART, LambdaMART
 
@@ -51,6 +52,7 @@ __all__ = [
     "RankSVM",
     "Ranker",
     "Reason",
+    "StructRank",
     "Tuning",
     "Why",
     "cross_validate",
@@ -70,6 +72,7 @@ NAMES = {
     "listmle": "ListMLE",
     "kernel-ranknet": "KernelRankNet",
     "ranksvm": "RankSVM",
+    "structrank": "StructRank",
     "ordinal": "OrdinalRegression",
     "prank": "PRank",
     "quadratic-prank": "QuadraticPRank",
@@ -88,6 +91,7 @@ HOMES = {
     "ListNet": "lists",
     "ListMLE": "lists",
     "RankSVM": "svm",
+    "StructRank": "structrank",
     "OrdinalRegression": "ordinal",
     "PRank": "perceptrons",
     "QuadraticPRank": "perceptrons",

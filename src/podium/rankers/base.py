@@ -249,6 +249,7 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
             "features": {
                 "count": model.n_features,
                 "names": None if self.feature_names_ is None else list(self.feature_names_),
+                **({} if self.scorer_.normalise is None else {"normalise": self.scorer_.normalise}),
             },
             "data": self.fingerprint_,
             "training": {"epochs": self.n_epochs_, "best_epoch": self.best_epoch_, "best_value": self.best_value_},

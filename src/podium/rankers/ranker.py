@@ -21,7 +21,7 @@ from podium.models.trees import TreesSpec
 from podium.rankers.base import BaseRanker
 from podium.scoring import Scorer
 from podium.threads import resolve_threads
-from podium.training import BoostSchedule, OnlineSchedule, Plan, Schedule, Trained, train
+from podium.training import BoostSchedule, FeasibleSchedule, OnlineSchedule, Plan, Schedule, Trained, train
 from podium.training.checkpoint import Checkpoint
 from podium.training.progress import Callback
 
@@ -39,7 +39,9 @@ class PlannedRanker(BaseRanker):
         """What turns features into scores."""
 
     @abstractmethod
-    def _schedule(self, data: RankingData, has_valid: bool) -> Schedule | BoostSchedule | OnlineSchedule:
+    def _schedule(
+        self, data: RankingData, has_valid: bool
+    ) -> Schedule | BoostSchedule | FeasibleSchedule | OnlineSchedule:
         """How the forces are absorbed."""
 
     def _plan(self, data: RankingData, has_valid: bool) -> Plan:

@@ -76,7 +76,7 @@ class RankSVM(PlannedRanker):
 
     def _plan(self, data: RankingData, has_valid: bool) -> Plan:
         plan = super()._plan(data, has_valid)
-        if self.standardise is None and _on_one_scale(data):
+        if self.standardise is None and on_one_scale(data):
             assert isinstance(plan.model, LinearSpec | KernelSpec)
             return replace(plan, model=replace(plan.model, standardise=False))
         return plan
@@ -176,6 +176,6 @@ def _pair_weights(data: RankingData) -> npt.NDArray[np.float64]:
     return np.asarray((whole**2 - same) / 2)
 
 
-def _on_one_scale(data: RankingData) -> bool:
+def on_one_scale(data: RankingData) -> bool:
     """Whether every value lies in [−1, 1]; a missing one does not count."""
     return bool(np.fmax.reduce(data.features, axis=None) <= 1 and np.fmin.reduce(data.features, axis=None) >= -1)

@@ -28,10 +28,15 @@ def check_choice(metric: Metric, data: RankingData, what: str, num_threads: int)
         raise DataError(
             f"{metric} has no value on any query of the {what} data, so nothing is best; use other data or another metric"
         )
-    order = np.lexsort((data.labels, data.document_queries))
-    same_query = np.diff(data.document_queries[order]) == 0
-    if not (same_query & (np.diff(data.labels[order]) != 0)).any():
+    if not labels_choose(data):
         raise DataError(
             f"no query of the {what} data has two different labels, so {metric} cannot tell one ranking from another (pairs "
             "have no part in metrics); give labels, or train without validation data"
         )
+
+
+def labels_choose(data: RankingData) -> bool:
+    """Whether a query has two different labels, so that a metric can tell one ranking of it from another."""
+    order = np.lexsort((data.labels, data.document_queries))
+    same_query = np.diff(data.document_queries[order]) == 0
+    return bool((same_query & (np.diff(data.labels[order]) != 0)).any())

@@ -95,7 +95,7 @@ class ModelDescent:
         """The sums over queries of cost and of force · ∂s/∂parameter."""
         assert not per_pair, "a pair at a time is the core's alone"
         part = self.data.select(queries)
-        scores = self.model.scores(part.features, num_threads=self.num_threads)
+        scores = self.model.scores_in_training(part, num_threads=self.num_threads)
         if seen is not None:
             self._show(queries, scores, seen)
         steps = np.exp(np.clip(self.own[1:], -30, 30))
@@ -108,7 +108,7 @@ class ModelDescent:
             round=round,
             num_threads=self.num_threads,
         )
-        push = self.model.backward(part.features, outcome.force, num_threads=self.num_threads)
+        push = self.model.backward_in_training(part, outcome.force, num_threads=self.num_threads)
         if outcome.parameter_force is not None:
             above = np.cumsum(outcome.parameter_force.sum(axis=0)[::-1])[::-1]
             push = np.concatenate([push, above * np.concatenate([[1.0], steps])])

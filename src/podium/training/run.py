@@ -21,6 +21,7 @@ from podium.models import Model, Spec
 from podium.models.heads import to_scores
 from podium.training.boost_schedule import BoostSchedule
 from podium.training.checkpoint import REMEDY, Arrays, Checkpoint
+from podium.training.feasible_schedule import FeasibleSchedule
 from podium.training.judging import check_choice, mean_value
 from podium.training.online_schedule import OnlineSchedule
 from podium.training.progress import Callback, Epoch, Progress
@@ -36,7 +37,7 @@ class Plan:
 
     force: Force
     model: Spec
-    schedule: Schedule | BoostSchedule | OnlineSchedule
+    schedule: Schedule | BoostSchedule | FeasibleSchedule | OnlineSchedule
     metric: Metric
     seed: int = 0
     num_threads: int = 1
@@ -73,6 +74,7 @@ class Trained:
         interrupted: whether Ctrl-C ended it early.
         certificate: of lbfgs and bundle, the model's objective and how far it can lie above the least one.
         chosen: of perceptrons, what was chosen on validation data or by default.
+        learned: of feasible steps, the force's own parameters by name and the norm kept.
     """
 
     model: Model
@@ -83,6 +85,7 @@ class Trained:
     interrupted: bool = False
     certificate: dict[str, Any] | None = None
     chosen: dict[str, Any] | None = None
+    learned: dict[str, float] | None = None
 
 
 class Run(ABC):

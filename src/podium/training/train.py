@@ -10,6 +10,8 @@ from podium.metrics import Metric
 from podium.models.trees import TreeModel, TreesSpec
 from podium.training.boosting import Boosting
 from podium.training.checkpoint import Checkpoint
+from podium.training.feasible import Feasible
+from podium.training.feasible_schedule import FeasibleSchedule
 from podium.training.loop import Training
 from podium.training.online import Online
 from podium.training.online_schedule import OnlineSchedule
@@ -40,4 +42,6 @@ def train(
         return RankProp(plan, data, valid, checkpoint).run(callbacks)
     if isinstance(plan.schedule, OnlineSchedule):
         return Online(plan, data, valid, checkpoint).run(callbacks)
+    if isinstance(plan.schedule, FeasibleSchedule):
+        return Feasible(plan, data, valid, checkpoint).run(callbacks)
     return Training(plan, data, valid, checkpoint).run(callbacks)

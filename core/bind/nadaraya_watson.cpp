@@ -1,0 +1,75 @@
+#include "net/nadaraya_watson.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#include "bind/bind.hpp"
+
+namespace podium::bind {
+namespace {
+
+using Floats = Vector<double>;
+
+void check(bool fits, const char* what) {
+  if (!fits) throw std::invalid_argument(std::string(what) + " has a size that does not fit the references");
+}
+
+Votes as_votes(const NadarayaWatson& model, const Matrix<double>& inputs, const Floats& log_mass,
+               const Floats& labels) {
+  check(inputs.shape(1) == model.features(), "a row of inputs");
+  check(log_mass.size() == model.references(), "log_mass");
+  check(labels.size() == model.references(), "labels");
+  return {{log_mass.data(), log_mass.size()}, {labels.data(), labels.size()}};
+}
+
+}  // namespace
+
+void bind_nadaraya_watson(nb::module_& m) {
+  nb::class_<NadarayaWatson>(m, "NadarayaWatson",
+                             "The mean label of references, each weighed by a kernel with one width a feature.")
+      .def(
+          "__init__",
+          [](NadarayaWatson* model, Matrix<double> references) {
+            if (references.size() == 0) throw std::invalid_argument("there are no references");
+            new (model) NadarayaWatson({references.data(), references.size()}, references.shape(1));
+          },
+          nb::arg("references"))
+      .def(
+          "set_widths",
+          [](NadarayaWatson& model, Floats widths) {
+            check(widths.size() == model.features(), "widths");
+            model.set_widths({widths.data(), widths.size()});
+          },
+          nb::arg("widths"))
+      .def(
+          "scores",
+          [](NadarayaWatson& model, Matrix<double> inputs, Floats log_mass, Floats labels, bool keep, int num_threads) {
+            const Votes votes = as_votes(model, inputs, log_mass, labels);
+            std::vector<double> out(inputs.shape(0));
+            {
+              nb::gil_scoped_release release;
+              model.scores({inputs.data(), out.size()}, votes, keep, num_threads, out.data());
+            }
+            return to_numpy(std::move(out));
+          },
+          nb::arg("inputs"), nb::arg("log_mass"), nb::arg("labels"), nb::arg("keep"), nb::arg("num_threads"),
+          "Scores of every row; with `keep` a backward over the same rows is quicker.")
+      .def(
+          "backward",
+          [](NadarayaWatson& model, Matrix<double> inputs, Floats log_mass, Floats labels, Floats force, bool kept,
+             int num_threads) {
+            const Votes votes = as_votes(model, inputs, log_mass, labels);
+            check(force.size() == inputs.shape(0), "force");
+            std::vector<double> out(model.features());
+            {
+              nb::gil_scoped_release release;
+              model.backward({inputs.data(), force.size()}, votes, force.data(), kept, num_threads, out.data());
+            }
+            return to_numpy(std::move(out));
+          },
+          nb::arg("inputs"), nb::arg("log_mass"), nb::arg("labels"), nb::arg("force"), nb::arg("kept"),
+          nb::arg("num_threads"),
+          "Σ over documents of force · ∂s/∂width; `kept` where the last scores kept were of the same rows and votes.");
+}
+
+}  // namespace podium::bind

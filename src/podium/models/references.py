@@ -1,0 +1,155 @@
+"""Reference documents of the Nadaraya–Watson estimator: whose labels are averaged, and what each query has in them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.data import RankingData
+from podium.models.inputs import InputMap
+from podium.models.kernel import landmark_rows
+
+Floats = npt.NDArray[np.float64]
+ROUNDS = 5  # of k-means
+BLOCK = 512  # documents compared with all centres at a time
+NOTHING = 1e-12  # of a centre's mass; less is left only by rounding
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one query has in the references: which of them, how much of their mass, and the sum of mass · label."""
+
+    rows: npt.NDArray[np.int64]
+    mass: Floats
+    labels: Floats
+
+
+@dataclass(frozen=True)
+class References:
+    """Documents, or centres of documents, with the mean label and the mass of each.
+
+    `shares` has every training query's part in them, by query id; empty for a model that is no longer trained.
+    """
+
+    inputs: Floats
+    labels: Floats
+    mass: Floats
+    shares: dict[Hashable, Share]
+
+    @property
+    def votes(self) -> tuple[Floats, Floats]:
+        """(log mass, label) of every reference."""
+        return _log(self.mass), self.labels
+
+    def votes_without(self, query: Hashable) -> tuple[Floats, Floats]:
+        """The same with one query's documents taken out; all of them where it alone has any mass."""
+        share = self.shares.get(query)
+        if share is None or not len(share.rows):
+            return self.votes
+        mass, labels = self.mass.copy(), self.labels.copy()
+        left = mass[share.rows] - share.mass
+        left[left <= NOTHING * mass[share.rows]] = 0.0
+        sums = mass[share.rows] * labels[share.rows] - share.labels
+        labels[share.rows] = np.where(left > 0, sums / np.where(left > 0, left, 1.0), 0.0)
+        mass[share.rows] = left
+        return (_log(mass), labels) if mass.any() else self.votes
+
+
+def choose_references(
+    data: RankingData, map: InputMap, *, most: int, choose: str, seed: int, num_threads: int
+) -> References:
+    """All documents where they are few; else `most` of them at random, or as many centres by k-means.
+
+    The choice follows the seed and the queries' ids, never their order.
+    """
+    labels = document_votes(data)
+    weights = np.ones(data.n_documents) if data.document_weights is None else np.array(data.document_weights, float)
+    rows = landmark_rows(data, most, seed)
+    if choose == "kmeans" and len(rows) < data.n_documents:
+        every = landmark_rows(data, data.n_documents, seed)
+        inputs = map(data.features[every])
+        centres = _centres(inputs, inputs[_places(rows, every)], num_threads)
+        of = _nearest(inputs, centres, num_threads)
+        return _gathered(data, every, of, centres, labels, weights)
+    return _gathered(data, rows, np.arange(len(rows)), map(data.features[rows]), labels, weights)
+
+
+def document_votes(data: RankingData) -> Floats:
+    """What each document's vote is: its label; where only pairs tell documents apart, the share of them that it wins."""
+    labels = np.array(data.labels, np.float64)
+    if data.pairs is None or (labels != labels[0]).any():
+        return labels
+    pairs, n = data.pairs, data.n_documents
+    won = np.bincount(pairs.winner, pairs.weight * pairs.probability, n)
+    won += np.bincount(pairs.loser, pairs.weight * (1 - pairs.probability), n)
+    compared = np.bincount(pairs.winner, pairs.weight, n) + np.bincount(pairs.loser, pairs.weight, n)
+    return np.where(compared > 0, won / np.where(compared > 0, compared, 1.0), 0.5)
+
+
+def _gathered(
+    data: RankingData,
+    rows: npt.NDArray[np.int64],
+    of: npt.NDArray[np.int64],
+    inputs: Floats,
+    votes: Floats,
+    weights: Floats,
+) -> References:
+    """References of these rows, row k of them in reference `of[k]`; what has no mass is left out."""
+    labels, weights = votes[rows], weights[rows]
+    mass, sums = (_sums(of, values, len(inputs)) for values in (weights, weights * labels))
+    kept = mass > 0 if (mass > 0).any() else np.ones(len(mass), bool)
+    mass = np.where(kept & (mass <= 0), 1.0, mass)
+    place = np.cumsum(kept) - 1
+    shares: dict[Hashable, Share] = {}
+    queries = data.document_queries[rows]
+    ids = data.query_ids.tolist()
+    order = np.argsort(queries, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(queries[order])) + 1):
+        part = part[kept[of[part]]]
+        if len(part):
+            own, inverse = np.unique(place[of[part]], return_inverse=True)
+            parts = [_sums(inverse, values[part], len(own)) for values in (weights, weights * labels)]
+            shares[ids[queries[part[0]]]] = Share(own, *parts)
+    return References(np.ascontiguousarray(inputs[kept]), (sums / mass)[kept], mass[kept], shares)
+
+
+def _sums(of: npt.NDArray[np.int64], values: Floats, count: int) -> Floats:
+    return np.asarray(np.bincount(of, values, count), np.float64)
+
+
+def _places(rows: npt.NDArray[np.int64], among: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Where rows stand among all rows."""
+    place = np.empty(len(among), np.int64)
+    place[among] = np.arange(len(among))
+    return place[rows]
+
+
+def _nearest(inputs: Floats, centres: Floats, num_threads: int) -> npt.NDArray[np.int64]:
+    """The nearest centre of every row; of equal ones the first."""
+    out = np.empty(len(inputs), np.int64)
+    half, across = 0.5 * (centres**2).sum(axis=1), np.ascontiguousarray(centres.T)
+    for begin in range(0, len(inputs), BLOCK):
+        rows = inputs[begin : begin + BLOCK]
+        near = _core.matrix_product(rows, across, num_threads).reshape(len(rows), -1) - half
+        out[begin : begin + BLOCK] = near.argmax(axis=1)
+    return out
+
+
+def _centres(inputs: Floats, start: Floats, num_threads: int) -> Floats:
+    """k-means from a start: each centre moves to the mean of the rows nearest to it. [Lloyd 1982]"""
+    centres = start.copy()
+    for _ in range(ROUNDS):
+        of = _nearest(inputs, centres, num_threads)
+        count = np.bincount(of, minlength=len(centres))
+        sums = np.stack([np.bincount(of, column, len(centres)) for column in inputs.T], axis=1)
+        centres = np.where(count[:, None] > 0, sums / np.maximum(count, 1)[:, None], centres)
+    return np.ascontiguousarray(centres)
+
+
+def _log(mass: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(mass)
