@@ -52,7 +52,6 @@ bench: $(VENV)/.bench
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/structrank.py --variants
 	$(BIN)/python benchmarks/structrank.py --cost
 	$(BIN)/python benchmarks/tree_predict.py
-	$(BIN)/python benchmarks/structrank_force.py
 	$(BIN)/python benchmarks/tables.py
 
 # Every table and figure of the source papers: hours, and it goes on where it was stopped. The quick version takes minutes.

@@ -229,6 +229,28 @@ def test_an_epoch_that_tells_nothing_apart_is_never_the_best(monkeypatch):
     assert [row.valid == 1 for row in ranker.log_] == [False, True, True]
 
 
+def test_a_query_with_equal_scores_is_not_judged_by_the_order_of_the_file(monkeypatch):
+    """Without widths a training query has the mean label of the others: equal inside the query, not over all queries."""
+    order = np.lexsort((-TRAIN.labels, TRAIN.document_queries))
+    perfect = podium.RankingData(TRAIN.features[order], TRAIN.labels[order], TRAIN.qid[order])
+    steps, moved = itertools.count(), FeasibleSchedule.moved
+    monkeypatch.setattr(FeasibleSchedule, "moved", lambda *given: moved(*given) * (next(steps) < TRAIN.n_queries))
+    ranker = make(starts=1).fit(perfect)
+    assert ranker.log_[-1].train == 1
+    assert not ranker.log_[-1].best
+
+
+@pytest.mark.parametrize("settings", [{}, {"choose": "kmeans", "references": 20}], ids=str)
+def test_documents_that_weigh_nothing_and_centres_without_documents(settings):
+    data = podium.RankingData(
+        np.tile(np.eye(4, dtype=np.float32), (15, 1)),
+        np.tile([0.0, 1.0, 2.0, 1.0], 15),
+        np.repeat(np.arange(15), 4),
+        document_weights=np.append(0.0, np.ones(59)),
+    )
+    assert np.isfinite(make(starts=1, **settings).fit(data).predict(data)).all()
+
+
 def test_a_start_without_progress_is_left():
     ranker = make(epochs=8, starts=3, early_stopping_rounds=1).fit(TRAIN, valid=VALID)
     assert len(ranker.log_) < 24

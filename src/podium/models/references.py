@@ -114,7 +114,7 @@ def _gathered(
             own, inverse = np.unique(place[of[part]], return_inverse=True)
             parts = [_sums(inverse, values[part], len(own)) for values in (weights, weights * labels)]
             shares[ids[queries[part[0]]]] = Share(own, *parts)
-    return References(np.ascontiguousarray(inputs[kept]), (sums / mass)[kept], mass[kept], shares)
+    return References(np.ascontiguousarray(inputs[kept]), sums[kept] / mass[kept], mass[kept], shares)
 
 
 def _sums(of: npt.NDArray[np.int64], values: Floats, count: int) -> Floats:

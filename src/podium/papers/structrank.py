@@ -130,7 +130,7 @@ def _panels(whole: dict[tuple[str, str], Cells]) -> list[Panel]:
 def _claims(whole: dict[tuple[str, str], Cells]) -> list[Claim]:
     full, independent = whole.get(("ours", FULL)), whole.get(("ours", INDEPENDENT))
     if full is None or independent is None:
-        return [Claim("The full network is above the independent one", None, "This Podium has no StructRank.")]
+        return [Claim("The full network is above the independent one", None, "Not all folds of both have run.")]
     above = sum(fold_means(full, metric) > fold_means(independent, metric) for metric in [*NDCG, *PRECISION])
     gap = fold_means(full, MAP) - fold_means(independent, MAP)
     p = p_value(every_query(full, MAP), every_query(independent, MAP))

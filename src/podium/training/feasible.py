@@ -92,12 +92,14 @@ class Feasible(Run):
                 f"learning_rate than {before.rate:g}, or features of a smaller scale"
             )
         self.model.vector = theta[: len(self.model.vector)]
+        if self.valid is None:  # what chooses among norms and starts is judged as it stands after the pass
+            seen = self.model.scores_in_training(self.data, num_threads=self.plan.num_threads)
         train = self._value(self.plan.metric, self.data, seen)
-        valid, outputs = None, seen
+        valid, judge, outputs = None, self.data, seen
         if self.valid is not None:
-            outputs = self.model.scores(self.valid.features, num_threads=self.plan.num_threads)
+            judge, outputs = self.valid, self.model.scores(self.valid.features, num_threads=self.plan.num_threads)
             valid = self._value(self.plan.metric, self.valid, outputs)
-        judged = FLAT if np.ptp(outputs) == 0 else self._judged(train, valid, cost)
+        judged = self._judged(train, valid, cost) if _tells_apart(outputs, judge) else FLAT
         best = judged is not None and (before.best_value is None or judged > before.best_value)
         risen = judged is not None and (before.run_value is None or judged > before.run_value)
         row = Epoch(
@@ -194,3 +196,9 @@ class Feasible(Run):
             interrupted=interrupted,
             learned={**learned, "norm": self._norm_of(kept.restart)},
         )
+
+
+def _tells_apart(scores: Floats, data: RankingData) -> bool:
+    """Whether any query has two scores: else the order of the file would be judged."""
+    starts = data.query_offsets[:-1]
+    return bool(np.any(np.maximum.reduceat(scores, starts) > np.minimum.reduceat(scores, starts)))
