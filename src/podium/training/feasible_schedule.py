@@ -13,6 +13,7 @@ from podium.data.conversion import as_number
 from podium.errors import ParameterError, is_whole, shown, unknown_name
 
 Floats = npt.NDArray[np.float64]
+MOST_STARTS = 1000
 STEPS = ("shrink", "project")
 REACH = 0.1  # of the norm: a projected step is no longer than that at first, since past the border lies θ = 0
 HALVINGS = 30  # a step that is not feasible after so many is not taken
@@ -49,9 +50,11 @@ class FeasibleSchedule:
             value = getattr(self, name)
             if value is None and name == "early_stopping_rounds":
                 continue
-            if not (is_whole(value) and value >= 1):
+            most = MOST_STARTS if name == "starts" else None
+            if not (is_whole(value) and value >= 1 and (most is None or value <= most)):
                 never = "; None for never" if name == "early_stopping_rounds" else ""
-                raise ParameterError(f"{called}={shown(value)} must be a whole number of at least 1{never}")
+                rule = "of at least 1" if most is None else f"from 1 to {most}"
+                raise ParameterError(f"{called}={shown(value)} must be a whole number {rule}{never}")
             object.__setattr__(self, name, int(value))
         object.__setattr__(self, "norms", as_norms(self.norms))
         for name, most in (("learning_rate", np.inf), ("decay", 1.0), ("max_seconds", np.inf)):
