@@ -210,6 +210,11 @@ class QuadraticPRank(OnlineRanker):
     def _kind(self) -> dict[str, Any]:
         return {"form": str(self.form), "supports": self.supports}
 
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """Of the kernel form, how many support documents there are."""
+        return self.chosen_
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OAPBPM(OnlineRanker):
@@ -232,6 +237,11 @@ class OAPBPM(OnlineRanker):
             "shares": SHARES if self.share is None else (self.share,),
             "counts": COUNTS if self.perceptrons is None else (self.perceptrons,),
         }
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """The share and the number of perceptrons kept."""
+        return self.chosen_
 
     def _take_chosen(self, chosen: dict[str, Any]) -> None:
         super()._take_chosen(chosen)

@@ -62,8 +62,13 @@ class RankProp(NetRanker):
                 stacklevel=4,
             )
 
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """How the phases ended, and how many there were."""
+        return {"verdict": self.verdict_, "phases": self.n_phases_}
+
     def _more(self) -> dict[str, Any]:
-        return {**super()._more(), "verdict": self.verdict_, "phases": self.n_phases_}
+        return {**super()._more(), **self.outcome}
 
     def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[np.float64]]) -> None:
         super()._restore_more(more, arrays)
