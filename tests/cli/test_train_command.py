@@ -51,6 +51,24 @@ def test_every_ranker_trains(cli, parts, name):
     assert podium.load(cli.folder / "model.podium").predict(parts["test"]).shape == (80,)
 
 
+@pytest.mark.parametrize(
+    ("name", "more"), [("oap-bpm", ["--set", "perceptrons=10"]), ("rankprop", []), ("prank", []), ("ranknet", [])]
+)
+def test_what_training_came_to_is_told(cli, parts, name, more):
+    given = [*TRAIN, "--ranker", name, *more, "--epochs", 3]
+    told = cli(*given).out
+    ranker = podium.load(cli.folder / "model.podium")
+    if name == "oap-bpm":
+        expected = {"share": ranker.share_, "perceptrons": 10}
+    elif name == "rankprop":
+        expected = {"verdict": ranker.verdict_, "phases": ranker.n_phases_}
+    else:
+        expected = {}
+    words = "".join(f", {key} {value}" for key, value in expected.items())
+    assert f" on the validation data{words}; " in told
+    assert cli(*given, "--json").json.get("outcome", {}) == expected
+
+
 def test_without_validation_data_the_last_epoch_is_kept(cli, parts):
     shown = cli("train", "train.txt", "--ranker", "ranknet", "--epochs", 4)
     assert "wrote model.podium: epoch 4 of 4; " in shown.out

@@ -10,10 +10,10 @@ MASK = 2**64 - 1
 
 
 def learn(x: np.ndarray, levels: np.ndarray, n_levels: int, taken: np.ndarray | None = None, kernel=None, scale=1.0):
-    """(weights or α by document, thresholds, mistakes) after one pass in the order of the rows."""
+    """(weights or α by document, thresholds, by mistaken document its levels off) after one pass in the order of the rows."""
     b = np.zeros(n_levels - 1)
     w = np.zeros(len(x) if kernel else x.shape[1])
-    mistakes = []
+    mistakes = {}
     for i in range(len(x)):
         if taken is not None and not taken[i]:
             continue
@@ -21,7 +21,7 @@ def learn(x: np.ndarray, levels: np.ndarray, n_levels: int, taken: np.ndarray | 
         found = next((r for r in range(len(b)) if s - b[r] < 0), len(b))
         if found == levels[i]:
             continue
-        mistakes.append(i)
+        mistakes[i] = abs(found - int(levels[i]))
         tau = np.zeros(len(b))
         for r in range(len(b)):
             y = 1 if levels[i] > r else -1

@@ -108,7 +108,7 @@ def test_a_line_of_documents_settles():
 def test_going_round_in_a_circle_is_told(monkeypatch, tmp_path):
     orders = iter([1, 2, 3, 4, 3] * 100)
     monkeypatch.setattr(Targets, "order", lambda self, targets: next(orders))
-    with pytest.warns(ConvergenceWarning, match="came back to an earlier one, after 3 phases"):
+    with pytest.warns(ConvergenceWarning, match="in a circle: .* came back to an earlier one, after 3 phases"):
         ranker = podium.RankProp(epochs=1000, phase_epochs=1).fit(TRAIN)
     assert ranker.verdict_ == "cycle"
     ranker.save(tmp_path / "m")
@@ -118,7 +118,7 @@ def test_going_round_in_a_circle_is_told(monkeypatch, tmp_path):
 def test_no_progress_is_told(monkeypatch):
     monkeypatch.setattr(rankprop, "STALLED", 3)
     monkeypatch.setattr(Targets, "gap", lambda self, scores, targets: 1.0)
-    with pytest.warns(ConvergenceWarning, match="came no nearer"):
+    with pytest.warns(ConvergenceWarning, match="RankProp makes no progress: scores and targets came no nearer"):
         ranker = podium.RankProp(epochs=1000, phase_epochs=1).fit(TRAIN)
     assert ranker.verdict_ == "no progress"
 
@@ -135,8 +135,48 @@ def test_a_checkpoint_is_gone_on_from_to_the_same_bytes(optimiser, tmp_path):
 
 
 def test_new_weights_begin_with_the_labels_again():
+    ranker = podium.RankProp(epochs=12, phase_epochs=2, restart_rounds=4, learning_rate=1e-9)
+    run = rankprop.RankProp(ranker._plan(TRAIN, has_valid=True), TRAIN, TEST)
+    moved = []
+    while run.progress.restart == 0:
+        moved.append(not np.array_equal(run.targets, run.fits.start()))
+        run._epoch(0.0)
+    assert moved[-1]  # targets had followed the scores before
+    np.testing.assert_array_equal(run.targets, run.fits.start())
+    np.testing.assert_array_equal(run.task.data.labels, run.fits.start())
+    before = run.phases
+    for _ in range(2):
+        run._epoch(0.0)
+        np.testing.assert_array_equal(run.targets, run.fits.start())  # for a whole phase
+    run._epoch(0.0)
+    assert not np.array_equal(run.targets, run.fits.start())
+    assert run.phases == before + 1
+
+
+def test_phases_are_counted_through_restarts(monkeypatch, tmp_path):
+    sets = []
+    teach = rankprop.RankProp._teach
+    monkeypatch.setattr(rankprop.RankProp, "_teach", lambda self, targets: (sets.append(1), teach(self, targets)))
     ranker = podium.RankProp(epochs=12, phase_epochs=2, restart_rounds=3, learning_rate=1e-9).fit(TRAIN, valid=TEST)
     assert ranker.log_[-1].restart > 0
+    assert ranker.n_phases_ == 1 + len(sets)
+    stopped = podium.RankProp(epochs=12, phase_epochs=2, restart_rounds=3, learning_rate=1e-9)
+    stopped.fit(TRAIN, valid=TEST, checkpoint=tmp_path / "c", callbacks=lambda row: row.epoch == 8)
+    assert stopped.fit(TRAIN, valid=TEST, checkpoint=tmp_path / "c").n_phases_ == ranker.n_phases_
+
+
+def test_a_phase_ends_where_the_solver_has_converged():
+    ranker = podium.RankProp(hidden=(), optimiser="lbfgs", phase_epochs=60, epochs=120).fit(TRAIN, valid=TEST)
+    assert ranker.n_phases_ > 2
+    turns = np.flatnonzero(np.diff([row.cost for row in ranker.log_]) == 0)
+    assert len(turns) <= ranker.n_phases_  # it never stands still
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 3.0])
+def test_labels_of_any_size_are_targets_of_mean_0_and_variance_1(scale):
+    labels = np.array([0, 1, 2, 3, 0, 4.0])
+    found = Targets(documents(labels * scale, [0] * 6), "data").start()
+    np.testing.assert_allclose(found, (labels - labels.mean()) / labels.std(), rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,7 @@ def _outcome(ranker: BaseRanker, job: Job) -> dict[str, Any]:
         "best_epoch": ranker.best_epoch_,
         "best_value": ranker.best_value_,
         "interrupted": ranker.interrupted_,
+        **({"outcome": ranker.outcome} if ranker.outcome else {}),
     }
 
 
@@ -230,7 +231,8 @@ def _solved(ranker: BaseRanker, verdict: str, proven: str) -> str:
 def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> None:
     """What was kept and where it is."""
     value = "" if ranker.best_value_ is None else f", {ranker.metric} {ranker.best_value_:.4f} on the validation data"
-    say(f"wrote {job.out}: epoch {ranker.best_epoch_} of {ranker.n_epochs_}{value}; {seconds:.1f} s")
+    came_to = "".join(f", {name} {found}" for name, found in ranker.outcome.items())
+    say(f"wrote {job.out}: epoch {ranker.best_epoch_} of {ranker.n_epochs_}{value}{came_to}; {seconds:.1f} s")
     say(f"wrote {job.log}")
     certificate = getattr(ranker, "certificate_", None)
     if certificate is not None and certificate.get("gap") is not None:

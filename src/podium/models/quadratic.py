@@ -148,5 +148,5 @@ def check_features(count: int) -> None:
     if count > MOST_FEATURES:
         raise DataError(
             f"{count} features have {count**2} products, and a quadratic function is held whole up to {MOST_FEATURES} "
-            "features; choose among the features, or use kernel(poly)"
+            "features; choose among the features, or use QuadraticPRank(form='kernel'), or the model kernel(poly) of other rankers"
         )

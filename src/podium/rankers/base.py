@@ -154,6 +154,11 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
         used_up = self.n_epochs_ >= self.most_epochs and self.best_epoch_ == self.n_epochs_
         return certificate is not None and certificate["verdict"] == "going" and used_up and not self.interrupted_
 
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """What training chose or came to beside the epoch, by name; most rankers have nothing to tell."""
+        return {}
+
     @contextlib.contextmanager
     def _features_kept(self) -> Iterator[None]:
         """Where fitting fails, a ranker that was fitted before knows its old features, as its model does."""

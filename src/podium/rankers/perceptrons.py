@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.canonical import fingerprint
+from podium.errors import DataError, ParameterError, shown
 from podium.forces import FORCES, Force
 from podium.models import Spec
 from podium.models.inputs import InputMap
@@ -18,9 +19,21 @@ from podium.models.kernel import KernelModel, KernelSpec
 from podium.models.net import LinearSpec, Net
 from podium.models.quadratic import QuadraticModel, QuadraticSpec
 from podium.rankers.ranker import PlannedRanker
+from podium.scoring import Scorer, check_names
 from podium.training import OnlineSchedule, Plan, Trained
-from podium.training.online import check_levels, document_keys, input_map, make_learner, online_documents
+from podium.training.online import (
+    check_finite,
+    check_levels,
+    document_keys,
+    input_map,
+    make_learner,
+    online_documents,
+)
+from podium.training.online_learners import Learner
 from podium.training.online_schedule import COUNTS, SHARES
+
+# By the first call of a stream, or by fit:
+SETTLED = ("form", "levels", "perceptrons", "share", "standardise", "supports", "width")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -95,9 +108,10 @@ class OnlineRanker(PlannedRanker):
     def partial_fit(self, X: Any, y: npt.ArrayLike | None = None, *, qid: npt.ArrayLike | None = None) -> OnlineRanker:
         """Learns from documents of a stream, once and in the order given, and goes on from what is known.
 
-        The first call settles what cannot change later: the features, how they are standardised, and the number of levels,
-        so that it should see a fair part of the stream; or set `standardise=False` and `levels`. After `fit`, or once loaded
-        from a file, many perceptrons go on from where their mean stands.
+        The first call, or `fit`, settles what cannot change later: the features, how they are standardised, the number of
+        levels and the other parameters of the function, so that it should see a fair part of the stream; or set
+        `standardise=False` and `levels`. After `fit`, or once loaded from a file, many perceptrons go on from where their
+        mean stands, as many and with the same share as were chosen.
 
         Args:
             X: a RankingData, or features [rows × features] with `y`.
@@ -110,26 +124,60 @@ class OnlineRanker(PlannedRanker):
         with self._features_kept():
             data = self._as_data(X, y, qid, reset=first)
             plan = self._plan(data, has_valid=False)
-            assert isinstance(plan.schedule, OnlineSchedule)
-            levels = check_levels(data, plan.schedule.levels if first else len(self.thresholds_) + 1)
-            map = input_map(plan, data) if first else self._map()
-            learner = make_learner(plan.schedule, map, levels, has_valid=False)
-            if not first:
-                stream = self.__dict__.get("stream_")
-                learner.resume(learner.state_of(self.model_, self.thresholds_) if stream is None else stream)
+            learner = self._first_learner(plan, data) if first else self._next_learner(plan, data)
             calls = 1 if first else self.n_epochs_ + 1
-            documents = online_documents(data, map, document_keys(data, salt=calls))
+            documents = online_documents(data, learner.map, document_keys(data, salt=calls))
             rows = data.to_caller_order(np.arange(data.n_documents, dtype=np.int64))
             learner.run(documents, rows, seed=plan.seed, round=calls, num_threads=plan.num_threads)
-        learned = learner.learned(learner.candidates()[-1])
-        trained = Trained(learned.model, learned.thresholds, calls, None, (), chosen=learned.chosen)
-        self._keep(plan, data, trained)
+            learned = learner.learned(check_finite(learner.candidates(), calls)[-1])
+            check_finite([learned.model.scores(data.features, num_threads=plan.num_threads)], calls)
+        names = data.feature_names if first else self.feature_names_
+        self._keep(plan, data, Trained(learned.model, learned.thresholds, calls, None, (), chosen=learned.chosen))
+        self.feature_names_, self.scorer_ = names, Scorer(learned.model, names)
         self.n_epochs_, self.stream_ = calls, learner.state()
         self.fitted_parameters_ = self._saved_parameters()
-        self.feature_names_ = data.feature_names
         seen = fingerprint(data)
         self.fingerprint_ = seen if first else hashlib.sha256((self.fingerprint_ + seen).encode()).hexdigest()
         return self
+
+    def _first_learner(self, plan: Plan, data: RankingData) -> Learner:
+        """What a stream begins with."""
+        assert isinstance(plan.schedule, OnlineSchedule)
+        levels = check_levels(data, plan.schedule.levels)
+        if data.n_features == 0:
+            raise DataError("the data has no features; a model needs at least one to tell documents apart")
+        map = input_map(plan, data)
+        if not map.scale.any():
+            raise DataError(
+                f"every feature is constant in the first part of the stream ({data.n_documents} documents), which settles how "
+                "features are standardised: all would be 0 for good; give a larger first part, or set standardise=False"
+            )
+        return make_learner(plan.schedule, map, levels, has_valid=False)
+
+    def _next_learner(self, plan: Plan, data: RankingData) -> Learner:
+        """What goes on from what is known, where parameters and features are what they were."""
+        assert isinstance(plan.schedule, OnlineSchedule)
+        now, before = self._saved_parameters(), self.fitted_parameters_
+        for name in SETTLED:
+            if name in now and name in before and now[name] != before[name]:
+                raise ParameterError(
+                    f"{name}={shown(now[name])} differs from {name}={shown(before[name])}, which what is known was learned with "
+                    f"and partial_fit keeps; set it back, or begin anew with another {type(self).__name__}"
+                )
+        if data.n_features != self.n_features_in_:
+            raise DataError(
+                f"the data has {data.n_features} features, and the model was trained on {self.n_features_in_}; give the same in "
+                "the same order (n_features for sparse files)"
+            )
+        check_names(data.feature_names, self.feature_names_)
+        levels = check_levels(data, len(self.thresholds_) + 1, settled=True)
+        schedule = plan.schedule
+        if schedule.shares is not None:
+            schedule = replace(schedule, shares=(self.chosen_["share"],), counts=(self.chosen_["perceptrons"],))
+        learner = make_learner(schedule, self._map(), levels, has_valid=False)
+        stream = self.__dict__.get("stream_")
+        learner.resume(learner.state_of(self.model_, self.thresholds_) if stream is None else stream)
+        return learner
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -162,6 +210,11 @@ class QuadraticPRank(OnlineRanker):
     def _kind(self) -> dict[str, Any]:
         return {"form": str(self.form), "supports": self.supports}
 
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """Of the kernel form, how many support documents there are."""
+        return self.chosen_
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OAPBPM(OnlineRanker):
@@ -184,6 +237,11 @@ class OAPBPM(OnlineRanker):
             "shares": SHARES if self.share is None else (self.share,),
             "counts": COUNTS if self.perceptrons is None else (self.perceptrons,),
         }
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """The share and the number of perceptrons kept."""
+        return self.chosen_
 
     def _take_chosen(self, chosen: dict[str, Any]) -> None:
         super()._take_chosen(chosen)

@@ -14,7 +14,7 @@ from podium.data import RankingData
 from podium.forces import FORCES, Force
 from podium.rankers.pairs import NetRanker
 from podium.training import Plan, Trained
-from podium.training.rankprop import CYCLE, NO_PROGRESS, RankPropSchedule
+from podium.training.rankprop import CYCLE, NO_PROGRESS, STALLED, RankPropSchedule
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -27,12 +27,12 @@ class RankProp(NetRanker):
     scikit-learn's ConvergenceWarning.
 
     Args:
-        phase_epochs: epochs of regression between two fits of the targets.
+        phase_epochs: epochs of regression between two fits of the targets; fewer where a solver has converged.
         within: where targets rise with the label: in the whole "data", or in each "query".
 
     Attributes:
         verdict_: settled, cycle, no progress; or going, where something else ended training.
-        n_phases_: how many sets of targets there were.
+        n_phases_: how many sets of targets there were, in all; weights drawn anew begin another.
     """
 
     hidden: tuple[int, ...] = (10,)
@@ -52,18 +52,23 @@ class RankProp(NetRanker):
         self.verdict_, self.n_phases_ = str(trained.chosen["verdict"]), int(trained.chosen["phases"])
         if self.verdict_ in (CYCLE, NO_PROGRESS):
             found = {
-                CYCLE: "the order of the targets came back to an earlier one",
-                NO_PROGRESS: "scores and targets came no nearer for 20 phases",
+                CYCLE: "goes round in a circle: the order of the targets came back to an earlier one",
+                NO_PROGRESS: f"makes no progress: scores and targets came no nearer for {STALLED} phases",
             }[self.verdict_]
             warnings.warn(
-                f"RankProp goes round in a circle: {found}, after {self.n_phases_} phases; give validation data, which keeps the "
-                "best epoch, or use another phase_epochs or learning_rate",
+                f"RankProp {found}, after {self.n_phases_} phases; give validation data, which keeps the best epoch, or use "
+                "another phase_epochs or learning_rate",
                 ConvergenceWarning,
                 stacklevel=4,
             )
 
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """How the phases ended, and how many there were."""
+        return {"verdict": self.verdict_, "phases": self.n_phases_}
+
     def _more(self) -> dict[str, Any]:
-        return {**super()._more(), "verdict": self.verdict_, "phases": self.n_phases_}
+        return {**super()._more(), **self.outcome}
 
     def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[np.float64]]) -> None:
         super()._restore_more(more, arrays)

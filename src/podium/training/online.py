@@ -25,8 +25,14 @@ Floats = npt.NDArray[np.float64]
 U64 = npt.NDArray[np.uint64]
 
 
-def check_levels(data: RankingData, levels: int | None) -> int:
-    """How many levels there are, where the data is of the kind that perceptrons learn from."""
+def check_levels(data: RankingData, levels: int | None, *, settled: bool = False) -> int:
+    """How many levels there are, where the data is of the kind that perceptrons learn from.
+
+    Args:
+        data: what is learned from.
+        levels: how many there may be; None for one more than the highest label.
+        settled: whether that was settled before, so that another parameter would not help.
+    """
     labels = data.labels
     if labels.min() < 0 or labels.max() >= 1000 or (labels != np.rint(labels)).any():
         raise DataError(
@@ -39,6 +45,11 @@ def check_levels(data: RankingData, levels: int | None) -> int:
                 f"{part.replace('_', ' ')}, and this data has some; leave them out: data.replace({part}=None)"
             )
     most = int(labels.max()) + 1
+    if settled and levels is not None and most > levels:
+        raise DataError(
+            f"prank: a label is {most - 1}, and the first call settled {levels} levels, 0 to {levels - 1}; begin anew with "
+            f"levels={most} or more"
+        )
     if levels is not None and most > levels:
         raise DataError(
             f"prank: a label is {most - 1}, and levels={levels} has 0 to {levels - 1}; give levels={most} or more"
@@ -79,6 +90,16 @@ def online_documents(data: RankingData, map: InputMap, keys: U64) -> _core.Onlin
     return _core.OnlineDocuments(
         features, map.centre, map.scale, map.filled, np.ascontiguousarray(data.labels, np.int32), keys
     )
+
+
+def check_finite(parts: list[Floats], number: int) -> list[Floats]:
+    """What was learned by the end of an epoch, or its scores, if all of it is finite."""
+    if not all(np.isfinite(part).all() for part in parts):
+        raise DataError(
+            f"training diverged in epoch {number}: weights or scores are no longer finite; use standardise=True, a larger "
+            "width, or features of a smaller scale"
+        )
+    return parts
 
 
 class Online(Run):
@@ -129,7 +150,8 @@ class Online(Run):
             seconds=round(time.perf_counter() - began, 3),
         )
         kept = {"best_value": judged, "best_epoch": number, "best_vector": vector.copy()}
-        self.perfect = mistakes == 0 and taken == self.data.n_documents
+        # A perceptron that left a document out may yet be wrong there, so that only a pass of all by all is proof.
+        self.perfect = mistakes == 0 and taken == self.data.n_documents * self.learner.perceptrons
         self.progress = before.moved(
             epoch=number,
             log=(*before.log, row),
@@ -139,9 +161,7 @@ class Online(Run):
 
     def _best_candidate(self, number: int) -> tuple[Floats, float | None]:
         """The best on validation data and its metric there; without any, the last."""
-        candidates = self.learner.candidates()
-        if not all(np.isfinite(vector).all() for vector in candidates):
-            raise self._diverged(number)
+        candidates = check_finite(self.learner.candidates(), number)
         if self.valid is None:
             return candidates[-1], None
         values = [self._value(self.plan.metric, self.valid, self._scores(v, self.valid)) for v in candidates]
@@ -152,15 +172,7 @@ class Online(Run):
 
     def _scores(self, vector: Floats, data: RankingData) -> Floats:
         scores = self.learner.learned(vector).model.scores(data.features, num_threads=self.plan.num_threads)
-        if not np.isfinite(scores).all():
-            raise self._diverged(self.progress.epoch + 1)
-        return scores
-
-    def _diverged(self, number: int) -> DataError:
-        return DataError(
-            f"training diverged in epoch {number}: weights or scores are no longer finite; use standardise=True, a larger "
-            "width, or features of a smaller scale"
-        )
+        return check_finite([scores], self.progress.epoch + 1)[0]
 
     def _ended(self) -> bool:
         return self.perfect  # without a mistake nothing moves any more

@@ -39,6 +39,8 @@ class Learner(Protocol):
     """A function that learns one document at a time."""
 
     piece: int  # documents between two looks at the keyboard
+    perceptrons: int  # that look at each document
+    map: InputMap
 
     def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
         """One pass over these rows in this order."""
@@ -67,6 +69,7 @@ class LinearPerceptrons:
     def __init__(self, map: InputMap, thresholds: int, shares: tuple[float, ...], counts: tuple[int, ...]) -> None:
         self.map, self.width, self.n_thresholds = map, len(map.centre), thresholds
         self.shares, self.counts, self.most = shares, counts, max(counts)
+        self.perceptrons = len(shares) * self.most
         self.core = _core.Perceptrons(self.width, thresholds, [s for s in shares for _ in range(self.most)])
 
     def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
@@ -105,14 +108,17 @@ class LinearPerceptrons:
 
     def state_of(self, model: Net, thresholds: Floats) -> Arrays:
         """Every perceptron where the mean stands; thresholds whole again, so that they keep their order."""
-        many = len(self.shares) * self.most
-        return {"weights": np.tile(model.vector[:-1], many), "thresholds": np.tile(np.rint(thresholds), many)}
+        return {
+            "weights": np.tile(model.vector[:-1], self.perceptrons),
+            "thresholds": np.tile(np.rint(thresholds), self.perceptrons),
+        }
 
 
 class WholeQuadratic:
     """s = x̂ᵀ A x̂ + w·x̂ + c, held whole: d² numbers, whatever the number of documents."""
 
     piece = 6_400
+    perceptrons = 1
 
     def __init__(self, map: InputMap, thresholds: int) -> None:
         self.map, self.n_thresholds = map, thresholds
@@ -151,6 +157,7 @@ class SupportQuadratic:
     """s = Σ_s α_s (1 + x̂·x̂_s)² over at most `budget` support documents."""
 
     piece = 6_400
+    perceptrons = 1
 
     def __init__(self, map: InputMap, thresholds: int, budget: int) -> None:
         self.map, self.n_thresholds, self.budget = map, thresholds, budget
@@ -192,11 +199,12 @@ class SupportQuadratic:
         self.core.set(_floats(state["inputs"]), _floats(state["alpha"]), keys, _floats(state["thresholds"]))
 
     def state_of(self, model: KernelModel, thresholds: Floats) -> Arrays:
-        """The landmarks are the supports, under keys of their own."""
-        keys = mix(np.arange(len(model.alpha), dtype=np.uint64))
+        """The landmarks that weigh something are the supports, under keys of their own."""
+        weighs = model.alpha[:, 0] != 0  # the one that stands for none does not
+        keys = mix(np.arange(np.count_nonzero(weighs), dtype=np.uint64))
         return {
-            "inputs": model.landmarks.reshape(-1),
-            "alpha": model.alpha[:, 0],
+            "inputs": model.landmarks[weighs].reshape(-1),
+            "alpha": model.alpha[weighs, 0],
             "keys": keys,
             "thresholds": thresholds,
         }

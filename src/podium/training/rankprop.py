@@ -100,14 +100,20 @@ class Targets:
         return float(np.add.reduce(self.weight * squares) / max(np.add.reduce(self.weight), 1e-300))
 
     def _scaled(self, values: Floats) -> Floats:
-        moved = values - np.add.reduce(values) / len(values)
-        return np.asarray(moved / np.sqrt(np.add.reduce(moved * moved) / len(values)))
+        held = moderate(values)
+        moved = moderate(held - np.add.reduce(held) / len(held))
+        return np.asarray(moved / np.sqrt(np.add.reduce(moved * moved) / len(held)))
 
     def _placed(self, held: Floats) -> Floats:
         """From canonical order to the data's own."""
         out = np.empty(len(held))
         out[self.rows] = held
         return out
+
+
+def moderate(values: Floats) -> Floats:
+    """Divided by the power of 2 that brings the largest to about 1, so that squares of any numbers can be summed."""
+    return np.asarray(np.ldexp(values, -np.frexp(np.abs(values).max())[1]))
 
 
 class RankProp(Training):
@@ -120,7 +126,7 @@ class RankProp(Training):
         self.settings, self.fits = plan.schedule, Targets(data, plan.schedule.within)
         self.targets = self.fits.start()
         self.orders, self.gaps = [self.fits.order(self.targets)], [np.inf]
-        self.in_phase, self.verdict = 0, GOING
+        self.phases, self.in_phase, self.verdict = 1, 0, GOING
         self.fitted: Floats | None = None  # the next phase's targets, where they are known already
         super().__init__(plan, data, valid, checkpoint)
 
@@ -129,7 +135,7 @@ class RankProp(Training):
 
     def _epoch(self, began: float) -> None:
         """One epoch of regression; before the first of a phase the targets are fitted."""
-        if self.in_phase == self.settings.phase_epochs:
+        if self._phase_over():
             self._next_phase()
         restarts = self.progress.restart
         super()._epoch(began)
@@ -139,9 +145,13 @@ class RankProp(Training):
             self._teach(self.fits.start())
             self.steps.begin(vector)
             self.orders, self.gaps = [self.fits.order(self.targets)], [np.inf]
-            self.in_phase = 0
-        elif self.in_phase == self.settings.phase_epochs:
+            self.phases, self.in_phase = self.phases + 1, 0
+        elif self._phase_over():
             self._judge()
+
+    def _phase_over(self) -> bool:
+        """Whether regression on these targets has had its epochs, or a solver has found all there is to find."""
+        return self.in_phase == self.settings.phase_epochs or (self.in_phase > 0 and self.steps.converged)
 
     def _next_phase(self) -> None:
         vector, state = self.steps.vector.copy(), self.steps.state()
@@ -151,7 +161,7 @@ class RankProp(Training):
             self.steps.begin(vector)
         else:
             self.steps.resume(state)
-        self.in_phase = 0
+        self.phases, self.in_phase = self.phases + 1, 0
 
     def _judge(self) -> None:
         """At the end of a phase: whether another can bring anything new."""
@@ -180,7 +190,7 @@ class RankProp(Training):
         return self.verdict != GOING
 
     def _state(self) -> Arrays:
-        numbers = [self.in_phase, VERDICTS.index(self.verdict)]
+        numbers = [self.in_phase, VERDICTS.index(self.verdict), self.phases]
         return {
             **{f"steps.{name}": value for name, value in self.steps.state().items()},
             "targets": self.targets[self.fits.rows],
@@ -199,10 +209,11 @@ class RankProp(Training):
         self.steps.begin(vector)
         self.orders = [int(order) for order in arrays["orders"]]
         self.gaps = [float(gap) for gap in arrays["gaps"]]
-        self.in_phase, self.verdict = int(arrays["phase"][0]), VERDICTS[int(arrays["phase"][1])]
+        in_phase, verdict, phases = (int(number) for number in arrays["phase"])
+        self.in_phase, self.verdict, self.phases = in_phase, VERDICTS[verdict], phases
         super()._take_back({n.removeprefix("steps."): v for n, v in arrays.items() if n.startswith("steps.")})
 
     def _trained(self, interrupted: bool) -> Trained:
         trained = super()._trained(interrupted)
-        chosen: dict[str, Any] = {"verdict": self.verdict, "phases": len(self.orders)}
+        chosen: dict[str, Any] = {"verdict": self.verdict, "phases": self.phases}
         return replace(trained, chosen=chosen, certificate=None)
