@@ -50,10 +50,10 @@ class FeasibleSchedule:
             value = getattr(self, name)
             if value is None and name == "early_stopping_rounds":
                 continue
-            most = MOST_STARTS if name == "starts" else None
-            if not (is_whole(value) and value >= 1 and (most is None or value <= most)):
+            limit = MOST_STARTS if name == "starts" else None
+            if not (is_whole(value) and value >= 1 and (limit is None or value <= limit)):
                 never = "; None for never" if name == "early_stopping_rounds" else ""
-                rule = "of at least 1" if most is None else f"from 1 to {most}"
+                rule = "of at least 1" if limit is None else f"from 1 to {limit}"
                 raise ParameterError(f"{called}={shown(value)} must be a whole number {rule}{never}")
             object.__setattr__(self, name, int(value))
         object.__setattr__(self, "norms", as_norms(self.norms))
