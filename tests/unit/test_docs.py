@@ -48,7 +48,7 @@ def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         exec(compile(block, page, "exec"), names)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/benchmarks.md", "docs/classics.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/benchmarks.md", "docs/classics.md", "docs/structrank.md"])
 def test_figures_are_those_of_the_benchmarks(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     import tables
