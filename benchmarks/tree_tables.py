@@ -153,7 +153,7 @@ def small_part(small: dict | None) -> str:
         for name, by_system in small["found"].items()
     ]
     first = next(iter(small["found"].values()))
-    prose = "`PODIUM_DATA=… python benchmarks/trees.py --small`: milliseconds a tree on real sets of about 10,000 documents, 63 leaves, no\nsampling."
+    prose = "`PODIUM_DATA=… python benchmarks/trees.py --small`: milliseconds a tree on real sets of about 10,000 documents and fewer, 63\nleaves, no sampling, one draw of the noise (by default five are averaged on data this small)."
     return joined([prose, table(" | " + " | ".join(map(called, first)) + " | podium is faster by", rows)])
 
 
