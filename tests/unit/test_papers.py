@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import multiprocessing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -216,6 +217,26 @@ def test_the_same_cells_for_one_process_or_two(tmp_path: Path) -> None:
         results.append([cell["result"] for cell in found])
     assert results[0] == results[1]
     assert results[0][1]["pairs"] == 2 * 50 * 49 / 2
+
+
+def test_a_killed_worker_costs_its_cell_and_no_more(tmp_path: Path) -> None:
+    tiny = replace(
+        EXPERIMENTS["c-table2"],
+        quick=grid(vectors=100, ties=False, generator=range(5), epochs=1),
+        report=lambda cells: Report(),
+    )
+
+    def kill(cell: Cell, done: int, total: int) -> None:
+        if done == 1:
+            for process in multiprocessing.active_children():
+                process.kill()
+                process.join()
+
+    outcome = run(tiny, tmp_path, quick=True, jobs=2, plots=False, on_cell=kill)
+    assert 1 <= len(outcome.failed) <= 2  # the other was at work or, just as well, had answered
+    assert {cell.missing for cell in outcome.failed} == {"failed: its process was killed"}
+    again = run(tiny, tmp_path, quick=True, jobs=2, plots=False)
+    assert (again.kept, again.done, again.failed) == (5 - len(outcome.failed), len(outcome.failed), ())
 
 
 def test_missing_data_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

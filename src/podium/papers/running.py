@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import multiprocessing
 import signal
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
@@ -116,21 +119,55 @@ def _worked(experiment: Experiment, waiting: Sequence[Job], jobs: int) -> Iterat
         for number, _, settings in waiting:
             yield (number, *_work_out(experiment, settings))
         return
-    # Each worker is a new interpreter: nothing of this one's threads comes along. Leaving the block ends them all, so an
-    # interrupt costs no more than the cells under way.
-    with multiprocessing.get_context("spawn").Pool(min(jobs, len(waiting)), _ignore_interrupts) as pool:
-        yield from pool.imap_unordered(_work_named, waiting)
+    queue = deque(waiting)
+    idle: list[_Worker] = []
+    busy: dict[Any, tuple[_Worker, Job]] = {}
+    try:
+        while queue or busy:
+            while queue and len(busy) < jobs:
+                worker, job = idle.pop() if idle else _Worker(), queue.popleft()
+                worker.take(job)
+                busy[worker.line] = worker, job
+            for line in wait(list(busy)):
+                worker, job = busy.pop(line)
+                try:
+                    worked: Worked = worker.line.recv()
+                    idle.append(worker)
+                except (EOFError, OSError):
+                    worked = job[0], Cell(job[2], missing="failed: its process was killed"), True
+                yield worked
+    finally:  # an interrupt costs no more than the cells under way
+        for worker, _ in busy.values():
+            worker.process.terminate()
 
 
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+class _Worker:
+    """A new interpreter, so that nothing of this one's threads comes along, and the line to it."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.line, its = context.Pipe()
+        self.process = context.Process(target=_work_on, args=(its,), daemon=True)
+        self.process.start()
+        its.close()  # only the worker holds that end now: when it dies, the line ends
+
+    def take(self, job: Job) -> None:
+        """Gives it a job. Where it is dead already, the line says so when the answer is awaited."""
+        with contextlib.suppress(OSError):
+            self.line.send(job)
 
 
-def _work_named(job: Job) -> Worked:
+def _work_on(line: Connection) -> None:
+    """Works out what comes along the line until it is closed."""
     from podium.papers import EXPERIMENTS
 
-    number, name, settings = job
-    return (number, *_work_out(EXPERIMENTS[name], settings))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        try:
+            number, name, settings = line.recv()
+        except EOFError:
+            return
+        line.send((number, *_work_out(EXPERIMENTS[name], settings)))
 
 
 def _work_out(experiment: Experiment, settings: Settings) -> tuple[Cell, bool]:
