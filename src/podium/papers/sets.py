@@ -54,13 +54,27 @@ def yandex(seed: int, test_queries: int | None = None) -> Parts:
 
 @functools.lru_cache(maxsize=2)
 def artificial(
-    kind: str, generator: int, train: int, valid: int, test: int, levels: int = 6, documents: int = 50
+    kind: str,
+    generator: int,
+    train: int,
+    valid: int,
+    test: int,
+    levels: int = 6,
+    documents: int = 50,
+    bins: str = "frequency",
 ) -> Parts:
     """Three sets of one task, `network` or `polynomial`, with so many queries; the generator draws all of them."""
     make: Callable[..., podium.RankingData] = (
         podium.synthetic.network if kind == "network" else podium.synthetic.polynomial
     )
     return tuple(  # type: ignore[return-value]
-        make(queries=n, documents=documents, levels=levels, seed=10 * generator + part, generator_seed=generator)
+        make(
+            queries=n,
+            documents=documents,
+            levels=levels,
+            bins=bins,
+            seed=10 * generator + part,
+            generator_seed=generator,
+        )
         for part, n in enumerate((train, valid, test), start=1)
     )
