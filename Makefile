@@ -28,6 +28,8 @@ format: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/reproduced.py
+	$(BIN)/python benchmarks/tables.py
 	$(BIN)/mkdocs build --strict
 
 stubs: $(VENV)/.dev

@@ -1,6 +1,6 @@
 """Puts the figures of benchmarks/results/*.json into the README and the docs, between their markers.
 
-    python benchmarks/tables.py           # writes; `make bench` does it after the benchmarks have run
+    python benchmarks/tables.py           # `make docs` does it, and `make bench` after the benchmarks have run
 
 What is about boosted trees is in `tree_tables.py`, what is about PRank and its kin in `classics_tables.py`, what is about
 StructRank in `structrank_tables.py`.
@@ -150,5 +150,7 @@ def filled(text: str) -> str:
 
 
 if __name__ == "__main__":
+    if "large" in tree_tables.found("trees"):
+        tree_tables.draw(tree_tables.found("trees")["large"]["found"], tree_tables.PLOT)
     for page in PAGES:
         page.write_text(filled(page.read_text()))

@@ -238,3 +238,23 @@ def interval(ends: list[float], form: str) -> str:
 
 def probability(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def draw(large: dict, path: Path) -> None:
+    """NDCG@10 against seconds, a line a system."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "podium"  # the same picture for the same figures
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    styles = {"podium": "-", "lightgbm": "--", "xgboost": "-.", "catboost": ":"}
+    for name, row in large["systems"].items():
+        seconds, values = zip(*row["curve"], strict=True)
+        axes.plot(seconds, values, styles[name.partition(",")[0]], linewidth=1.5, label=name)
+    axes.axhline(large["target"], color="grey", linewidth=0.8)
+    axes.set(xscale="log", xlabel="seconds, binning included", ylabel="NDCG@10 on other queries")
+    axes.set_ylim(bottom=sorted(row["curve"][0][1] for row in large["systems"].values())[len(large["systems"]) // 2])
+    axes.legend(fontsize="small")
+    figure.savefig(path, metadata={"Date": None})

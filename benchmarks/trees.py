@@ -36,6 +36,7 @@ from pathlib import Path
 import numpy as np
 
 import podium
+import tree_tables
 from machine import machine, shown
 from mslr_like import mslr_like
 from tree_figures import BASE, add_ratios, at, median, repeated, summary, tree_ms, trees_to
@@ -130,25 +131,6 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def plot(found: dict[str, dict], target: float, path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "podium"  # the same picture for the same figures
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
-    styles = {"podium": "-", "lightgbm": "--", "xgboost": "-.", "catboost": ":"}
-    for name, row in found.items():
-        seconds, values = zip(*row["curve"], strict=True)
-        axes.plot(seconds, values, styles[library(name)], linewidth=1.5, label=name)
-    axes.axhline(target, color="grey", linewidth=0.8)
-    axes.set(xscale="log", xlabel="seconds, binning included", ylabel="NDCG@10 on other queries")
-    axes.set_ylim(bottom=np.quantile([row["curve"][0][1] for row in found.values()], 0.5))
-    axes.legend(fontsize="small")
-    figure.savefig(path, metadata={"Date": None})
-
-
 def benchmark(options: argparse.Namespace, folder: Path) -> dict:
     print(f"{options.queries:,} training queries, {options.leaves} leaves, up to {options.rounds} rounds", flush=True)
     write(
@@ -235,7 +217,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = {"large": benchmark, "scale": scale, "small": small}[kind](options, Path(folder))
     if kind == "large" and options.plot:
-        plot(found["systems"], found["target"], options.plot)
+        tree_tables.draw(found, options.plot)
     if options.out:
         kept = json.loads(options.out.read_text()) if options.out.exists() else {}
         asked = {"rounds": options.rounds, "threads": options.threads, "machine": where}

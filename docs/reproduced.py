@@ -1,15 +1,17 @@
-"""Puts what `podium papers` found into the pages of docs/reproduced, between their markers.
+"""Draws the figures that `podium papers` found anew and puts its tables into the pages of docs/reproduced.
 
-    python docs/reproduced.py        # writes; `make papers` does it after the experiments have run
+    python docs/reproduced.py        # `make docs` does it, and `make papers` after the experiments have run
 
-An experiment's folder docs/reproduced/NAME holds its report, its plots and its results; the cells stay out of the
-repository.
+An experiment's folder docs/reproduced/NAME holds its results and what is made of them, a report and plots; the cells stay
+out of the repository. A page has the report between its markers.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+from podium.papers.running import write_report
 
 FOLDER = Path(__file__).parent / "reproduced"
 BETWEEN = re.compile(r"(<!-- (?P<name>[\w-]+): begin -->\n).*?(<!-- (?P=name): end -->)", re.DOTALL)
@@ -32,5 +34,7 @@ def filled(text: str) -> str:
 
 
 if __name__ == "__main__":
+    for results in sorted(FOLDER.glob("*/results.json")):
+        write_report(results.parent)
     for page in sorted(FOLDER.glob("*.md")):
         page.write_text(filled(page.read_text()))

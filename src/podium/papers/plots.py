@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ Points = Sequence[float] | npt.NDArray[np.float64]
 
 COLOURS = ("#2a78d6", "#e34948", "#008300", "#eda100", "#4a3aa7", "#1baf7a", "#e87ba4", "#eb6834", "#5c5b57", "#0b0b0b")
 STYLES = {"ours": "-", "paper": "--", "others": ":", "points": "none"}
+NUMBERS = {"x", "y", "low", "high", "x_ticks"}
 MOST_INSIDE = 5  # lines that are named inside the axes; more are named beside them
 SETTINGS = {
     "svg.fonttype": "none",  # text stays text
@@ -62,6 +63,9 @@ class Panel:
     legend: bool = True
 
 
+P = TypeVar("P", Line, Panel)
+
+
 @dataclass(frozen=True)
 class Plot:
     """Panels side by side, written to NAME.svg."""
@@ -69,6 +73,36 @@ class Plot:
     name: str
     panels: Sequence[Panel]
     columns: int = 2
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "name": self.name,
+            "columns": self.columns,
+            "panels": [{**_plain(panel), "lines": [_plain(line) for line in panel.lines]} for panel in self.panels],
+        }
+
+    @classmethod
+    def of(cls, kept: dict[str, Any]) -> Plot:
+        """From what `to_dict` gave."""
+        panels = [_of(Panel, {**p, "lines": [_of(Line, line) for line in p["lines"]]}) for p in kept["panels"]]
+        return cls(kept["name"], panels, kept["columns"])
+
+
+def _plain(part: Line | Panel) -> dict[str, Any]:
+    """The fields that are there; what is no number (an interval of one value) becomes null."""
+    kept = {field.name: getattr(part, field.name) for field in fields(part)}
+    for name in NUMBERS & kept.keys():
+        if kept[name] is not None:
+            kept[name] = [None if math.isnan(value) else float(value) for value in kept[name]]
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+def _of(kind: type[P], kept: dict[str, Any]) -> P:
+    given: dict[str, Any] = dict(kept)
+    for name in NUMBERS & given.keys():
+        given[name] = [math.nan if value is None else value for value in given[name]]
+    return kind(**given)
 
 
 def check_plotting() -> None:

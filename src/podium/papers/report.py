@@ -76,8 +76,18 @@ class Report:
             ],
             "claims": [{"sentence": c.sentence, "holds": c.holds, "found": c.found} for c in self.claims],
             "notes": list(self.notes),
-            "plots": [plot.name for plot in self.plots],
+            "plots": [plot.to_dict() for plot in self.plots],
         }
+
+    @classmethod
+    def of(cls, kept: dict[str, Any]) -> Report:
+        """From what `to_dict` gave."""
+        return cls(
+            tables=[Table(**table) for table in kept["tables"]],
+            plots=[Plot.of(plot) for plot in kept["plots"]],
+            claims=[Claim(**claim) for claim in kept["claims"]],
+            notes=kept["notes"],
+        )
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import multiprocessing
 import signal
@@ -192,15 +193,25 @@ def _shortened(result: Any) -> Any:
 def _write(
     experiment: Experiment, report: Report, cells: Cells, folder: Path, quick: bool, plots: bool
 ) -> tuple[Path, ...]:
-    reasons = [f"Left out: {reason}." for reason in cells.reasons()]
-    head = f"# {experiment.paper}\n\n{experiment.title}{' (quick version)' if quick else ''}"
+    rows = [{**vars(cell), "seconds": round(cell.seconds, 3), "result": _shortened(cell.result)} for cell in cells.all]
+    summary = {"name": experiment.name, "paper": experiment.paper, "title": experiment.title, "quick": quick}
+    write_json(folder / "results.json", {**summary, **report.to_dict(), "left_out": cells.reasons(), "cells": rows})
+    return (*write_report(folder, plots=plots), folder / "results.json")
+
+
+def write_report(folder: Path, *, plots: bool = True) -> tuple[Path, ...]:
+    """Writes report.md and the plots of a folder anew, from its results.json alone."""
+    kept = json.loads((folder / "results.json").read_bytes())
+    report = Report.of(kept)
+    head = f"# {kept['paper']}\n\n{kept['title']}{' (quick version)' if kept['quick'] else ''}"
+    seconds = math.fsum(cell["seconds"] for cell in kept["cells"])
+    n_done = sum(cell["missing"] is None for cell in kept["cells"])
+    taken = f"{seconds / 60:.0f} minutes" if seconds > 90 else f"{seconds:.1f} seconds"
+    said = [f"{n_done} cells, {taken} of one core in all.", *(f"Left out: {reason}." for reason in kept["left_out"])]
     pictures = [f"![{plot.name}]({plot.name}.svg)" for plot in report.plots] if plots else []
-    texts = {"report.md": "\n\n".join([head, report.markdown(quick), *reasons, *pictures]) + "\n"}
+    texts = {"report.md": "\n\n".join([head, report.markdown(kept["quick"]), *said, *pictures]) + "\n"}
     if plots:
         texts |= {f"{plot.name}.svg": draw(plot) for plot in report.plots}
     for name, text in texts.items():
         write_text(folder / name, text)
-    rows = [{**vars(cell), "seconds": round(cell.seconds, 3), "result": _shortened(cell.result)} for cell in cells.all]
-    summary = {"name": experiment.name, "paper": experiment.paper, "title": experiment.title, "quick": quick}
-    write_json(folder / "results.json", {**summary, **report.to_dict(), "left_out": cells.reasons(), "cells": rows})
-    return tuple(folder / name for name in [*texts, "results.json"])
+    return tuple(folder / name for name in texts)
