@@ -139,7 +139,7 @@ D_FIGURE2 = Experiment(
     paper=f"{PAPER}, Figure 2",
     title="LambdaRank and RankNet on polynomial data, NDCG by truncation level.",
     work=figure2_cell,
-    full=[*_full("sgd", "frequency", 3), *_full("adam", "frequency", 1), *_full("adam", "width", 1)],
+    full=[*_full("sgd", "frequency", 2), *_full("adam", "frequency", 1), *_full("adam", "width", 1)],
     quick=_plan(optimiser="sgd", bins="frequency", learning_rate=1e-3, epochs=10, queries=500, generator=0),
     report=figure2,
     minutes=40,

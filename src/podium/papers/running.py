@@ -159,16 +159,16 @@ class _Worker:
 
 
 def _work_on(line: Connection) -> None:
-    """Works out what comes along the line until it is closed."""
+    """Works out what comes along the line until it is closed, or nobody is there any more."""
     from podium.papers import EXPERIMENTS
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:
             number, name, settings = line.recv()
-        except EOFError:
+            line.send((number, *_work_out(EXPERIMENTS[name], settings)))
+        except (EOFError, OSError):
             return
-        line.send((number, *_work_out(EXPERIMENTS[name], settings)))
 
 
 def _work_out(experiment: Experiment, settings: Settings) -> tuple[Cell, bool]:
