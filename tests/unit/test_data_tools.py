@@ -294,6 +294,20 @@ def test_polynomial_is_a_third_linear() -> None:
 
 
 @pytest.mark.parametrize("make", [synthetic.network, synthetic.polynomial])
+def test_synthetic_shares_of_levels(make: Any) -> None:
+    shares = (0.5, 0.3, 0.15, 0.05)
+    found = np.bincount(make(queries=400, levels=shares, seed=1).labels.astype(int)) / 20_000
+    np.testing.assert_allclose(found, shares, atol=0.02)
+    equal = make(queries=4, levels=(0.25,) * 4, seed=1)
+    assert equal.labels.tolist() == make(queries=4, levels=4, seed=1).labels.tolist()
+    for wrong in ((0.5, 0.4), (1.0,), (0.5, 0.5, 0.0), (1.5, -0.5), (0.5, math.nan), "ab", 1, True, 2.5):
+        with pytest.raises(ParameterError, match="levels="):
+            make(queries=1, levels=wrong)
+    with pytest.raises(ParameterError, match="gives the shares"):
+        make(queries=1, levels=shares, bins="width")
+
+
+@pytest.mark.parametrize("make", [synthetic.network, synthetic.polynomial])
 def test_synthetic_values_and_bins(make: Any) -> None:
     frequent, wide, values = (make(queries=40, **how) for how in ({}, {"bins": "width"}, {"levels": None}))
     assert np.array_equal(frequent.features, values.features)

@@ -8,15 +8,15 @@ from `generator_seed`, the documents from `seed`, so sets of one task share the 
 
 Cut points (and the polynomial's means and variances) belong to the generator: they are taken on a reference sample of
 100,000 documents that it draws for itself. So a label is the same function of the features in every set of a task, and
-the levels are equally frequent up to the chance of the draw (`bins="width"` makes them equally wide instead, and
-`levels=None` leaves the values as they are).
+the levels are equally frequent up to the chance of the draw (`bins="width"` makes them equally wide instead,
+`levels=(0.6, 0.3, 0.1)` gives each its share, and `levels=None` leaves the values as they are).
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ __all__ = ["network", "polynomial"]
 
 Vector = npt.NDArray[np.float64]
 Function = Callable[[npt.NDArray[np.float32]], Vector]
+Levels = int | tuple[float, ...] | None
 
 REFERENCE_DOCUMENTS = 100_000
 BLOCK_DOCUMENTS = 20_000  # worked on at a time
@@ -47,7 +48,7 @@ def network(
     documents: int = 50,
     features: int = 50,
     hidden: int = 10,
-    levels: int | None = 6,
+    levels: int | Sequence[float] | None = 6,
     *,
     bins: str = "frequency",
     activation: str = "tanh",
@@ -62,7 +63,7 @@ def network(
         documents: a query.
         features: of a document.
         hidden: units of the network.
-        levels: labels 0 to levels − 1; None leaves the values as they are.
+        levels: labels 0 to levels − 1; or the share of each label, from 0 up; None leaves the values as they are.
         bins: levels are equally frequent ("frequency") or equally wide ("width").
         activation: a, tanh or sigmoid.
         bias: whether the hidden units have biases b; else b = 0.
@@ -70,17 +71,17 @@ def network(
         generator_seed: of the network; by default the seed.
     """
     _check_counts(queries=queries, documents=documents, features=features, hidden=hidden)
-    _check_levels(levels, bins)
+    cut = _checked_levels(levels, bins)
     if activation not in ACTIVATIONS:
         raise unknown_name("activation", activation, ACTIVATIONS)
     task = check_seed(seed if generator_seed is None else generator_seed)
-    value, cuts = _network(features, hidden, levels, bins, activation, bool(bias), task)
+    value, cuts = _network(features, hidden, cut, bins, activation, bool(bias), task)
     return _draw(value, cuts, queries, documents, features, seed)
 
 
 @functools.lru_cache(maxsize=CACHED)
 def _network(
-    features: int, hidden: int, levels: int | None, bins: str, activation: str, bias: bool, task: int
+    features: int, hidden: int, levels: Levels, bins: str, activation: str, bias: bool, task: int
 ) -> tuple[Function, Vector | None]:
     stream = _stream(task, FUNCTION)
     inner = stream.uniform(-1, 1, (features, hidden))
@@ -98,7 +99,7 @@ def polynomial(
     queries: int = 1000,
     documents: int = 50,
     features: int = 50,
-    levels: int | None = 6,
+    levels: int | Sequence[float] | None = 6,
     *,
     bins: str = "frequency",
     weights: tuple[float, float, float] = (1.0, 1.0, 1.0),
@@ -113,25 +114,25 @@ def polynomial(
         queries: how many.
         documents: a query.
         features: of a document.
-        levels: labels 0 to levels − 1; None leaves the values as they are.
+        levels: labels 0 to levels − 1; or the share of each label, from 0 up; None leaves the values as they are.
         bins: levels are equally frequent ("frequency") or equally wide ("width").
         weights: what the linear, quadratic and cubic terms are multiplied by.
         seed: of the documents.
         generator_seed: of the polynomial; by default the seed.
     """
     _check_counts(queries=queries, documents=documents, features=features)
-    _check_levels(levels, bins)
+    cut = _checked_levels(levels, bins)
     given = tuple(as_number(weight) for weight in weights)
     if len(given) != 3 or not all(weight is not None and math.isfinite(weight) for weight in given):
         raise ParameterError(f"weights={shown(weights)} must be three numbers, of the linear, quadratic and cubic term")
     task = check_seed(seed if generator_seed is None else generator_seed)
-    value, cuts = _polynomial(features, levels, bins, given, task)
+    value, cuts = _polynomial(features, cut, bins, given, task)
     return _draw(value, cuts, queries, documents, features, seed)
 
 
 @functools.lru_cache(maxsize=CACHED)
 def _polynomial(
-    features: int, levels: int | None, bins: str, weights: tuple[float, ...], task: int
+    features: int, levels: Levels, bins: str, weights: tuple[float, ...], task: int
 ) -> tuple[Function, Vector | None]:
     stream = _stream(task, FUNCTION)
     w = stream.uniform(-1, 1, features)
@@ -171,14 +172,16 @@ def _draw(value: Function, cuts: Vector | None, queries: int, documents: int, fe
     )
 
 
-def _cuts(value: Function, features: int, levels: int | None, bins: str, seed: int) -> Vector | None:
-    """The values between which a level has 1 / levels of the reference sample, or of its range; None for no levels."""
+def _cuts(value: Function, features: int, levels: Levels, bins: str, seed: int) -> Vector | None:
+    """The values between which a level has its share of the reference sample, or of its range; None for no levels."""
     if levels is None:
         return None
     values = np.concatenate([value(block) for block in _reference(features, seed)])
     if bins == "width":
+        assert isinstance(levels, int)
         return np.linspace(values.min(), values.max(), levels + 1)[1:-1]
-    return np.asarray(np.quantile(values, np.arange(1, levels) / levels))
+    below = np.arange(1, levels) / levels if isinstance(levels, int) else np.cumsum(levels)[:-1].clip(max=1)
+    return np.asarray(np.quantile(values, below))
 
 
 def _reference(features: int, seed: int) -> Iterator[npt.NDArray[np.float32]]:
@@ -195,11 +198,23 @@ def _stream(seed: int, purpose: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(check_seed(seed), spawn_key=(purpose,))))
 
 
-def _check_levels(levels: int | None, bins: str) -> None:
+def _checked_levels(levels: int | Sequence[float] | None, bins: str) -> Levels:
     if bins not in BINS:
         raise unknown_name("bins", bins, BINS)
-    if levels is not None and (not is_whole(levels) or levels < 2):
-        raise ParameterError(f"levels={shown(levels)} must be a whole number of at least 2, or None for the values")
+    if levels is None:
+        return None
+    if isinstance(levels, int | np.integer) and is_whole(levels) and levels >= 2:
+        return int(levels)
+    given = levels if isinstance(levels, Sequence) else ()
+    shares = tuple(number for share in given if (number := as_number(share)) is not None and number > 0)
+    if not 2 <= len(shares) == len(given) or abs(sum(shares) - 1) > 1e-6:
+        raise ParameterError(
+            f"levels={shown(levels)} must be a whole number of at least 2, the shares of at least 2 levels that add up to 1, "
+            "or None for the values"
+        )
+    if bins == "width":
+        raise ParameterError(f"levels={shown(levels)} gives the shares, so bins='width' has nothing to say")
+    return shares
 
 
 def _check_counts(**counts: int) -> None:

@@ -59,9 +59,8 @@ def artificial(
     train: int,
     valid: int,
     test: int,
-    levels: int = 6,
+    levels: int | tuple[float, ...] = 6,
     documents: int = 50,
-    bins: str = "frequency",
 ) -> Parts:
     """Three sets of one task, `network` or `polynomial`, with so many queries; the generator draws all of them."""
     make: Callable[..., podium.RankingData] = (
@@ -72,7 +71,6 @@ def artificial(
             queries=n,
             documents=documents,
             levels=levels,
-            bins=bins,
             seed=10 * generator + part,
             generator_seed=generator,
         )
