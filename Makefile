@@ -58,8 +58,7 @@ bench: $(VENV)/.bench
 
 # Every table and figure of the source papers: hours, and it goes on where it was stopped. The quick version takes minutes.
 papers: $(VENV)/.dev
-	$(BIN)/podium papers all --out docs/reproduced
-	$(BIN)/python docs/reproduced.py
+	$(BIN)/podium papers all --out docs/reproduced; made=$$?; $(BIN)/python docs/reproduced.py && exit $$made
 
 papers-quick: $(VENV)/.dev
 	$(BIN)/podium papers all --quick --out build/papers

@@ -23,9 +23,7 @@ def report(name: str) -> str:
     if not path.is_file():
         return f"*Not run yet: `podium papers run {name}`.*"
     body = path.read_text().split("\n\n", 2)[2].strip()
-    quick = "(quick version)" in path.read_text().split("\n\n", 2)[1]
-    body = re.sub(r"\]\((?=[\w-]+\.svg\))", f"]({name}/", body)
-    return ("*From the quick version; the full one is to come.*\n\n" if quick else "") + body
+    return re.sub(r"\]\((?=[\w-]+\.svg\))", f"]({name}/", body)
 
 
 def filled(text: str) -> str:

@@ -16,7 +16,7 @@ def test_list(cli):
 
 def test_run_and_go_on(cli, tmp_path):
     first = cli("papers", "run", "a-theorem1", "a-figure2", "--quick", "--out", "made", "--jobs", "1")
-    assert "holds: Theorem 1" in first.out
+    assert "seen at this size: Theorem 1" in first.out
     assert "1 cells in" in first.out
     assert (tmp_path / "made/quick/a-theorem1/theorem1.svg").is_file()
     assert (tmp_path / "made/quick/a-figure2/report.md").is_file()

@@ -15,9 +15,10 @@ import pytest
 
 from podium.errors import MissingExtraError
 from podium.papers import EXPERIMENTS, Cell, Cells, Experiment, Skip, grid, run
-from podium.papers.judging import level_with_best
+from podium.papers.judging import above, level_with_best
 from podium.papers.plots import Line, Panel, Plot, draw
 from podium.papers.report import Claim, Report, Spread, Table
+from podium.papers.running import write_report
 from podium.papers.sets import missing
 from podium.papers.store import Store
 
@@ -108,7 +109,7 @@ def test_what_is_written(toy: Toy, tmp_path: Path) -> None:
     assert {path.name for path in outcome.files} == {"report.md", "results.json", "squares.svg"}
     text = (tmp_path / "report.md").read_text()
     assert "| n | n &#124; squared |" in text
-    assert "- Squares grow: **holds**. They do." in text
+    assert "- Squares grow: **seen at this size**. They do." in text
     assert "![squares](squares.svg)" in text
     assert "(quick version)" in text
     results = json.loads((tmp_path / "results.json").read_text())
@@ -119,6 +120,45 @@ def test_what_is_written(toy: Toy, tmp_path: Path) -> None:
     assert first.startswith(b"<?xml")
     run(toy.experiment, tmp_path, quick=True)
     assert (tmp_path / "squares.svg").read_bytes() == first
+    (tmp_path / "squares.svg").unlink()
+    write_report(tmp_path)  # from the results alone
+    assert (tmp_path / "squares.svg").read_bytes() == first
+    assert (tmp_path / "report.md").read_text() == text
+
+
+def test_a_result_that_cannot_be_kept_is_a_failed_cell(toy: Toy, tmp_path: Path) -> None:
+    broken = replace(toy.experiment, work=lambda number, power: {"value": math.nan if number == 1 else 1.0})
+    outcome = run(broken, tmp_path, quick=True, plots=False)
+    assert [cell.settings["number"] for cell in outcome.failed] == [1]
+    assert outcome.done == 1
+
+
+def test_a_report_that_lacks_cells_says_so(toy: Toy, tmp_path: Path) -> None:
+    def needs_all(cells: Cells) -> Report:
+        assert len(cells) == 4
+        return Report()
+
+    outcome = run(replace(toy.experiment, report=needs_all), tmp_path, plots=False)  # three is not to be had
+    assert "cells are missing" in outcome.report.notes[0]
+    with pytest.raises(AssertionError):
+        run(replace(toy.experiment, report=needs_all), tmp_path, quick=True, plots=False)  # none is missing: a fault
+
+
+def test_verdicts() -> None:
+    def verdict(*about: Any) -> tuple[str, str]:
+        claim = Claim("It is so", about[0], "", *about[1:])
+        return claim.verdict(), claim.verdict(quick=True)
+
+    assert verdict(True) == ("holds", "seen at this size")
+    assert verdict(False) == ("does not hold", "not seen at this size")
+    assert verdict(None) == ("not looked at",) * 2
+    assert verdict(True, True) == verdict(False, True) == ("too close to tell",) * 2
+    ours = np.random.default_rng(0).normal(size=100)
+    for shift, expected in ((0.5, "holds"), (-0.5, "does not hold")):
+        assert above("Ours is above", ours + shift, ours).verdict() == expected
+    other = np.random.default_rng(1).normal(size=100)
+    assert above("Ours is above", ours, other).verdict() == "too close to tell"
+    assert above("Ours is above", ours + 0.5, ours, p=0.2).verdict() == "too close to tell"
 
 
 def test_without_matplotlib_nothing_is_begun(toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,8 +196,6 @@ def test_grid_and_cells() -> None:
     assert cells.numbers("v", a=2).tolist() == [4.0]
     assert cells.reasons(a=2) == ["why"]
     assert cells.reasons(a=1) == []
-    assert cells.one(b=0).result == {"v": 4.0}
-    assert cells.one(a=3) is None
 
 
 def test_spread_of_seeds() -> None:
@@ -283,9 +321,7 @@ def test_a_training_that_was_interrupted_is_no_result() -> None:
 def test_queries_judged_several_times_count_once() -> None:
     from podium.papers.judging import by_query
 
-    def cells(data: str) -> Cells:
-        kept = ([0.0, 1.0], [1.0, 1.0])
-        return Cells(Cell({"data": data}, {"per_query": {"map": list(values)}}) for values in kept)
-
-    assert by_query(cells("yandex"), "map").tolist() == [0.5, 1.0]
-    assert by_query(cells("ohsumed"), "map").tolist() == [0.0, 1.0, 1.0, 1.0]
+    kept = ([0.0, 1.0], [1.0, 1.0])
+    cells = Cells(Cell({}, {"per_query": {"map": list(values)}}) for values in kept)
+    assert by_query(cells, "map", same=True).tolist() == [0.5, 1.0]
+    assert by_query(cells, "map", same=False).tolist() == [0.0, 1.0, 1.0, 1.0]

@@ -53,6 +53,7 @@ def papers_list(json: Json = False) -> None:
                     "minutes": e.minutes,
                     "data": list(e.data),
                     "missing": missing(e.data),
+                    "more_data": list(e.more_data),
                 }
                 for e in EXPERIMENTS.values()
             ]
@@ -60,10 +61,9 @@ def papers_list(json: Json = False) -> None:
         return
     table = make_table("tables and figures", "name", "in", "cells", "minutes on two cores", "data")
     for e in EXPERIMENTS.values():
-        needs = ", ".join(e.data) or "–"
-        table.add_row(
-            e.name, e.paper, str(len(e.full)), f"{e.minutes:g}", needs if not missing(e.data) else f"{needs} (missing)"
-        )
+        needs = [f"{name}{' (missing)' if missing((name,)) else ''}" for name in e.data]
+        needs += [f"{name} (for a part{', missing' if missing((name,)) else ''})" for name in e.more_data]
+        table.add_row(e.name, e.paper, str(len(e.full)), f"{e.minutes:g}", ", ".join(needs) or "–")
     for column in table.columns[1:2]:
         column.justify = "left"
     show(table)
@@ -125,12 +125,17 @@ def _run(
     no_plots: bool,
     json: bool,
 ) -> None:
+    from podium.papers.sets import missing
+
     if target.exists() and not target.is_dir():
         raise ParameterError(f"--out {target} is a file; give the folder to write into")
     workers = len(os.sched_getaffinity(0)) if jobs is None else jobs
     folder = target / "quick" if quick else target
     outcomes = []
     for experiment in experiments:
+        reason = missing(experiment.more_data)
+        if reason is not None:
+            note(f"{experiment.name} is made without a part of it: {reason}")
         began = time.perf_counter()
         outcome = _watched(experiment, folder / experiment.name, quick, fresh, workers, not no_plots)
         outcomes.append(outcome)
@@ -162,7 +167,8 @@ def _watched(experiment: Experiment, folder: Path, quick: bool, fresh: bool, job
         try:
             return run(experiment, folder, quick=quick, fresh=fresh, jobs=jobs, plots=plots, on_cell=on_cell)
         except KeyboardInterrupt:
-            raise Stopped(f"interrupted; finished cells are kept in {folder}, and the same command goes on") from None
+            again = "the same command without --fresh" if fresh else "the same command"
+            raise Stopped(f"interrupted; finished cells are kept in {folder}, and {again} goes on") from None
 
 
 def _tell(outcome: Outcome, quick: bool, seconds: float) -> None:

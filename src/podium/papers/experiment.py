@@ -58,10 +58,6 @@ class Cells:
         """One number of each result."""
         return np.array([cell.result[key] for cell in self.where(**settings)], np.float64)
 
-    def one(self, **settings: Any) -> Cell | None:
-        """The one cell with these settings, if it has a result."""
-        return next(iter(self.where(**settings)), None)
-
     def reasons(self, **settings: Any) -> list[str]:
         """Why cells are missing, each reason once."""
         return list(dict.fromkeys(cell.missing for cell in self.where(**settings).all if cell.missing is not None))
@@ -80,6 +76,7 @@ class Experiment:
         quick: a smaller version of the same, for a check in a minute.
         report: tables, plots and claims from the cells.
         data: sets it cannot do without, folders of PODIUM_DATA.
+        more_data: sets without which a part of it is left out.
         alone: it measures time, so its cells are worked out one after the other with nothing beside them.
         minutes: what the full version takes on two cores, roughly.
     """
@@ -92,6 +89,7 @@ class Experiment:
     quick: Sequence[Settings]
     report: Callable[[Cells], Report]
     data: tuple[str, ...] = ()
+    more_data: tuple[str, ...] = ()
     alone: bool = False
     minutes: float = 1.0
 

@@ -6,11 +6,11 @@ import warnings
 from typing import Any
 
 import podium
-from podium.errors import ParameterError
+from podium.errors import DataError, ParameterError
 from podium.forces import FORCES
 from podium.models import MODELS
 from podium.papers.experiment import Cells, Experiment, Skip, grid
-from podium.papers.judging import Floats, by_query, fitted, level_with_best, values
+from podium.papers.judging import MARKS, Floats, by_query, fitted, level_with_best, marked, values
 from podium.papers.plots import Line, Panel, Plot
 from podium.papers.report import Report, Spread, Table
 from podium.papers.sets import Parts, artificial, ohsumed, yandex
@@ -46,11 +46,9 @@ def parts_of(data: str, draw: int, size: int) -> Parts:
 
 def cell(data: str, force: str, model: str, draw: int, size: int, epochs: int) -> dict[str, Any]:
     """One force on one function class: the epoch (or tree) and the learning rate that are best on validation count."""
-    base = model.partition("(")[0]
-    if base not in MODELS:
-        raise Skip(f"this Podium has no function class {base}")
-    parts, trees = parts_of(data, draw, size), base == "trees"
+    parts, trees = parts_of(data, draw, size), model.startswith("trees")
     best: dict[str, Any] = {}
+    diverged: list[str] = []
     for rate in (None,) if trees else RATES:  # trees choose theirs by the size of the data
         try:
             ranker = podium.Ranker(
@@ -59,7 +57,7 @@ def cell(data: str, force: str, model: str, draw: int, size: int, epochs: int) -
                 metric=METRIC,
                 learning_rate=rate,
                 epochs=2 * epochs if trees else epochs,
-                early_stopping_rounds=None if trees else 30,
+                early_stopping_rounds=0 if trees else 30,
                 seed=draw,
                 num_threads=1,
             )
@@ -68,9 +66,14 @@ def cell(data: str, force: str, model: str, draw: int, size: int, epochs: int) -
                 scores, seconds = fitted(ranker, parts)
         except ParameterError as error:
             raise Skip(str(error)) from None
+        except DataError as error:  # a rate that diverges has lost
+            diverged.append(str(error))
+            continue
         if not best or ranker.best_value_ > best["valid"]:
             more = {"learning_rate": rate, "best_epoch": ranker.best_epoch_, "fit_seconds": seconds}
             best = {"valid": ranker.best_value_, **more, **values(scores, parts[2], [METRIC], keep=[METRIC])}
+    if not best:
+        raise Skip("; ".join(diverged))
     return best
 
 
@@ -94,24 +97,14 @@ def report(cells: Cells) -> Report:
                     row.append(_why(found.where(force=force, model=model), notes))
                     continue
                 shown = f"{Spread.of(named[key]).shown(4)} ({seconds[key]:.1f} s)"
-                row.append(
-                    f"**{shown}**"
-                    if key == best and not level
-                    else f"{shown} °"
-                    if key == best or key in level
-                    else shown
-                )
+                row.append(marked(shown, key, best, level))
             rows.append(row)
         draws, queries = len(found.axis("draw")), len(next(iter(named.values())))
-        title = f"{data}: NDCG@10 ± interval (seconds a training); {draws} draws, {queries:,} test queries"
+        title = f"{data}: NDCG@10 ± interval (processor seconds a training); {draws} draws, {queries:,} test queries"
         tables.append(Table(title, ["force", *found.axis("model")], rows))
         panels.append(_panel(data, found.axis("model"), named, seconds))
-    legend = (
-        "°: the highest mean, and all that are not significantly below it (Wilcoxon over the queries, Holm, 5 %); a single "
-        "highest that is significantly above all others would be bold."
-    )
     plots = [Plot("quality-and-time", panels)] if panels else []
-    return Report(tables=tables, plots=plots, notes=[legend, *dict.fromkeys(notes)])
+    return Report(tables=tables, plots=plots, notes=[MARKS, *dict.fromkeys(notes)])
 
 
 def per_query(cells: Cells) -> dict[tuple[str, str], Floats]:
@@ -121,7 +114,7 @@ def per_query(cells: Cells) -> dict[tuple[str, str], Floats]:
         for model in cells.axis("model"):
             found = cells.where(force=force, model=model)
             if len(found) and len(found) == len(found.all):
-                out[force, model] = by_query(found, METRIC)
+                out[force, model] = by_query(found, METRIC, same=found.axis("data") == ["yandex"])
     return out
 
 
@@ -140,7 +133,7 @@ def _panel(data: str, models: list[str], named: dict[tuple[str, str], Floats], s
         if keys:
             x, y = [seconds[key] for key in keys], [float(named[key].mean()) for key in keys]
             lines.append(Line(model, x, y, colour=number, kind="points", marker="o"))
-    return Panel(data, "seconds a training", "NDCG@10", lines, x_log=True)
+    return Panel(data, "processor seconds a training", "NDCG@10", lines, x_log=True)
 
 
 def _plan(draws: dict[str, tuple[int, ...]], **more: Any) -> list[dict[str, Any]]:
@@ -159,5 +152,6 @@ FORCES_BY_CLASSES = Experiment(
     full=_plan(SETS, size=200, epochs=300),
     quick=_plan({"network": (0,), "polynomial": (0,)}, size=10, epochs=3),
     report=report,
+    more_data=("ohsumed", "yandex"),
     minutes=75,
 )

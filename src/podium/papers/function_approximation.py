@@ -108,7 +108,7 @@ def figure2(cells: Cells) -> Report:
     gaps, margin = np.array(found["gaps"]), found["margin"]
     names = [name for name in found if name not in ("gaps", "margin")]
     spring = np.array(found[names[0]]["force"])
-    expected = np.where(gaps < 0, 1.0, np.maximum(margin - gaps, 0.0) / 1.0)
+    expected = np.where(gaps < 0, 1.0, np.maximum(margin - gaps, 0.0))
     downhill = -np.gradient(np.array(found[names[0]]["cost"]), gaps)
     smooth = np.abs(gaps) > 0.03  # eq 26–31 let the force fall from 1 to δ at once; with δ = 1 it does not
     return Report(

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 import podium
 from podium.evaluation.paired_tests import holm, wilcoxon
-from podium.papers.experiment import Cells, Skip
+from podium.papers.experiment import Cells
+from podium.papers.report import Claim
 from podium.papers.sets import Parts
 from podium.rankers import RANKERS, BaseRanker
 
@@ -19,13 +20,11 @@ Floats = npt.NDArray[np.float64]
 R = TypeVar("R", bound=BaseRanker)
 
 
-def ranker(name: str, **parameters: Any) -> BaseRanker:
-    """The ranker of a name, with those of the parameters that it has; Skip where this Podium does not have it."""
-    if name not in RANKERS:
-        raise Skip(f"this Podium has no ranker {name}")
+def ranker(name: str, parameters: dict[str, Any], **shared: Any) -> BaseRanker:
+    """The ranker of a name with its own parameters, and with those of the shared ones that it has."""
     kind = RANKERS[name]
     known = kind._get_param_names()
-    return kind(**{key: value for key, value in parameters.items() if key in known})
+    return kind(**parameters, **{key: value for key, value in shared.items() if key in known})
 
 
 def learned(system: R, train: podium.RankingData, valid: podium.RankingData | None = None, **more: Any) -> R:
@@ -37,11 +36,11 @@ def learned(system: R, train: podium.RankingData, valid: podium.RankingData | No
 
 
 def fitted(system: BaseRanker, parts: Parts) -> tuple[Floats, float]:
-    """Scores of the test part, and the seconds that training took."""
+    """Scores of the test part, and the processor's seconds that training took: they do not depend on what runs beside it."""
     train, valid, test = parts
-    began = time.perf_counter()
+    began = time.process_time()
     learned(system, train, valid)
-    taken = time.perf_counter() - began
+    taken = time.process_time() - began
     return system.predict(test), taken
 
 
@@ -58,15 +57,38 @@ def values(
     }
 
 
-def by_query(cells: Cells, metric: str) -> Floats:
-    """The kept values of all cells, query after query; where cells were judged on the same set, its queries' means."""
+def by_query(cells: Cells, metric: str, *, same: bool) -> Floats:
+    """The kept values of all cells, query after query; where all were judged on the same queries, their means."""
     drawn = [np.array(cell.result["per_query"][metric]) for cell in cells]
-    return np.mean(drawn, axis=0) if cells.axis("data") == ["yandex"] else np.concatenate(drawn)
+    return np.mean(drawn, axis=0) if same else np.concatenate(drawn)
 
 
 def p_value(first: Floats, second: Floats) -> float:
     """Wilcoxon's signed rank test of values of the same queries."""
     return wilcoxon(first - second, n_randomisations=1, seed=0)
+
+
+def above(sentence: str, ours: Floats, theirs: Floats, found: str = "", p: float | None = None) -> Claim:
+    """That values of the same queries are higher: a claim that holds, does not, or is too close to tell at 5 %.
+
+    `p` is Wilcoxon's unless it is given, corrected for several claims.
+    """
+    gap = float(np.mean(ours - theirs))
+    p = p_value(ours, theirs) if p is None else p
+    return Claim(sentence, gap > 0, f"By {gap:+.4f} (p = {p:.2g}).{found}", close=p >= 0.05)
+
+
+MARKS = (
+    "°: the highest mean, and all that are not significantly below it (Wilcoxon over the queries, Holm, 5 %); a single "
+    "highest that is significantly above all others would be bold."
+)
+
+
+def marked(shown: str, name: Any, best: Any, level: list[Any]) -> str:
+    """A figure with the mark that MARKS explains."""
+    if name == best and not level:
+        return f"**{shown}**"
+    return f"{shown} °" if name == best or name in level else shown
 
 
 def level_with_best(named: dict[Any, Floats]) -> tuple[Any, list[Any]]:

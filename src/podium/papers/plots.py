@@ -1,4 +1,4 @@
-"""Plots as SVG, drawn by matplotlib (the extra `papers`): lines with intervals, bars, and tables of probabilities."""
+"""Plots as SVG, drawn by matplotlib (the extra `papers`): lines with intervals, and tables of probabilities."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ class Panel:
     x_ticks: Sequence[float] | None = None
     grid: Sequence[Sequence[float]] | None = None
     names: Sequence[str] = ()
-    legend: bool = True
 
 
 P = TypeVar("P", Line, Panel)
@@ -156,7 +155,7 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     if panel.x_ticks is not None:
         axes.set_xticks(panel.x_ticks, [f"{tick:g}" for tick in panel.x_ticks])
         axes.minorticks_off()
-    if panel.legend and panel.lines:
+    if panel.lines:
         beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
         axes.legend(**(beside if len(panel.lines) > MOST_INSIDE else {}))
 

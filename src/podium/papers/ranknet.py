@@ -89,7 +89,7 @@ def table1(cells: Cells) -> Report:
         low, high = [s.low for s in spreads], [s.high for s in spreads]
         lines.append(Line(f"{task}, {model}", VECTORS, means[task, model], low, high, colour=number, marker="o"))
         lines.append(Line(f"{task}, {model}, paper", VECTORS, paper, kind="paper", colour=number))
-    gain = {task: means[task, "2 layers"][-1] - means[task, "linear"][-1] for task in ("network", "polynomial")}
+    gain = {task: _second_layer(cells, task) for task in ("network", "polynomial")}
     columns = ["task, net", "vectors", "paper", "ours ± interval", "a further generator", "paper inside", "generators"]
     return Report(
         tables=[Table("Test pairs in the right order, %", columns, rows)],
@@ -99,10 +99,17 @@ def table1(cells: Cells) -> Report:
         claims=[
             Claim("Every row grows with the training set", growing, f"Means of {rows[0][-1]} generators."),
             Claim(
-                "Two layers help on the network's data and do not on the polynomial's",
-                gain["network"] > 3 and gain["polynomial"] < gain["network"] / 3,
-                f"With {VECTORS[-1]} vectors they bring {gain['network']:+.2f} and {gain['polynomial']:+.2f} points "
-                "(the paper: +7.61 and +0.27).",
+                "Two layers help on the network's data",
+                gain["network"][-1].mean > 0,
+                f"By vectors: {', '.join(s.shown() for s in gain['network'])} points (the paper: −0.10, −0.06, +7.03, +7.61).",
+                close=not gain["network"][-1].low > 0,
+            ),
+            Claim(
+                "Two layers do not help on the polynomial's data",
+                gain["polynomial"][-1].mean < 0.5,
+                f"By vectors: {', '.join(s.shown() for s in gain['polynomial'])} points "
+                "(the paper: −0.09, +0.29, +0.26, +0.27); less than half a point is taken as no help.",
+                close=gain["polynomial"][-1].low < 0.5 < gain["polynomial"][-1].high,
             ),
             Claim(
                 "The paper's figures are ones that a further generator could give",
@@ -111,6 +118,15 @@ def table1(cells: Cells) -> Report:
             ),
         ],
     )
+
+
+def _second_layer(cells: Cells, task: str) -> list[Spread]:
+    """What the second layer brings on the same generators, by size of the training set."""
+    sizes = ({"task": task, "vectors": n} for n in cells.axis("vectors"))
+    return [
+        Spread.of(cells.numbers("correct", model="2 layers", **size) - cells.numbers("correct", model="linear", **size))
+        for size in sizes
+    ]
 
 
 C_TABLE1 = Experiment(
@@ -207,13 +223,16 @@ SCHEDULES: dict[str, dict[str, Any]] = {
 def zero_error_cell(schedule: str, generator: int, epochs: int, vectors: int) -> dict[str, Any]:
     """Trains until no training pair stands wrong, and follows the wrong pairs of training and validation."""
     train, valid, test = artificial("network", generator, vectors // 50, JUDGED, JUDGED)
-    net: dict[str, Any] = {"hidden": (10,), "init": "zero_first", "metric": "pairwise_error"}
-    ranker = ranknet(**net, **SCHEDULES[schedule], epochs=epochs, seed=generator)
+    how: dict[str, Any] = {"hidden": (10,), "init": "zero_first", "metric": "pairwise_error", **SCHEDULES[schedule]}
+    ranker = ranknet(**how, epochs=epochs, seed=generator)
     learned(ranker, train, valid, callbacks=lambda row: row.train == 0)
     log = ranker.log_
+    wrong = 100 * (1 if log[-1].train is None else log[-1].train)  # counted while the weights still move
+    if wrong == 0:  # the same training again, to its last epoch, says whether the net that it ends with has no error
+        wrong = 100 - correct(learned(ranknet(**how, epochs=len(log), seed=generator), train).predict(train), train)
     picked = sorted({*np.unique(np.geomspace(1, len(log), 60).astype(int)).tolist(), len(log)})
     return {
-        "train": 100 * (log[-1].train or 0),
+        "train": wrong,
         "epochs": len(log),
         "valid": 100 * ranker.best_value_,
         "best_epoch": ranker.best_epoch_,
@@ -235,15 +254,15 @@ def zero_error(cells: Cells) -> Report:
         curve = np.array(next(iter(found)).result["curve"], float)
         lines = [Line("training", curve[:, 0], curve[:, 1]), Line("validation", curve[:, 0], curve[:, 2])]
         panels.append(Panel(f"Schedule: {schedule}", "epoch", "wrong pairs, %", lines, x_log=True))
-        reached = [cell.result["epochs"] for cell in found if cell.result["train"] == 0]
+        reached = [cell.result["epochs"] for cell in found if cell.result["train"] < 1e-9]
         left = max(cell.result["train"] for cell in found)
         claims.append(
             Claim(
-                f"A net of the generating shape learns 1,000 vectors to zero pairwise error (schedule: {schedule})",
-                len(reached) == len(found),
+                f"A net of the generating shape can learn 1,000 vectors to zero pairwise error (schedule: {schedule})",
+                bool(reached),
                 f"{len(reached)} of {len(found)} generators reached it"
                 + (f", after {min(reached)} to {max(reached)} epochs." if reached else ".")
-                + (f" The others were at {left:.2f} % at most when the epochs were over." if left else ""),
+                + (f" The others were at {left:.2f} % at most after {found.axis('epochs')[0]} epochs." if left else ""),
             )
         )
     columns = ["schedule", "paper", "ours ± interval", "a further generator", "generators"]

@@ -36,16 +36,23 @@ def _row(cells: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, whether it was found to hold, and the figures that say so. None: could not be looked at."""
+    """A sentence of the paper, whether it was found to hold, and the figures that say so.
+
+    None: could not be looked at. Close: what was measured is within chance of the other side.
+    """
 
     sentence: str
     holds: bool | None
     found: str
+    close: bool = False
 
     def verdict(self, quick: bool = False) -> str:
-        """In words; a quick version is too small to speak against a claim."""
-        refuted = "not seen at this size" if quick else "does not hold"
-        return {True: "holds", False: refuted, None: "not looked at"}[self.holds]
+        """In words; a quick version is too small to speak for or against a claim."""
+        if self.holds is None or self.close:
+            return "not looked at" if self.holds is None else "too close to tell"
+        if quick:
+            return "seen at this size" if self.holds else "not seen at this size"
+        return "holds" if self.holds else "does not hold"
 
     def markdown(self, quick: bool = False) -> str:
         """The claim as a line of a list."""
@@ -68,13 +75,13 @@ class Report:
             parts.append("\n".join(claim.markdown(quick) for claim in self.claims))
         return "\n\n".join([*parts, *self.notes])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, quick: bool = False) -> dict[str, Any]:
         """All of it as JSON can hold it."""
         return {
             "tables": [
                 {"title": t.title, "columns": list(t.columns), "rows": [list(r) for r in t.rows]} for t in self.tables
             ],
-            "claims": [{"sentence": c.sentence, "holds": c.holds, "found": c.found} for c in self.claims],
+            "claims": [{**vars(claim), "verdict": claim.verdict(quick)} for claim in self.claims],
             "notes": list(self.notes),
             "plots": [plot.to_dict() for plot in self.plots],
         }
@@ -85,7 +92,7 @@ class Report:
         return cls(
             tables=[Table(**table) for table in kept["tables"]],
             plots=[Plot.of(plot) for plot in kept["plots"]],
-            claims=[Claim(**claim) for claim in kept["claims"]],
+            claims=[Claim(c["sentence"], c["holds"], c["found"], c["close"]) for c in kept["claims"]],
             notes=kept["notes"],
         )
 
@@ -115,15 +122,15 @@ class Spread:
         """Whether a value is one that a further seed could well give."""
         return self.least <= value <= self.most
 
-    def shown(self, digits: int = 2, scale: float = 1.0) -> str:
+    def shown(self, digits: int = 2) -> str:
         """mean ± half the interval of the mean."""
         if self.n == 0:
             return "–"
-        reach = "" if math.isnan(self.high) else f" ± {scale * (self.high - self.mean):.{digits}f}"
-        return f"{scale * self.mean:.{digits}f}{reach}"
+        reach = "" if math.isnan(self.high) else f" ± {self.high - self.mean:.{digits}f}"
+        return f"{self.mean:.{digits}f}{reach}"
 
-    def range_shown(self, digits: int = 2, scale: float = 1.0) -> str:
+    def range_shown(self, digits: int = 2) -> str:
         """Where a further seed would be expected."""
         if math.isnan(self.least):
             return "–"
-        return f"{scale * self.least:.{digits}f} to {scale * self.most:.{digits}f}"
+        return f"{self.least:.{digits}f} to {self.most:.{digits}f}"

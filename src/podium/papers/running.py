@@ -40,6 +40,7 @@ class Outcome:
     """
 
     experiment: Experiment
+    quick: bool
     report: Report
     files: tuple[Path, ...]
     kept: int
@@ -55,7 +56,7 @@ class Outcome:
             "files": [str(path) for path in self.files],
             "cells": {"kept": self.kept, "done": self.done, "failed": len(self.failed), "skipped": list(self.skipped)},
             "cell_seconds": round(self.seconds, 1),
-            **self.report.to_dict(),
+            **self.report.to_dict(self.quick),
         }
 
 
@@ -97,10 +98,11 @@ def run(
         if on_cell is not None:
             on_cell(cell, len(found), len(plan))
     cells = Cells(found[number] for number in range(len(plan)))
-    report = experiment.report(cells)
+    report = _reported(experiment, cells)
     files = _write(experiment, report, cells, folder, quick, plots)
     return Outcome(
         experiment=experiment,
+        quick=quick,
         report=report,
         files=files,
         kept=n_kept,
@@ -109,6 +111,16 @@ def run(
         skipped=tuple(reason for reason in cells.reasons() if reason not in [cell.missing for cell in failed]),
         seconds=math.fsum(cell.seconds for cell in cells),
     )
+
+
+def _reported(experiment: Experiment, cells: Cells) -> Report:
+    """The report; where cells are missing that it cannot do without, why there is none."""
+    try:
+        return experiment.report(cells)
+    except Exception:
+        if not cells.reasons():
+            raise
+        return Report(notes=["There is no report, because cells are missing; the same command works them out again."])
 
 
 Job = tuple[int, str, Settings]
@@ -175,7 +187,9 @@ def _work_out(experiment: Experiment, settings: Settings) -> tuple[Cell, bool]:
     """The cell, and whether it broke."""
     began = time.perf_counter()
     try:
-        return Cell(settings, experiment.work(**settings), time.perf_counter() - began), False
+        result = experiment.work(**settings)
+        json.dumps(result, allow_nan=False)  # what cannot be kept is this cell's failure
+        return Cell(settings, result, time.perf_counter() - began), False
     except Skip as reason:
         return Cell(settings, missing=str(reason)), False
     except PodiumError as error:
@@ -195,7 +209,9 @@ def _write(
 ) -> tuple[Path, ...]:
     rows = [{**vars(cell), "seconds": round(cell.seconds, 3), "result": _shortened(cell.result)} for cell in cells.all]
     summary = {"name": experiment.name, "paper": experiment.paper, "title": experiment.title, "quick": quick}
-    write_json(folder / "results.json", {**summary, **report.to_dict(), "left_out": cells.reasons(), "cells": rows})
+    write_json(
+        folder / "results.json", {**summary, **report.to_dict(quick), "left_out": cells.reasons(), "cells": rows}
+    )
     return (*write_report(folder, plots=plots), folder / "results.json")
 
 

@@ -60,7 +60,6 @@ def artificial(
     valid: int,
     test: int,
     levels: int | tuple[float, ...] = 6,
-    documents: int = 50,
 ) -> Parts:
     """Three sets of one task, `network` or `polynomial`, with so many queries; the generator draws all of them."""
     make: Callable[..., podium.RankingData] = (
@@ -69,7 +68,6 @@ def artificial(
     return tuple(  # type: ignore[return-value]
         make(
             queries=n,
-            documents=documents,
             levels=levels,
             seed=10 * generator + part,
             generator_seed=generator,
