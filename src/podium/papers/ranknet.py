@@ -262,7 +262,7 @@ def zero_error(cells: Cells) -> Report:
                 bool(reached),
                 f"{len(reached)} of {len(found)} generators reached it"
                 + (f", after {min(reached)} to {max(reached)} epochs." if reached else ".")
-                + (f" The others were at {left:.2f} % at most after {found.axis('epochs')[0]} epochs." if left else ""),
+                + (f" The others were at {left:.3f} % at most after {found.axis('epochs')[0]} epochs." if left else ""),
             )
         )
     columns = ["schedule", "paper", "ours ± interval", "a further generator", "generators"]
