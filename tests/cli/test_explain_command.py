@@ -66,18 +66,39 @@ def test_why_is_one_document_above_another(cli, judged):
     assert said["gap"] == pytest.approx(expected.gap)
 
 
+@pytest.mark.parametrize("model", ["trees.podium", "linear.podium"])
+def test_the_order_of_a_query(cli, judged, model):
+    query, rows = judged.query_ids[2], slice(*judged.query_offsets[2:4])
+    scores = podium.load(cli.folder / model).predict(podium.read(cli.folder / "judged.txt"))[rows]
+    said = cli("explain", model, "judged.txt", "--query", query, "--json").json["documents"]
+    assert [row["rank"] for row in said] == list(range(1, len(scores) + 1))
+    assert [row["score"] for row in said] == sorted(scores.tolist(), reverse=True)
+    assert all(scores[row["row"] - 1] == row["score"] for row in said)
+    assert [row["label"] for row in said] == [judged.labels[rows][row["row"] - 1] for row in said]
+    shown = cli("explain", model, "judged.txt", "--query", query, "--top", "2").out
+    assert f"query {query}, {len(scores)} documents" in shown
+    assert f"{len(scores) - 2} more; --top {len(scores)} prints all" in shown
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["linear.podium"], "linear.podium is not made of trees"),
         (["trees.podium", "--permutation"], "--permutation and --query need data"),
-        (["trees.podium", "judged.txt", "--query", "1"], "--query, --above and --below belong together"),
+        (
+            ["trees.podium", "judged.txt", "--query", "1", "--above", "2"],
+            "--query, --above and --below belong together",
+        ),
+        (
+            ["trees.podium", "judged.txt", "--above", "2", "--below", "1"],
+            "--query, --above and --below belong together",
+        ),
+        (["trees.podium", "judged.txt", "--query", "no"], "query='no' is not in the data"),
         (
             ["trees.podium", "judged.txt", "--query", "no", "--above", "1", "--below", "2"],
             "query='no' is not in the data",
         ),
         (["trees.podium", "judged.txt", "--query", "1", "--above", "1", "--below", "99"], "below=99 must be"),
-        (["linear.podium", "judged.txt", "--query", "1", "--above", "1", "--below", "2"], "not made of trees"),
         (["trees.podium", "judged.txt", "--permutation", "--among", "x"], "among='x'"),
         (["trees.podium", "trees.podium", "--permutation"], "is a model, not data; judged data is needed here"),
         (

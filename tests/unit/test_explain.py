@@ -279,12 +279,30 @@ class TestRankers:
         with pytest.raises(podium.ParameterError, match=r"outputs and its score is no sum"):
             levels.why(data, query=data.query_ids[0], above=1, below=2)
 
+    @pytest.mark.parametrize("standardise", [True, False])
+    def test_linear_models_say_why(self, trained, standardise):
+        _, data = trained  # some values are missing: a linear model takes them as the mean, or as 0
+        filled = data.replace(features=np.where(np.isnan(data.features), 0.5, data.features))
+        ranker = podium.RankNet(hidden=(), epochs=3, standardise=standardise).fit(filled)
+        rows = np.arange(*filled.query_offsets[3:5])[[1, 4]]
+        why = ranker.why(filled, query=filled.query_ids[3], above=2, below=5)
+        assert math.fsum(reason.contribution for reason in why.reasons) == pytest.approx(why.gap)
+        weights = ranker.model_.arrays()["layer1.weights"][:, 0]
+        inputs = ranker.model_.map(filled.features[rows])
+        expected = weights * (inputs[0] - inputs[1])
+        found = dict.fromkeys(range(filled.n_features), 0.0)
+        names = filled.feature_names or [f"f{k}" for k in found]
+        found |= {names.index(reason.feature): reason.contribution for reason in why.reasons}
+        np.testing.assert_allclose(list(found.values()), expected, atol=1e-9)
+        with pytest.raises(podium.ParameterError, match="neither made of trees nor linear"):
+            podium.RankNet(hidden=(3,), epochs=1).fit(filled).why(filled, query=3, above=1, below=2)
+
     def test_other_models_say_what_to_do(self, trained):
         _, data = trained
         filled = data.replace(features=np.nan_to_num(data.features))
         ranker = podium.ListNet(epochs=1).fit(filled)
         for call in (lambda: ranker.attributions(filled), ranker.importance):
-            with pytest.raises(podium.ParameterError, match=r"not made of trees; podium\.permutation_importance"):
+            with pytest.raises(podium.ParameterError, match=r"not made of trees; permutation importance"):
                 call()
         assert not hasattr(ranker, "feature_importances_")
         assert not hasattr(podium.MART(), "feature_importances_")

@@ -27,6 +27,7 @@ from podium.errors import ParameterError
 from podium.formats.columns import default_names
 
 if TYPE_CHECKING:
+    from podium.data import RankingData
     from podium.rankers import BaseRanker, PermutationImportance, Why
 
 
@@ -43,12 +44,16 @@ def explain(
     ] = None,
     query: Annotated[
         str | None,
-        typer.Option("--query", help="Why is one document of this query above another?", show_default=False),
+        typer.Option(
+            "--query",
+            help="Its documents in the order of the model; with --above and --below, why one stands above another.",
+            show_default=False,
+        ),
     ] = None,
     above: Annotated[
         str | None,
         typer.Option(
-            "--above", metavar="DOC", help="The one: its id, or its number in the query from 1.", show_default=False
+            "--above", metavar="DOC", help="The one: its id, or its row in the query, from 1.", show_default=False
         ),
     ] = None,
     below: Annotated[
@@ -74,7 +79,7 @@ def explain(
         str,
         typer.Option("--among", help="Where values change places: query, inside each query; all, across queries."),
     ] = "query",
-    top: Annotated[int, typer.Option("--top", min=1, help="How many features to print.")] = 20,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many features, or documents, to print.")] = 20,
     seed: Seed = 0,
     format_name: FormatName = None,
     read: ReadOption = None,
@@ -83,9 +88,10 @@ def explain(
 ) -> None:
     """Which features a model uses; and with --query, why one document stands above another.
 
-    Of trees, the table has the gain of each feature's splits and how many there are. Of any model, --permutation
-    measures what is lost without a feature. With --query, --above and --below, what each feature adds to the gap
-    between the two documents' scores.
+    Of trees, the table has the gain of each feature's splits and how many there are.
+    Of any model, --permutation measures what is lost without a feature.
+    With --query, the documents of a query in the order that the model gives them.
+    With --query, --above and --below, what each feature adds to the gap between two scores, of trees and linear models.
     """
     _check(data, query, above, below, permutation)
     if not permutation:
@@ -101,8 +107,9 @@ def explain(
         return
     judged = Rows.read(data, format_name, read, threads).of_width(ranker.n_features_in_)
     if query is not None:
-        assert above is not None
-        assert below is not None
+        if above is None or below is None:
+            _order(ranker, judged, query, top, json)
+            return
         _why(ranker.why(judged, query=query, above=above, below=below), top, json)
         return
     fall = permutation_importance(
@@ -112,7 +119,7 @@ def explain(
 
 
 def _check(data: Path | None, query: str | None, above: str | None, below: str | None, permutation: bool) -> None:
-    if (query, above, below).count(None) not in (0, 3):
+    if (above is None) != (below is None) or (above is not None and query is None):
         raise ParameterError("--query, --above and --below belong together: a query and two of its documents")
     if query is not None and permutation:
         raise ParameterError("--permutation is about all queries, --query about one; ask one of them")
@@ -125,6 +132,34 @@ def _refuse_what_permutation_takes(context: typer.Context) -> None:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise ParameterError(f"--{name} is about --permutation; add --permutation and judged data, or leave it out")
+
+
+def _order(ranker: BaseRanker, judged: RankingData, query: str, top: int, json: bool) -> None:
+    from podium.rankers.explaining import query_number
+
+    data = judged.select([query_number(judged, query)])
+    scores = ranker.predict(data)
+    order = np.argsort(-scores, kind="stable")
+    ids = data.document_ids
+    rows: list[dict[str, Any]] = [
+        {
+            "rank": rank,
+            "row": int(row) + 1,
+            **({} if ids is None else {"document": ids[row]}),
+            "label": float(data.labels[row]),
+            "score": float(scores[row]),
+        }
+        for rank, row in enumerate(order, start=1)
+    ]
+    if json:
+        print_json({"query": query, "documents": rows})
+        return
+    table = make_table(f"query {query}, {len(rows)} documents", *rows[0])
+    for each in rows[:top]:
+        table.add_row(*(f"{v:.6g}" if isinstance(v, float) else escape(str(v)) for v in each.values()))
+    show(table)
+    if len(rows) > top:
+        say(f"{len(rows) - top} more; --top {len(rows)} prints all")
 
 
 def _why(found: Why, top: int, json: bool) -> None:

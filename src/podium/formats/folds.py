@@ -10,6 +10,9 @@ from podium.errors import FormatError
 
 PARTS = {"training": r"train(ing)?(set)?", "validation": r"(vali|valid|validation)(set)?", "test": r"test(set)?"}
 
+# what lies beside the files of a fold: query sizes, and what podium and others write about them
+BESIDE = (".query", ".group", ".scores", ".score", ".podium", ".jsonl", ".json")
+
 
 def fold_files(folder: str | os.PathLike[str]) -> tuple[Path, Path, Path]:
     """The three files of one fold."""
@@ -18,7 +21,7 @@ def fold_files(folder: str | os.PathLike[str]) -> tuple[Path, Path, Path]:
         raise FormatError(
             folder, "there is no such folder" if not path.exists() else "this is a file; name the folder of a fold"
         )
-    files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.endswith((".query", ".group")))
+    files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.endswith(BESIDE))
     found = []
     for part, pattern in PARTS.items():
         matches = [file for file in files if re.fullmatch(pattern, file.name.split(".")[0].lower())]

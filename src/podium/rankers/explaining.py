@@ -16,6 +16,7 @@ from podium.errors import DataError, ParameterError, is_whole, shown
 from podium.evaluation.result import as_json, json_id
 from podium.formats.columns import default_names
 from podium.models.explaining import attributions, importance
+from podium.models.net import Net
 from podium.models.trees import TreeModel
 from podium.scoring import Scorer, check_names
 from podium.threads import resolve_threads
@@ -26,7 +27,8 @@ LONG_ID = 24  # characters of a document id that make too wide a column
 
 
 class Explains:
-    """What a ranker can say about its model. Attributions and importance by gain or splits are known of trees."""
+    """What a ranker can say about its model. Attributions and importance by gain or splits are known of trees; why one
+    document stands above another, of trees and linear models."""
 
     scorer_: Scorer
     num_threads: int | None
@@ -49,7 +51,9 @@ class Explains:
         return X.to_caller_order(found) if isinstance(X, RankingData) else found
 
     def why(self, data: RankingData, *, above: int | str, below: int | str, query: Any = None) -> Why:
-        """Why one document of a query stands above another: what each feature adds to the gap of their scores; for trees.
+        """Why one document of a query stands above another: what each feature adds to the gap of their scores.
+
+        For trees, and for linear models, where it is the weight times the difference of the standardised values.
 
         Args:
             data: the query, alone or among others.
@@ -85,7 +89,7 @@ class Explains:
         if not isinstance(model, TreeModel):
             raise ParameterError(
                 f"{asked}: the model of this {type(self).__name__} is not made of trees; "
-                "podium.permutation_importance says of any ranker which features it needs"
+                "permutation importance says of any ranker which features it needs"
             )
         return model
 
@@ -171,10 +175,11 @@ class Why:
 
 
 def why(ranker: Explains, data: RankingData, *, above: int | str, below: int | str, query: Any = None) -> Why:
-    """Why one document of a query stands above another: the difference of their attributions; for rankers of trees.
+    """Why one document of a query stands above another: of trees the difference of their attributions; of a linear model
+    what the score gains where one value after the other is taken from the other document.
 
     Args:
-        ranker: a fitted ranker of trees.
+        ranker: a fitted ranker of trees, or of a linear model.
         data: the query, alone or among others.
         above: one document: its number in the query, from 1, or its id as text.
         below: the other one.
@@ -182,12 +187,19 @@ def why(ranker: Explains, data: RankingData, *, above: int | str, below: int | s
     """
     if not isinstance(data, RankingData):
         raise DataError(f"data must be a RankingData, not {type(data).__name__}; make one: RankingData(X, y, qid)")
-    model = ranker._forest("why")
+    check_is_fitted(ranker, "scorer_")
+    model = ranker.scorer_.model
+    linear = isinstance(model, Net) and model.is_linear
+    if not isinstance(model, TreeModel) and not linear:
+        raise ParameterError(
+            f"why: the model of this {type(ranker).__name__} is neither made of trees nor linear, so that its features act "
+            "together; permutation importance says of any ranker which features it needs"
+        )
     if model.n_outputs > 1:
         raise ParameterError(
             f"why: this model has {model.n_outputs} outputs and its score is no sum of them; look at ranker.attributions"
         )
-    number = _query_number(data, query)
+    number = query_number(data, query)
     first, last = (int(row) for row in data.query_offsets[number : number + 2])
     rows = [_document(data, first, last, name, given) for name, given in (("above", above), ("below", below))]
     if rows[0] == rows[1]:
@@ -195,9 +207,14 @@ def why(ranker: Explains, data: RankingData, *, above: int | str, below: int | s
     names = data.feature_names or ranker.scorer_.feature_names or default_names(data.n_features)
     check_names(data.feature_names, ranker.scorer_.feature_names)
     features = data.features[rows]
-    parts = attributions(model, features, num_threads=resolve_threads(ranker.num_threads))[:, :-1]
     scores = ranker.scorer_.scores(features, num_threads=ranker.num_threads)
-    gaps = parts[0] - parts[1]
+    if isinstance(model, TreeModel):
+        parts = attributions(model, features, num_threads=resolve_threads(ranker.num_threads))[:, :-1]
+        gaps = parts[0] - parts[1]
+    else:
+        swapped = np.repeat(features[1:], data.n_features, axis=0)
+        np.fill_diagonal(swapped, features[0])
+        gaps = ranker.scorer_.scores(swapped, num_threads=ranker.num_threads) - scores[1]
     order = [int(k) for k in np.argsort(-np.abs(gaps), kind="stable") if gaps[k] != 0]
     return Why(
         query=data.query_ids[number].item() if hasattr(data.query_ids[number], "item") else data.query_ids[number],
@@ -209,7 +226,7 @@ def why(ranker: Explains, data: RankingData, *, above: int | str, below: int | s
     )
 
 
-def _query_number(data: RankingData, query: Any) -> int:
+def query_number(data: RankingData, query: Any) -> int:
     """The query of an id; 7 and "7" are the same, as they are in files."""
     if query is None:
         if data.n_queries > 1:
