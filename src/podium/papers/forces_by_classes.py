@@ -32,7 +32,7 @@ SIZED = {
 FORCE_NAMES = tuple(FILLED.get(name, name) for name in FORCES)
 MODEL_NAMES = tuple(SIZED.get(name, name) for name in dict.fromkeys((*MODELS, *SIZED)))
 RATES = (0.001, 0.01)
-SETS = {"ohsumed": (1, 2, 3, 4, 5), "yandex": (0, 1), "network": (0, 1), "polynomial": (0, 1)}
+SETS = {"ohsumed": (1, 2, 3, 4, 5), "yandex": (0,), "network": (0, 1), "polynomial": (0, 1)}
 
 
 def parts_of(data: str, draw: int, size: int) -> Parts:
