@@ -231,6 +231,8 @@ def _solved(ranker: BaseRanker, verdict: str, proven: str) -> str:
 def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> None:
     """What was kept and where it is."""
     value = "" if ranker.best_value_ is None else f", {ranker.metric} {ranker.best_value_:.4f} on the validation data"
+    if value and ranker.log_[-1].best_epoch is not None:
+        value += ", where the mean of it and its neighbours is best"
     came_to = "".join(f", {name} {found}" for name, found in ranker.outcome.items())
     say(f"wrote {job.out}: epoch {ranker.best_epoch_} of {ranker.n_epochs_}{value}{came_to}; {seconds:.1f} s")
     say(f"wrote {job.log}")
