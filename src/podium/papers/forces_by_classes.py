@@ -32,7 +32,7 @@ SIZED = {
 FORCE_NAMES = tuple(FILLED.get(name, name) for name in FORCES)
 MODEL_NAMES = tuple(SIZED.get(name, name) for name in dict.fromkeys((*MODELS, *SIZED)))
 RATES = (0.001, 0.01)
-SETS = {"ohsumed": (1, 2, 3, 4, 5), "yandex": (0,), "network": (0, 1), "polynomial": (0, 1)}
+SETS = {"ohsumed": (1, 2, 3, 4, 5), "yandex": (0,), "network": (0,), "polynomial": (0,)}
 
 
 def parts_of(data: str, draw: int, size: int) -> Parts:
@@ -41,7 +41,7 @@ def parts_of(data: str, draw: int, size: int) -> Parts:
         return ohsumed(draw)
     if data == "yandex":
         return yandex(draw)
-    return artificial(data, draw, size, size, 2 * size, levels=5)
+    return artificial(data, draw, size, size, 4 * size, levels=5)
 
 
 def cell(data: str, force: str, model: str, draw: int, size: int, epochs: int) -> dict[str, Any]:
@@ -100,7 +100,8 @@ def report(cells: Cells) -> Report:
                 row.append(marked(shown, key, best, level))
             rows.append(row)
         draws, queries = len(found.axis("draw")), len(next(iter(named.values())))
-        title = f"{data}: NDCG@10 ± interval (processor seconds a training); {draws} draws, {queries:,} test queries"
+        several = f"{draws} draws, " if draws > 1 else ""
+        title = f"{data}: NDCG@10 ± interval (processor seconds a training); {several}{queries:,} test queries"
         tables.append(Table(title, ["force", *found.axis("model")], rows))
         panels.append(_panel(data, found.axis("model"), named, seconds))
     plots = [Plot("quality-and-time", panels)] if panels else []

@@ -92,7 +92,7 @@ C_TABLE4 = Experiment(
     paper=f"{PAPER}, Table 4",
     title="Six systems by NDCG@15, on a search engine's data.",
     work=order_cell,
-    full=grid(system=tuple(SYSTEMS), seed=range(5), epochs=100, test_queries=None),
+    full=grid(system=tuple(SYSTEMS), seed=range(3), epochs=100, test_queries=None),
     quick=grid(system=tuple(SYSTEMS), seed=0, epochs=5, test_queries=500),
     report=table4,
     data=("yandex",),
