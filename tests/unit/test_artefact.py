@@ -380,7 +380,8 @@ def test_golden_models_load_and_score_the_same(path):
         found = ranker.set_params(num_threads=threads).predict(data)
         np.testing.assert_allclose(found, kept["scores"], rtol=1e-12)
     assert len(set(kept["scores"])) > 4
-    if "sigmoid" not in path.read_text(errors="ignore") and "rbf" not in path.read_text(errors="ignore"):
+    text = path.read_text(errors="ignore")
+    if not any(word in text for word in ("sigmoid", "rbf", "poly")):  # exponentials and powers round as the machine's do
         assert found.tolist() == kept["scores"]  # sums and products alone: the same bits on every machine
 
 
