@@ -381,7 +381,9 @@ def test_golden_models_load_and_score_the_same(path):
         np.testing.assert_allclose(found, kept["scores"], rtol=1e-12)
     assert len(set(kept["scores"])) > 4
     text = path.read_text(errors="ignore")
-    if not any(word in text for word in ("sigmoid", "rbf", "poly")):  # exponentials and powers round as the machine's do
+    if not any(
+        word in text for word in ("sigmoid", "rbf", "poly")
+    ):  # exponentials and powers round as the machine's do
         assert found.tolist() == kept["scores"]  # sums and products alone: the same bits on every machine
 
 
