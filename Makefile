@@ -61,7 +61,7 @@ papers: $(VENV)/.dev
 	$(BIN)/podium papers all --out docs/reproduced; made=$$?; $(BIN)/python docs/reproduced.py && exit $$made
 
 papers-quick: $(VENV)/.dev
-	$(BIN)/podium papers all --quick --out build/papers
+	timeout 600 $(BIN)/podium papers all --quick --fresh --out build/papers
 
 # The address and undefined-behaviour sanitizers over the tests that reach the core; those left out are about what is
 # around it.

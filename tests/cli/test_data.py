@@ -47,6 +47,12 @@ def test_split_by_shares_keeps_queries_whole(cli, judged):
     assert sorted(found) == sorted(podium.read(judged).query_ids)
 
 
+def test_split_with_names(cli, judged, tmp_path):
+    rows = cli("data", "split", judged, "parts", "--shares", "0.8,0.2", "--names", "train,vali", "--json").json
+    assert [row["file"] for row in rows] == ["parts/train.txt", "parts/vali.txt"]
+    assert [row["queries"] for row in rows] == [16, 4]
+
+
 def test_split_into_folds_tests_every_query_once(cli, judged):
     cli("data", "split", judged, "folds", "--folds", 5)
     folds = podium.read_all_folds(cli.folder / "folds")
@@ -95,6 +101,11 @@ def test_normalise(cli, judged):
         (["data", "split", "judged.txt", "x", "--shares", "a,b"], "write two or three numbers"),
         (["data", "split", "judged.txt", "x", "--folds", "21"], "only 20 queries"),
         (["data", "split", "judged.txt", "x", "--folds", "3", "--shares", "0.5,0.5"], "exclude each other"),
+        (["data", "split", "judged.txt", "x", "--shares", "0.5,0.5", "--names", "a"], "2 different names"),
+        (["data", "split", "judged.txt", "x", "--shares", "0.5,0.5", "--names", "a,a"], "2 different names"),
+        (["data", "split", "judged.txt", "x", "--shares", "0.5,0.5", "--names", "a,../b"], "of letters"),
+        (["data", "split", "judged.txt", "x", "--folds", "3", "--names", "a,b"], "parts of --shares"),
+        (["data", "split", "judged.txt", ".", "--shares", "0.5,0.5", "--names", "judged,b"], "is read and would be"),
         (["data", "normalise", "judged.txt", "a.txt", "--method", "log"], "negative"),
         (["data", "normalise", "judged.txt", "a.txt", "--method", "minmix"], "Did you mean 'minmax'?"),
     ],

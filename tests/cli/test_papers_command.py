@@ -17,7 +17,7 @@ def test_list(cli):
 def test_run_and_go_on(cli, tmp_path):
     first = cli("papers", "run", "a-theorem1", "a-figure2", "--quick", "--out", "made", "--jobs", "1")
     assert "seen at this size: Theorem 1" in first.out
-    assert "1 cells in" in first.out
+    assert "1 cell in" in first.out
     assert (tmp_path / "made/quick/a-theorem1/theorem1.svg").is_file()
     assert (tmp_path / "made/quick/a-figure2/report.md").is_file()
     second = cli("papers", "run", "a-theorem1", "--quick", "--out", "made")
@@ -36,3 +36,13 @@ def test_refusals(refused, tmp_path, monkeypatch):
     assert (
         refused("papers", "run", "a-figure1", "--out", "file") == "--out file is a file; give the folder to write into"
     )
+
+
+def test_without_matplotlib_there_are_tables_and_no_plots(tmp_path, monkeypatch, capsys):
+    from podium.cli.papers import papers_run
+
+    monkeypatch.setattr("podium.papers.plots.can_plot", lambda: False)
+    papers_run(["a-theorem1"], quick=True, target=tmp_path, jobs=1)
+    assert "plots are left out: matplotlib is not installed" in capsys.readouterr().err
+    made = {path.name for path in (tmp_path / "quick/a-theorem1").iterdir()}
+    assert made == {"cells", "report.md", "results.json"}

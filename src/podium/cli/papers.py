@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,7 @@ import typer
 from podium.cli.console import Json, make_table, note, out, print_json, progress, say, show
 from podium.cli.stopping import Stopped
 from podium.errors import DataError, ParameterError, unknown_name
+from podium.threads import resolve_threads
 
 if TYPE_CHECKING:
     from podium.papers import Cell, Experiment, Outcome
@@ -33,7 +33,9 @@ Jobs = Annotated[
         show_default=False,
     ),
 ]
-NoPlots = Annotated[bool, typer.Option("--no-plots", help="Write tables and JSON only; needs no matplotlib.")]
+NoPlots = Annotated[
+    bool, typer.Option("--no-plots", help="Write tables and JSON only, as it does where matplotlib is not installed.")
+]
 
 
 def papers_list(json: Json = False) -> None:
@@ -67,6 +69,8 @@ def papers_list(json: Json = False) -> None:
     for column in table.columns[1:2]:
         column.justify = "left"
     show(table)
+    if any(missing((*e.data, *e.more_data)) for e in EXPERIMENTS.values()):
+        say("missing: PODIUM_DATA names the folder that holds the sets, each in a folder of this name")
     say("podium papers run NAME makes one, podium papers all makes all; --quick takes a smaller version of each.")
 
 
@@ -125,11 +129,17 @@ def _run(
     no_plots: bool,
     json: bool,
 ) -> None:
+    from podium.papers.plots import can_plot
     from podium.papers.sets import missing
 
     if target.exists() and not target.is_dir():
         raise ParameterError(f"--out {target} is a file; give the folder to write into")
-    workers = len(os.sched_getaffinity(0)) if jobs is None else jobs
+    if not no_plots and not can_plot():
+        note(
+            "plots are left out: matplotlib is not installed; after pip install matplotlib the same command draws them"
+        )
+        no_plots = True
+    workers = resolve_threads(jobs)
     folder = target / "quick" if quick else target
     outcomes = []
     for experiment in experiments:
@@ -179,7 +189,8 @@ def _tell(outcome: Outcome, quick: bool, seconds: float) -> None:
     for reason in outcome.skipped:
         say(f"left out: {reason}")
     went_on = f", {outcome.kept} were kept from before" if outcome.kept else ""
-    say(f"{outcome.done} cells in {seconds:.1f} s{went_on}; wrote {outcome.files[0].parent}")
+    cells = "cell" if outcome.done == 1 else "cells"
+    say(f"{outcome.done} {cells} in {seconds:.1f} s{went_on}; wrote {outcome.files[0].parent}")
     out.print()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from podium.cli.console import (
     ReadOption,
     Seed,
     Threads,
+    check_target,
     print_json,
     read_data,
     say,
@@ -25,6 +27,9 @@ from podium.data import split as split_data
 from podium.data.splits import query_folds
 from podium.errors import ParameterError, unknown_name
 from podium.formats import FORMATS, find_format, write
+
+NAMES = {2: ["train", "test"], 3: ["train", "vali", "test"]}
+PLAIN_NAME = re.compile(r"[\w-]+")
 
 
 def split(
@@ -40,6 +45,10 @@ def split(
         typer.Option(
             "--shares", help="Shares of the queries for train, (vali,) test. [default: 0.6,0.2,0.2]", show_default=False
         ),
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option("--names", help="What the parts of --shares are called, such as train,vali.", show_default=False),
     ] = None,
     folds: Annotated[
         int | None,
@@ -62,12 +71,17 @@ def split(
         raise unknown_name("format", target_format, FORMATS)
     if shares is not None and folds is not None:
         raise ParameterError("--shares and --folds exclude each other; give one")
+    if names is not None and folds is not None:
+        raise ParameterError("--names are of the parts of --shares; folds have train, vali and test")
     whole = read_data(data, format_name, read, threads, drop)
     suffix = ".txt" if target_format == "letor" else FORMATS[target_format].suffixes[0]
-    written = []
-    for path, part in _folds(whole, folds, seed) if folds else _shares(whole, shares or "0.6,0.2,0.2", seed):
-        target = folder / f"{path}{suffix}"
+    parts = _folds(whole, folds, seed) if folds else _shares(whole, shares or "0.6,0.2,0.2", names, seed)
+    targets = [folder / f"{path}{suffix}" for path, _ in parts]
+    for target in targets:
         target.parent.mkdir(parents=True, exist_ok=True)
+        check_target(target, data)
+    written = []
+    for target, (_, part) in zip(targets, parts, strict=True):
         write(part, target, format=target_format)
         written.append({"file": str(target), "queries": part.n_queries, "documents": part.n_documents})
     if json:
@@ -77,15 +91,20 @@ def split(
         say(f"wrote {row['file']}: {row['queries']} queries, {row['documents']} documents")
 
 
-def _shares(data: RankingData, text: str, seed: int) -> list[tuple[str, RankingData]]:
+def _shares(data: RankingData, text: str, named: str | None, seed: int) -> list[tuple[str, RankingData]]:
     try:
         shares = [float(share) for share in text.split(",")]
     except ValueError:
         raise ParameterError(f"--shares {text}: write two or three numbers such as 0.6,0.2,0.2") from None
-    names = {2: ["train", "test"], 3: ["train", "vali", "test"]}.get(len(shares))
+    names = NAMES.get(len(shares)) if named is None else named.split(",")
     if names is None:
         raise ParameterError(
             f"--shares {text}: {len(shares)} shares; give two (train, test) or three (train, vali, test)"
+        )
+    if len(set(names)) != len(shares) or not all(PLAIN_NAME.fullmatch(name) for name in names):
+        raise ParameterError(
+            f"--names {named}: {len(shares)} different names are needed, of letters, digits, - and _, such as "
+            f"{','.join(NAMES.get(len(shares), ['first', 'second', '…']))}"
         )
     return list(zip(names, split_data(data, shares, seed=seed), strict=False))
 

@@ -233,7 +233,9 @@ def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> N
     value = "" if ranker.best_value_ is None else f", {ranker.metric} {ranker.best_value_:.4f} on the validation data"
     if value and ranker.log_[-1].best_epoch is not None:
         value += ", where the mean of it and its neighbours is best"
-    came_to = "".join(f", {name} {found}" for name, found in ranker.outcome.items())
+    came_to = "".join(
+        f", {name} {f'{found:.4g}' if isinstance(found, float) else found}" for name, found in ranker.outcome.items()
+    )
     say(f"wrote {job.out}: epoch {ranker.best_epoch_} of {ranker.n_epochs_}{value}{came_to}; {seconds:.1f} s")
     say(f"wrote {job.log}")
     certificate = getattr(ranker, "certificate_", None)

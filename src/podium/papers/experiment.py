@@ -58,6 +58,12 @@ class Cells:
         """One number of each result."""
         return np.array([cell.result[key] for cell in self.where(**settings)], np.float64)
 
+    def paired(self, key: str, on: str, first: Settings, second: Settings) -> list[npt.NDArray[np.float64]]:
+        """One number of each result with the first settings and with the second, for the values of `on` that both have."""
+        sides = [{cell.settings[on]: cell.result[key] for cell in self.where(**side)} for side in (first, second)]
+        shared = [value for value in sides[0] if value in sides[1]]
+        return [np.array([side[value] for value in shared], np.float64) for side in sides]
+
     def reasons(self, **settings: Any) -> list[str]:
         """Why cells are missing, each reason once."""
         return list(dict.fromkeys(cell.missing for cell in self.where(**settings).all if cell.missing is not None))

@@ -26,7 +26,6 @@ FILLED = {
 SIZED = {
     "net": "net(10)",
     "kernel": "kernel(rbf, landmarks=500)",
-    "trees": "trees(num_leaves=31)",
     "nadaraya-watson": "nadaraya-watson(references=300)",
 }
 FORCE_NAMES = tuple(FILLED.get(name, name) for name in FORCES)

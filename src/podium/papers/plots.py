@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import math
 from collections.abc import Sequence
@@ -10,8 +11,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-
-from podium.errors import MissingExtraError
 
 Points = Sequence[float] | npt.NDArray[np.float64]
 
@@ -104,20 +103,13 @@ def _of(kind: type[P], kept: dict[str, Any]) -> P:
     return kind(**given)
 
 
-def check_plotting() -> None:
-    """That plots can be drawn: found out before the work, not after."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtraError(
-            "plots need matplotlib, which is not installed; pip install 'podium[papers]', or leave the plots out with "
-            "--no-plots"
-        ) from None
+def can_plot() -> bool:
+    """Whether the library that draws is installed."""
+    return importlib.util.find_spec("matplotlib") is not None
 
 
 def draw(plot: Plot) -> str:
     """The SVG of a plot; the same text for the same numbers."""
-    check_plotting()
     import matplotlib
     from matplotlib.figure import Figure
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-import podium
 from podium.papers.experiment import Cells, Experiment, grid
 from podium.papers.judging import learned
 from podium.papers.ranknet import HIDDEN, JUDGED, PAPER, TABLE1, VECTORS, correct, ranknet
 from podium.papers.report import Claim, Report, Spread, Table
+from podium.papers.sets import artificial
 
 BASE = "base"
 # what the generator draws, how the ranker learns, and which pairs of the test set count
@@ -44,14 +44,8 @@ ONLY = {
 
 def variant_cell(variant: str, task: str, model: str, vectors: int, generator: int, epochs: int) -> dict[str, Any]:
     """One variant on one generator, and of the base how other ways to count judge it."""
-    make: Any = {"network": podium.synthetic.network, "polynomial": podium.synthetic.polynomial}[task]
-
-    def part(number: int, queries: int, **more: Any) -> podium.RankingData:
-        seeds = {"seed": 10 * generator + number, "generator_seed": generator}
-        made: podium.RankingData = make(queries=queries, **seeds, **{**DRAWN.get(variant, {}), **more})
-        return made
-
-    train, valid, test = part(1, vectors // 50), part(2, JUDGED), part(3, JUDGED)
+    sizes = (vectors // 50, JUDGED, JUDGED)
+    train, valid, test = artificial(task, generator, *sizes, **DRAWN.get(variant, {}))
     ranker = ranknet(hidden=HIDDEN[model], epochs=epochs, seed=generator, **LEARNED.get(variant, {}))
     scores = learned(ranker, train, valid).predict(test)
     value = correct(scores, test)
@@ -59,7 +53,7 @@ def variant_cell(variant: str, task: str, model: str, vectors: int, generator: i
     found = {"correct": value, "pairs": different}
     if variant == BASE:
         found[COUNTED[0]] = different * value + (1 - different) * 50
-        found[COUNTED[1]] = correct(scores, part(3, JUDGED, levels=None))
+        found[COUNTED[1]] = correct(scores, artificial(task, generator, *sizes, levels=None)[2])
     return found
 
 

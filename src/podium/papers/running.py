@@ -18,7 +18,7 @@ from typing import Any
 
 from podium.errors import OutputError, PodiumError
 from podium.papers.experiment import Cell, Cells, Experiment, Settings, Skip
-from podium.papers.plots import check_plotting, draw
+from podium.papers.plots import draw
 from podium.papers.report import Report
 from podium.papers.store import Store, write_json, write_text
 
@@ -71,8 +71,6 @@ def run(
     on_cell: OnCell | None = None,
 ) -> Outcome:
     """Works out what is missing and writes the report into `folder`; `fresh` begins anew."""
-    if plots:
-        check_plotting()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -98,7 +96,7 @@ def run(
         if on_cell is not None:
             on_cell(cell, len(found), len(plan))
     cells = Cells(found[number] for number in range(len(plan)))
-    report = _reported(experiment, cells)
+    report = _reported(experiment, cells, failed)
     files = _write(experiment, report, cells, folder, quick, plots)
     return Outcome(
         experiment=experiment,
@@ -113,14 +111,15 @@ def run(
     )
 
 
-def _reported(experiment: Experiment, cells: Cells) -> Report:
-    """The report; where cells are missing that it cannot do without, why there is none."""
+def _reported(experiment: Experiment, cells: Cells, failed: Sequence[Cell]) -> Report:
+    """The report; where cells failed that it cannot do without, why there is none."""
     try:
         return experiment.report(cells)
     except Exception:
-        if not cells.reasons():
+        if not failed:
             raise
-        return Report(notes=["There is no report, because cells are missing; the same command works them out again."])
+        traceback.print_exc()
+        return Report(notes=["There is no report, because cells failed; the same command works them out again."])
 
 
 Job = tuple[int, str, Settings]
@@ -223,11 +222,14 @@ def write_report(folder: Path, *, plots: bool = True) -> tuple[Path, ...]:
     seconds = math.fsum(cell["seconds"] for cell in kept["cells"])
     n_done = sum(cell["missing"] is None for cell in kept["cells"])
     taken = f"{seconds / 60:.0f} minutes" if seconds > 90 else f"{seconds:.1f} seconds"
-    said = [f"{n_done} cells, {taken} of one core in all.", *(f"Left out: {reason}." for reason in kept["left_out"])]
-    pictures = [f"![{plot.name}]({plot.name}.svg)" for plot in report.plots] if plots else []
+    said = [
+        f"{n_done} {'cell' if n_done == 1 else 'cells'}, {taken} of one core in all.",
+        *(f"Left out: {reason}." for reason in kept["left_out"]),
+    ]
+    drawn = [plot for plot in report.plots if plots and plot.panels]
+    pictures = [f"![{plot.name}]({plot.name}.svg)" for plot in drawn]
     texts = {"report.md": "\n\n".join([head, report.markdown(kept["quick"]), *said, *pictures]) + "\n"}
-    if plots:
-        texts |= {f"{plot.name}.svg": draw(plot) for plot in report.plots}
+    texts |= {f"{plot.name}.svg": draw(plot) for plot in drawn}
     for name, text in texts.items():
         write_text(folder / name, text)
     return tuple(folder / name for name in texts)

@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import podium
 from podium.papers.experiment import Skip
@@ -53,24 +54,20 @@ def yandex(seed: int, test_queries: int | None = None) -> Parts:
 
 
 @functools.lru_cache(maxsize=2)
-def artificial(
-    kind: str,
-    generator: int,
-    train: int,
-    valid: int,
-    test: int,
-    levels: int | tuple[float, ...] = 6,
-) -> Parts:
-    """Three sets of one task, `network` or `polynomial`, with so many queries; the generator draws all of them."""
+def artificial(kind: str, generator: int, train: int, valid: int, test: int, **drawn: Any) -> Parts:
+    """Three sets of one task, `network` or `polynomial`, with so many queries; the generator draws all of them.
+
+    `drawn` says how, where it is not as in RankNet's paper: six equally frequent levels.
+    """
     make: Callable[..., podium.RankingData] = (
         podium.synthetic.network if kind == "network" else podium.synthetic.polynomial
     )
     return tuple(  # type: ignore[return-value]
         make(
             queries=n,
-            levels=levels,
             seed=10 * generator + part,
             generator_seed=generator,
+            **drawn,
         )
         for part, n in enumerate((train, valid, test), start=1)
     )

@@ -259,7 +259,8 @@ def _document(data: RankingData, first: int, last: int, name: str, given: int | 
         reason = "the data has no document ids" if data.document_ids is None else "no document of the query has this id"
         raise ParameterError(f"{name}={shown(given)}: {reason}; give a number from 1 to {last - first}")
     if not 1 <= int(given) <= last - first:
-        raise ParameterError(f"{name}={given} must be a document of the query, a number from 1 to {last - first}")
+        ids = "" if data.document_ids is None else ", or its id"
+        raise ParameterError(f"{name}={given} must be a document of the query, a number from 1 to {last - first}{ids}")
     return first + int(given) - 1
 
 

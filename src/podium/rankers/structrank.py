@@ -139,8 +139,13 @@ class StructRank(PlannedRanker):
     def _set_learned(self, learned: dict[str, float]) -> None:
         self.w1_, self.w2_, self.norm_ = (float(learned[name]) for name in ("w1", "w2", "norm"))
 
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """The norm that was chosen, and the steepness that was learned."""
+        return {"w1": self.w1_, "w2": self.w2_, "norm": self.norm_}
+
     def _more(self) -> dict[str, Any]:
-        return {**super()._more(), "w1": self.w1_, "w2": self.w2_, "norm": self.norm_}
+        return {**super()._more(), **self.outcome}
 
     def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
         super()._restore_more(more, arrays)
