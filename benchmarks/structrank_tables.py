@@ -29,7 +29,7 @@ def quality_table() -> str:
         max(max(row[name]) for row in found["ours"].values()) for name in ("seconds", "processor_seconds")
     )
     said = (
-        f"The longest fold took {longest:.0f} s on {found['machine']['cores']} cores, {busiest:.0f} s of them together."
+        f"The longest fold took {longest:.0f} s on {found['machine']['cores']} cores."
     )
     return "\n".join([*lines, "", said])
 

@@ -46,6 +46,7 @@ double size_up(std::span<const double> force, std::span<const double> curvature,
                std::vector<float>& size, Team& team) {
   const double ratio = largest.curvature > 0 ? largest.force / largest.curvature : 0.0;
   const double lambda = kCurvatureShare * ratio * ratio;
+  const double scale = largest.force > 0 ? std::ldexp(1.0, -std::ilogb(largest.force)) : 1.0;  // no float is too small
   const std::size_t n = force.size(), parts = std::clamp<std::size_t>(n / kPiece, 1, 16);
   std::vector<std::vector<std::uint32_t>> own(parts);
   size.resize(n);
@@ -53,7 +54,7 @@ double size_up(std::span<const double> force, std::span<const double> curvature,
     for (std::size_t k = begin; k < end; ++k) {
       const std::size_t first = n * k / parts, last = n * (k + 1) / parts;
       for (std::size_t i = first; i < last; ++i) {
-        size[i] = static_cast<float>(std::sqrt(force[i] * force[i] + lambda * curvature[i] * curvature[i]));
+        size[i] = static_cast<float>(scale * std::sqrt(force[i] * force[i] + lambda * curvature[i] * curvature[i]));
       }
       own[k].resize(kBuckets);
       for (std::size_t i = first; i < last; ++i) ++own[k][bucket_of(size[i])];

@@ -13,7 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium.papers import EXPERIMENTS, Cell, Cells, Experiment, Skip, grid, run
+from podium.papers import (
+    EXPERIMENTS,
+    Cell,
+    Cells,
+    Experiment,
+    Skip,
+    grid,
+    lambdarank,
+    lambdarank_forces,
+    ranknet_order,
+    run,
+)
 from podium.papers.judging import above, level_with_best
 from podium.papers.plots import Line, Panel, Plot, draw
 from podium.papers.report import Claim, Report, Spread, Table
@@ -339,3 +350,81 @@ def test_queries_judged_several_times_count_once() -> None:
     cells = Cells(Cell({}, {"per_query": {"map": list(values)}}) for values in kept)
     assert by_query(cells, "map", same=True).tolist() == [0.5, 1.0]
     assert by_query(cells, "map", same=False).tolist() == [0.0, 1.0, 1.0, 1.0]
+
+
+KEPT = sorted((Path(__file__).parents[2] / "docs/reproduced").glob("*/results.json"))
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
+def test_the_pages_show_the_experiments_as_they_are_planned(path: Path) -> None:
+    kept = json.loads(path.read_text())
+    assert [cell["settings"] for cell in kept["cells"]] == json.loads(json.dumps(list(EXPERIMENTS[kept["name"]].full)))
+    assert not kept["quick"]
+
+
+def figure2_cells(gap: float) -> Cells:
+    """Two rates a system, of which the second is the better on validation; LambdaRank is ahead by so much."""
+    rng = np.random.default_rng(0)
+    cells = []
+    for net in lambdarank.NETS:
+        base = rng.uniform(0.4, 0.6, 1000)
+        for system in lambdarank.SYSTEMS:
+            for rate in (1e-3, 1e-2):
+                ahead = gap * (system == "LambdaRank") - 0.2 * (rate == 1e-3) + rng.normal(size=1000) * 1e-3
+                result: dict[str, Any] = {"valid": 0.5 + rate, "mean": {}, "low": {}, "high": {}, "per_query": {}}
+                for k, name in enumerate(lambdarank.METRICS, start=1):
+                    value = base + ahead / k
+                    mean, half = value.mean(), 1.96 * value.std() / np.sqrt(1000)
+                    result["mean"][name], result["low"][name], result["high"][name] = mean, mean - half, mean + half
+                    result["per_query"][name] = value.tolist()
+                settings = {"optimiser": "sgd", "labels": lambdarank.REAL, "net": net, "system": system}
+                cells.append(Cell({**settings, "learning_rate": rate, "generator": 0}, result))
+    return Cells(cells)
+
+
+@pytest.mark.parametrize(
+    ("gap", "expected"),
+    [
+        (0.3, ["holds", "holds", "holds"]),
+        (0.01, ["does not hold", "holds", "holds"]),
+        (-0.3, ["does not hold", "does not hold", "does not hold"]),
+        (0.0, ["does not hold", "too close to tell", "too close to tell"]),
+    ],
+)
+def test_figure_2_is_judged_by_intervals_and_by_query(gap: float, expected: list[str]) -> None:
+    report = lambdarank.figure2(figure2_cells(gap))
+    assert [claim.verdict() for claim in report.claims[:3]] == expected
+    assert len(report.tables) == len(report.plots[0].panels) == 4  # linear and two layers, chosen and plain
+    assert "RankNet, linear: plain 0.01" in report.notes[0]
+
+
+def test_table_6_counts_pairs_in_the_papers_order() -> None:
+    order = sorted(ranknet_order.SYSTEMS, key=lambda system: ranknet_order.SYSTEMS[system].minutes or 0)
+    seconds = dict(zip(order, [1.0, 1.05, 3.0, 2.0, 5.0, 6.0], strict=True))
+    cells = Cells(
+        Cell({"system": system, "round": k, "epochs": 100}, {"fit_seconds": value + (k == 2), "epochs": 100})
+        for system, value in seconds.items()
+        for k in range(3)
+    )
+    (claim,) = ranknet_order.table6(cells).claims
+    assert claim.verdict() == "does not hold"
+    assert claim.found == (
+        f"13 of 15 pairs of systems stand as in the paper; not {order[2]} before {order[3]}; within a tenth of each other: "
+        f"{order[0]} and {order[1]}."
+    )
+
+
+@pytest.mark.parametrize(("behind", "expected"), [(0.0, "holds"), (0.004, "holds"), (0.2, "does not hold")])
+def test_the_force_that_the_paper_chose_is_judged_with_a_margin(behind: float, expected: str) -> None:
+    rng = np.random.default_rng(0)
+    base = rng.uniform(size=500)
+    cells = []
+    for force in lambdarank_forces.FORCES:
+        lost = 0.3 if "finite" in force else behind if force == lambdarank_forces.CHOSEN else 0.0
+        value = base - lost + rng.normal(size=500) * 1e-3
+        result = {"valid": float(value.mean()), "per_query": {lambdarank_forces.METRIC: value.tolist()}}
+        cells.append(Cell({"data": "polynomial", "force": force, "seed": 0}, result))
+    report = lambdarank_forces.forces(Cells(cells))
+    assert [claim.verdict() for claim in report.claims] == [expected]
+    few = Cells([*cells[:-1], Cell(cells[-1].settings, missing="failed: broken")])
+    assert lambdarank_forces.forces(few).claims == []

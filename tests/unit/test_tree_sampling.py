@@ -134,3 +134,18 @@ def test_a_sample_of_nothing_is_a_constant():
     ranker = podium.LambdaMART(query_sampling=1e-9, **{k: v for k, v in settings.items() if k != "query_sampling"})
     with pytest.warns(UserWarning, match="nothing is ranked"):
         assert np.isfinite(ranker.fit(data).predict(data)).all()
+
+
+@pytest.mark.parametrize("exponent", [150, -150])
+def test_samples_do_not_depend_on_the_unit_of_forces(exponent):
+    group, force, curvature = strong_and_weak(1)
+    plain, scaled = (
+        np.array(
+            [
+                tree["gain"][0]
+                for tree in Sampler(group, row_sampling=0.2, sampling="force", l2=L2).grow(f, curvature, 5)
+            ]
+        )
+        for f in (force, force * 2.0**exponent)
+    )
+    assert (plain * 2.0 ** (2 * exponent) == scaled).all()
