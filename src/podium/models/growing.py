@@ -32,7 +32,7 @@ def settled(spec: TreesSpec, data: RankingData) -> TreesSpec:
     """The settings with what is None chosen by the size of the data."""
     large = data.n_documents >= LARGE
     chosen: dict[str, Any] = {
-        "num_leaves": (64 if large else 8) - (spec.growth != "symmetric"),
+        "num_leaves": (32 if large else 8) - (spec.growth != "symmetric"),
         "min_documents": min(20, max(1, data.n_documents // 150)),
         "row_sampling": 0.2 if large else 1.0,
         "sampling": "force",

@@ -31,7 +31,7 @@ FIRST_ORDER = ("spring", "step", "hinge")  # forces without a curvature to divid
 TRAIN_EVERY = 10  # rounds between two looks at the training metric where there are many documents
 DART_STREAM = 1 << 40
 FOREST_STREAM = 1 << 40
-SMOOTHING = 40  # rounds on either side, where documents are few
+SMOOTHING, FEW_SMOOTHING = 10, 40  # rounds on either side; where documents are few
 CERTAIN = 1e-6  # a stump that errs nowhere is trusted as if it erred on this share
 
 
@@ -90,8 +90,9 @@ class Boosting(Run):
                     f"smoothing={given} cannot be had with dart or a force with thresholds; take smoothing=0"
                 )
             return 0
-        few = self.data.n_documents < LARGE and not self.schedule.closed_form
-        return (SMOOTHING if few else 0) if given is None else given
+        if given is not None or self.schedule.closed_form:
+            return given or 0
+        return FEW_SMOOTHING if self.data.n_documents < LARGE else SMOOTHING
 
     def _identity(self) -> dict[str, str]:
         return {**super()._identity(), "model to go on from": "none" if self.start is None else _digest(self.start)}
@@ -305,8 +306,8 @@ class Boosting(Run):
 
 
 def learning_rate_for(n_documents: int) -> float:
-    """0.1 where there are many documents, smaller where there are few."""
-    return 0.1 if n_documents >= LARGE else 0.03
+    """0.05 where there are many documents, smaller where there are few."""
+    return 0.05 if n_documents >= LARGE else 0.03
 
 
 def _mean_label(data: RankingData) -> float:
