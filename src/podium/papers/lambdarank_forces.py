@@ -79,7 +79,7 @@ FORCES: dict[str, Any] = {
     "RankNet × ΔNDCG, neighbours": "neighbours(lambdarank(ndcg@10))",
     "RankNet × ΔNDCG, all pairs": "lambdarank(ndcg@10)",
 }
-LEVEL = 0.01
+LEVEL = 0.005
 CHOSEN = "RankNet × ΔNDCG, all pairs"
 RATES = (1e-4, 1e-3, 1e-2)
 
