@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "dispatch.hpp"
 
@@ -43,27 +44,21 @@ void turn(const std::uint8_t* bins, std::size_t stride, std::size_t eights, cons
   }
 }
 
-// Adds a chunk to the histograms of eight columns, which stay in the first cache meanwhile.
-void add_eight(const std::uint64_t* words, const Cell* cells, std::size_t count, Cell* at) {
+// Adds a chunk to the histograms of up to eight columns, which stay in the first cache meanwhile.
+template <std::size_t kColumns>
+void add_columns(const std::uint64_t* words, const Cell* cells, std::size_t count, Cell* at) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t eight = words[i];
     const Cell cell = cells[i];
-    at[0 * kStride + (eight & 255)] += cell;
-    at[1 * kStride + (eight >> 8 & 255)] += cell;
-    at[2 * kStride + (eight >> 16 & 255)] += cell;
-    at[3 * kStride + (eight >> 24 & 255)] += cell;
-    at[4 * kStride + (eight >> 32 & 255)] += cell;
-    at[5 * kStride + (eight >> 40 & 255)] += cell;
-    at[6 * kStride + (eight >> 48 & 255)] += cell;
-    at[7 * kStride + (eight >> 56)] += cell;
+    [&]<std::size_t... kColumn>(std::index_sequence<kColumn...>) {
+      ((at[kColumn * kStride + (eight >> 8 * kColumn & 255)] += cell), ...);
+    }(std::make_index_sequence<kColumns>{});
   }
 }
 
-void add_few(const std::uint64_t* words, const Cell* cells, std::size_t count, std::size_t columns, Cell* at) {
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t c = 0; c < columns; ++c) at[c * kStride + (words[i] >> 8 * c & 255)] += cells[i];
-  }
-}
+using AddColumns = void (*)(const std::uint64_t*, const Cell*, std::size_t, Cell*);
+constexpr AddColumns kAddColumns[] = {nullptr,        add_columns<1>, add_columns<2>, add_columns<3>, add_columns<4>,
+                                      add_columns<5>, add_columns<6>, add_columns<7>, add_columns<8>};
 
 }  // namespace
 
@@ -82,12 +77,7 @@ void add_rows(const std::uint8_t* bins, std::size_t stride, std::size_t columns,
       }
       for (std::size_t c = 0; c < width; c += 8) {
         const std::uint64_t* words = turned.words + c / 8 * kPitch;
-        Cell* at = histogram + c * kStride;
-        if (c + 8 <= width) {
-          add_eight(words, turned.cells, chunk, at);
-        } else {
-          add_few(words, turned.cells, chunk, width - c, at);
-        }
+        kAddColumns[std::min<std::size_t>(8, width - c)](words, turned.cells, chunk, histogram + c * kStride);
       }
     }
   }
