@@ -102,13 +102,15 @@ def test_what_has_not_run_has_no_section(tree_tables: ModuleType) -> None:
 
 
 def test_the_summary_names_the_fastest_setting(tree_tables: ModuleType, tmp_path: Path) -> None:
-    keep(tmp_path, "trees", {"large": large()})
+    small = {"found": {"ohsumed": {"podium, exact": 2.0, "lightgbm": 3.0}}}
+    keep(tmp_path, "trees", {"large": large(), "small": small})
     ours = 1.0 + 10 * 0.1
     assert tree_tables.summary_rows() == [
         ("LambdaMART, to the NDCG@10 of LightGBM's 10 trees", "LightGBM", pytest.approx((2 + 10 * 1.1) / ours), False),
         ("", "LightGBM, row-wise, its fastest setting", pytest.approx((2 + 10 * 0.5) / ours), False),
         ("", "CatBoost", pytest.approx((2 + 10 * 2.0) / ours), True),
-        ("a tree of 63 leaves, no sampling", "LightGBM", pytest.approx(1.1 / 0.2), False),
+        ("a tree of 63 leaves, no sampling, 720,000 documents", "LightGBM", pytest.approx(1.1 / 0.2), False),
+        ("the same on a small set, ohsumed", "LightGBM", 1.5, False),
     ]
 
 
