@@ -95,8 +95,8 @@ def report(cells: Cells) -> Report:
                 if key not in named:
                     row.append(_why(found.where(force=force, model=model), notes))
                     continue
-                shown = f"{Spread.of(named[key]).shown(4)} ({seconds[key]:.1f} s)"
-                row.append(marked(shown, key, best, level))
+                quality = marked(Spread.of(named[key]).shown(4), key, best, level)
+                row.append(f"{_unbroken(quality)} {_unbroken(f'({seconds[key]:.1f} s)')}")
             rows.append(row)
         draws, queries = len(found.axis("draw")), len(next(iter(named.values())))
         several = f"{draws} draws, " if draws > 1 else ""
@@ -116,6 +116,11 @@ def per_query(cells: Cells) -> dict[tuple[str, str], Floats]:
             if len(found) and len(found) == len(found.all):
                 out[force, model] = by_query(found, METRIC, same=found.axis("data") == ["yandex"])
     return out
+
+
+def _unbroken(words: str) -> str:
+    """On one line of a cell, however narrow the page."""
+    return words.replace(" ", "\u00a0")
 
 
 def _why(cells: Cells, notes: list[str]) -> str:
