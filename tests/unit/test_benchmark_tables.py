@@ -123,6 +123,15 @@ def test_large_data(tree_tables: ModuleType, tmp_path: Path) -> None:
     assert {line.count("|") for line in rows} == {11}
 
 
+def test_another_machine(tree_tables: ModuleType, tmp_path: Path) -> None:
+    keep(tmp_path, "trees", {"large": large()})
+    once = tree_tables.trees_section()
+    assert "newer machine" not in once
+    keep(tmp_path, "trees_again", {"large": large()})
+    row = "| LightGBM | 2 | 2.00 | 1100.0 | 5.50× | 13.0 | 6.50× | 0.5000 | 3 | 1 |"
+    assert (once.count(row), tree_tables.trees_section().count(row)) == (1, 2)
+
+
 def test_the_plot_is_shown_once_it_is_there(tree_tables: ModuleType, tmp_path: Path) -> None:
     keep(tmp_path, "trees", {"large": large()})
     assert "images/trees.svg" not in tree_tables.trees_section()
