@@ -63,7 +63,7 @@ papers: $(VENV)/.dev
 papers-quick: $(VENV)/.dev
 	timeout 600 $(BIN)/podium papers all --quick --fresh --out build/papers
 
-# The address and undefined-behaviour sanitizers over the tests that reach the core; those left out are about what is
+# The address and undefined-behavior sanitizers over the tests that reach the core; those left out are about what is
 # around it.
 PYTHON_ALONE := contracts/test_rankers unit/test_ranker_parameters unit/test_search unit/test_cross_validation \
   unit/test_posteriors unit/test_laws unit/test_docs unit/test_resuming unit/test_solvers

@@ -1,13 +1,13 @@
 """PRank, its kin and RankProp: the order of RankNet's Table 4 examined on other data, and what an epoch costs.
 
     PODIUM_DATA=… python benchmarks/classics.py --quality [--sets yandex …]
-    python benchmarks/classics.py --seeds 5 --sets unlabelled
+    python benchmarks/classics.py --seeds 5 --sets unlabeled
     python benchmarks/classics.py [--documents 25000 50000 100000]
 
 `--quality`: six systems, as in the paper: linear perceptrons, quadratic ones, and nets of one layer (RankProp, RankNet) and
 of two layers with 10 hidden units (RankNet). Each trains for up to 100 epochs at Podium's defaults, keeps the epoch that is
 best in NDCG@15 on validation queries, and is judged once on the test queries. The paper's data is not public; the sets here
-are yandex (four fifths of its training queries to train on), OHSUMED (five folds) and `unlabelled`, made to be like the
+are yandex (four fifths of its training queries to train on), OHSUMED (five folds) and `unlabeled`, made to be like the
 paper's: 50 documents a query, of which an earlier ranker's first five carry a rating of 1 to 5 and all others are
 called 0 whatever they are, and of which a fifth is trained on. Three such tasks of 600 training, 200 validation and 400 test
 queries. Three more rows are perceptrons whose inputs are not divided by √features; the paper says nothing of any division. A
@@ -36,7 +36,7 @@ from pathlib import Path
 import numpy as np
 
 import podium
-from machine import machine, shown
+from machine import machine, short_repr
 from mslr_like import FEATURES, mslr_like
 from quality_sets import Task, bare, ohsumed, pooled, yandex
 
@@ -83,13 +83,13 @@ def rated(queries: int, seed: int, task_seed: int) -> podium.RankingData:
     return data.replace(labels=labels.reshape(-1))
 
 
-def unlabelled() -> Iterator[Task]:
+def unlabeled() -> Iterator[Task]:
     for seed in (1, 2, 3):
         train, valid, test = (rated(n, 10 * seed + k, seed) for k, n in enumerate((600, 200, 400)))
-        yield Task(podium.sample_unlabelled(train, 0.2), valid, test)
+        yield Task(podium.sample_unlabeled(train, 0.2), valid, test)
 
 
-SETS = {"yandex": yandex, "ohsumed": ohsumed, "unlabelled": unlabelled}
+SETS = {"yandex": yandex, "ohsumed": ohsumed, "unlabeled": unlabeled}
 
 
 def examined(name: str, threads: int) -> dict:
@@ -259,7 +259,7 @@ def main() -> None:
         print(json.dumps(cost_of_one(options.one, options)))
         return
     where = machine()
-    print(shown(where))
+    print(short_repr(where))
     if options.seeds:
         for name in options.sets:
             show_seeds(name, options.seeds, options.threads)

@@ -36,11 +36,11 @@ CHOSEN: dict[str, Callable[[], podium.Ranker]] = {
     "LambdaRank": lambda: podium.LambdaRank(metric=MAP, target="ndcg"),
 }
 OTHERS: dict[str, Callable[[], podium.Ranker]] = {
-    "RankSVM, standardised": lambda: podium.RankSVM(C=DECADES, metric=MAP, standardise=True),
+    "RankSVM, standardized": lambda: podium.RankSVM(C=DECADES, metric=MAP, standardize=True),
     "RankSVM, queries alike": lambda: podium.RankSVM(C=DECADES, metric=MAP, query_norm=True),
     "RankSVM, squared": lambda: podium.RankSVM(C=DECADES, metric=MAP, loss="squared_hinge"),
-    "ListNet, not standardised": lambda: podium.ListNet(metric=MAP, standardise=False),
-    "ListNet, L-BFGS": lambda: podium.ListNet(metric=MAP, optimiser="lbfgs"),
+    "ListNet, not standardized": lambda: podium.ListNet(metric=MAP, standardize=False),
+    "ListNet, L-BFGS": lambda: podium.ListNet(metric=MAP, optimizer="lbfgs"),
     "RankNet, linear": lambda: podium.RankNet(metric=MAP, hidden=()),
     "ListMLE": lambda: podium.ListMLE(metric=MAP),
     "OrdinalRegression": lambda: podium.OrdinalRegression(metric=MAP),

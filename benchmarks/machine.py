@@ -31,6 +31,6 @@ def version_of(package: str) -> str | None:
         return None
 
 
-def shown(found: dict[str, object]) -> str:
+def short_repr(found: dict[str, object]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items() if number)
     return f"{found['cpu']}, {found['cores']} cores; Python {found['python']}, {versions}"

@@ -3,7 +3,7 @@
     python benchmarks/nets.py [--rounds 5] [--threads 2] [--torch-queries 600] [--peers-only]
 
 Same model (tanh between layers), same number of updates; PyTorch takes the queries in the order of the file, Podium as it
-always does, shuffled, standardising features on the way. PyTorch is given
+always does, shuffled, standardizing features on the way. PyTorch is given
 what makes it fast: the forces are computed under no_grad and handed to `backward` as the gradient of the scores, so that no
 graph of pairs is built; LambdaRank works on the 10 × 120 pairs that can change the first ten, not on 120 × 120; gains are
 divided by the ideal DCG and batches are cut before the clock starts; Adam is the fused one, SGD the plain loop, which is
@@ -47,9 +47,9 @@ SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)  # of the labels 0 to 4
 SHAPES = ((FEATURES, 1), (FEATURES, 10, 1), (FEATURES, 128, 64, 1))
 FORCES = ("lambdarank(ndcg@10)", "ranknet")
 BATCHES = (1, 16)
-OPTIMISERS = ("adam", "sgd")
+OPTIMIZERS = ("adam", "sgd")
 RATE = 1e-4
-WARM_UP = 5  # updates before the clock starts: buffers of the optimiser, threads
+WARM_UP = 5  # updates before the clock starts: buffers of the optimizer, threads
 FAR_BELOW = -1e30  # the score of padding: finite, so that the difference of two is a number
 DISCOUNT = 1 / torch.log2(torch.arange(2, DOCUMENTS + 2)) * (torch.arange(DOCUMENTS) < CUTOFF)
 
@@ -63,12 +63,12 @@ def make_data(queries: int) -> podium.RankingData:
 
 
 def podium_epoch(
-    shape: tuple[int, ...], batch: int, optimiser: str, data: podium.RankingData, *, force: str, num_threads: int
+    shape: tuple[int, ...], batch: int, optimizer: str, data: podium.RankingData, *, force: str, num_threads: int
 ) -> float:
     """Seconds of one epoch of Podium over all the data: `batch` queries an update."""
     hidden = ", ".join(map(str, shape[1:-1]))
     started = model(f"net({hidden})" if hidden else "linear").start(data.select([0]), n_outputs=1, seed=0)
-    schedule = Schedule(optimiser=optimiser, learning_rate=RATE, batch=batch)
+    schedule = Schedule(optimizer=optimizer, learning_rate=RATE, batch=batch)
     steps = make_steps(Task(podium.force(force), started, data, schedule, 0, num_threads))
     steps.begin(started.vector)
     began = time.perf_counter()
@@ -176,13 +176,13 @@ def make_net(shape: tuple[int, ...]) -> Module:
     return layers[0] if len(layers) == 1 else Sequential(*layers)
 
 
-def torch_epoch(shape: tuple[int, ...], batch: int, optimiser: str, queries: Padded, *, force: str, way: str) -> float:
+def torch_epoch(shape: tuple[int, ...], batch: int, optimizer: str, queries: Padded, *, force: str, way: str) -> float:
     """Seconds of one epoch of PyTorch over these queries."""
     net = make_net(shape)
     parameters = list(net.parameters())
     descent: torch.optim.Optimizer = (
         torch.optim.Adam(parameters, lr=RATE, fused=True)
-        if optimiser == "adam"
+        if optimizer == "adam"
         else torch.optim.SGD(parameters, lr=RATE, foreach=False)
     )
     steps = WAYS[way](net, batch, queries, force)
@@ -244,22 +244,22 @@ def measure(data: podium.RankingData, options: argparse.Namespace) -> Iterator[d
     queries, scale = Padded.of(part), QUERIES / part.n_queries
     peers = [(way, threads) for way in WAYS for threads in sorted({1, options.threads})]
     print(f"{'':<43}{'podium':>11}{''.join(f'{way}, {threads}'.rjust(14) for way, threads in peers)}{'ratio':>9}")
-    for force, shape, batch, optimiser in itertools.product(FORCES, SHAPES, BATCHES, OPTIMISERS):
+    for force, shape, batch, optimizer in itertools.product(FORCES, SHAPES, BATCHES, OPTIMIZERS):
         ours: list[float] = []
         theirs: dict[str, list[float]] = {f"{way}, {threads}": [] for way, threads in peers}
         for _ in range(options.rounds):
             if not options.peers_only:
-                ours.append(podium_epoch(shape, batch, optimiser, data, force=force, num_threads=options.threads))
+                ours.append(podium_epoch(shape, batch, optimizer, data, force=force, num_threads=options.threads))
             for way, threads in peers:
                 torch.set_num_threads(threads)
-                taken = torch_epoch(shape, batch, optimiser, queries, force=force, way=way)
+                taken = torch_epoch(shape, batch, optimizer, queries, force=force, way=way)
                 theirs[f"{way}, {threads}"].append(taken * scale)
         seconds = statistics.median(ours) if ours else math.nan
         peer_seconds = {peer: statistics.median(times) for peer, times in theirs.items()}
         ratio, layers = min(peer_seconds.values()) / seconds, "-".join(map(str, shape))
         cells = "".join(f"{taken:>14.3f}" for taken in peer_seconds.values())
-        print(f"{force:<21}{layers:<13}{batch:>3} {optimiser:<5}{seconds:>11.3f}{cells}{ratio:>8.1f}×", flush=True)
-        case = {"force": force, "model": layers, "batch": batch, "optimiser": optimiser}
+        print(f"{force:<21}{layers:<13}{batch:>3} {optimizer:<5}{seconds:>11.3f}{cells}{ratio:>8.1f}×", flush=True)
+        case = {"force": force, "model": layers, "batch": batch, "optimizer": optimizer}
         yield case | {"seconds": {"podium": seconds} | peer_seconds, "ratio": ratio}
 
 

@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 
 import podium
-from machine import machine, shown, version_of
+from machine import machine, short_repr, version_of
 from quality_sets import TEST, Task, Tasks, bare, develop, pooled
 
 METRICS = {"NDCG@10": "ndcg(empty='skip')@10", "MAP": "map"}
@@ -251,7 +251,7 @@ def parsed() -> argparse.Namespace:
 def main() -> None:
     options = parsed()
     where = machine(*PEERS)
-    print(shown(where))
+    print(short_repr(where))
     sets = develop(options.folds, options.repeats) if options.develop else TEST
     found = []
     for name in options.sets:

@@ -39,7 +39,7 @@ def make_data(queries: int, documents: int, features: int) -> podium.RankingData
 
 def make_epoch(data: podium.RankingData, name: str, per_pair: bool):
     started = model(name).start(data, n_outputs=1, seed=0)
-    task = Task(podium.force("ranknet"), started, data, Schedule(optimiser="sgd"), 0, 1)
+    task = Task(podium.force("ranknet"), started, data, Schedule(optimizer="sgd"), 0, 1)
     descent = make_descent(task)
     descent.set_parameters(started.vector)
     order = np.arange(data.n_queries)
@@ -48,7 +48,7 @@ def make_epoch(data: podium.RankingData, name: str, per_pair: bool):
         began = time.perf_counter()
         descent.run(
             order,
-            optimiser=_core.Optimiser.sgd,
+            optimizer=_core.Optimizer.sgd,
             rate=1e-6,
             l2=0.0,
             batch=1,

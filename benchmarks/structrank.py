@@ -29,7 +29,7 @@ import numpy as np
 
 import podium
 from letor_ohsumed import COLUMNS, MAP, PUBLISHED, letor
-from machine import machine, shown
+from machine import machine, short_repr
 
 RESULTS = Path(__file__).parent / "results"
 TOPOLOGIES = ("full", "independent", "random")
@@ -104,7 +104,7 @@ def compared(found: dict[str, dict[str, Any]], tests: Sequence[podium.RankingDat
 
 def quality(folds: Folds) -> None:
     on = machine()
-    print(shown(on))
+    print(short_repr(on))
     print(" " * 38, " ".join(f"{column:>8}" for column in COLUMNS))
     for name, figures in PUBLISHED.items():
         print(row(name, figures))
@@ -123,7 +123,7 @@ def quality(folds: Folds) -> None:
 def variants(folds: Folds) -> None:
     """Other settings, each with the full network and the independent one, from one start; and whether full gains there."""
     on = machine()
-    print(shown(on))
+    print(short_repr(on))
     print(" " * 38, " ".join(f"{column:>8}" for column in COLUMNS))
     rows = {}
     for name, settings in VARIANTS.items():
@@ -160,7 +160,7 @@ def cost_of(documents: int) -> None:
 
 def cost() -> None:
     on = machine()
-    print(f"136 features, 20,000 references, full network; {shown(on)}")
+    print(f"136 features, 20,000 references, full network; {short_repr(on)}")
     print(f"{'documents':>10}{'s a pass':>10}{'peak MB':>9}{'of it the data':>16}")
     rows = []
     for documents in SIZES:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import podium
-from machine import machine, shown
+from machine import machine, short_repr
 from podium.forces import ForceData
 from podium.forces.force import Outcome
 
@@ -43,7 +43,7 @@ def measure(spread: float, asked: dict[str, bool], rounds: int) -> dict[str, flo
         for name in METHODS:
             force = podium.force(f"structrank(method='{name}')")
             began = time.thread_time()
-            outcomes[name] = force.act(scores, data, parameters=W, num_threads=1, **asked)
+            outcomes[name] = force.compute(scores, data, parameters=W, num_threads=1, **asked)
             times[name].append(time.thread_time() - began)
     exact, chebyshev = (statistics.median(times[name]) for name in METHODS)
     error = relative_error(outcomes["chebyshev"], outcomes["exact"])
@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "structrank_force.json")
     options = parser.parse_args()
     on = machine()
-    print(f"{DOCUMENTS**2 // 4:,} preferences, w₁, w₂ = {W}, one thread, median of {options.rounds}; {shown(on)}")
+    print(f"{DOCUMENTS**2 // 4:,} preferences, w₁, w₂ = {W}, one thread, median of {options.rounds}; {short_repr(on)}")
     print(f"{'asked':<26}{'spread':>8}{'exact ms':>11}{'chebyshev ms':>14}{'faster by':>11}{'error':>10}")
     found = []
     for words, asked in ASKED.items():

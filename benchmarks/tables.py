@@ -75,20 +75,20 @@ def metrics_table() -> str:
     return "\n".join(lines)
 
 
-def net_rows(batch: int, optimiser: str) -> list[dict]:
-    return [row for row in load("nets")["rows"] if row["batch"] == batch and row["optimiser"] == optimiser]
+def net_rows(batch: int, optimizer: str) -> list[dict]:
+    return [row for row in load("nets")["rows"] if row["batch"] == batch and row["optimizer"] == optimizer]
 
 
 def nets_table() -> str:
     nets = load("nets")
     lines = [
-        "| force | layers | queries an update | optimiser | podium, s | best PyTorch, s | podium is faster by |",
+        "| force | layers | queries an update | optimizer | podium, s | best PyTorch, s | podium is faster by |",
         "|---|---|---|---|---|---|---|",
     ]
     for row in nets["rows"]:
         best = min(value for name, value in row["seconds"].items() if name != "podium")
         lines.append(
-            f"| {row['force']} | {row['model']} | {row['batch']} | {row['optimiser']} | {row['seconds']['podium']:.3f}"
+            f"| {row['force']} | {row['model']} | {row['batch']} | {row['optimizer']} | {row['seconds']['podium']:.3f}"
             f" | {best:.2f} | {row['ratio']:.1f}× |"
         )
     return "\n".join(lines)

@@ -22,7 +22,7 @@ import numpy as np
 
 import own_lambdarank
 import podium
-from machine import machine, shown
+from machine import machine, short_repr
 from mslr_like import mslr_like
 
 BUILT_IN = "built in"
@@ -36,8 +36,8 @@ OUT = Path(__file__).parent / "results" / "tree_force.json"
 def forces() -> dict[str, podium.Force]:
     return {
         BUILT_IN: podium.force("lambdarank(ndcg@10)"),
-        "own, Numba": podium.own_force(own_lambdarank.in_loops, compile=True),
-        "own, NumPy": podium.own_force(own_lambdarank.in_arrays, compile=False),
+        "own, Numba": podium.custom_force(own_lambdarank.in_loops, compile=True),
+        "own, NumPy": podium.custom_force(own_lambdarank.in_arrays, compile=False),
     }
 
 
@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     where = machine("numba")
-    print(shown(where))
+    print(short_repr(where))
     asked = {"rounds": options.rounds, "trees": options.trees, "threads": options.threads, "machine": where}
     options.out.write_text(json.dumps(asked | benchmark(options), indent=2) + "\n")
     print(f"wrote {options.out}")

@@ -214,7 +214,7 @@ SYSTEMS: dict[str, Callable[[RankingData, Plan], Growing]] = {
     "lightgbm": GrowLightGBM,
     "lightgbm, row-wise": partial(GrowLightGBM, force_row_wise=True),
     "lightgbm, column-wise": partial(GrowLightGBM, force_col_wise=True),
-    "lightgbm, quantised": partial(GrowLightGBM, use_quantized_grad=True, num_grad_quant_bins=16),
+    "lightgbm, quantized": partial(GrowLightGBM, use_quantized_grad=True, num_grad_quant_bins=16),
     "lightgbm, goss .2/.1": partial(GrowLightGBM, **GOSS, top_rate=0.2, other_rate=0.1),
     "lightgbm, goss .1/.1": partial(GrowLightGBM, **GOSS, top_rate=0.1, other_rate=0.1),
     "xgboost": GrowXGBoost,

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import podium
-from machine import machine, shown
+from machine import machine, short_repr
 from mslr_like import mslr_like
 
 SIZES = (100, 10, 1)  # documents of one query
@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     where = machine("lightgbm")
-    print(shown(where))
+    print(short_repr(where))
     asked = {name: getattr(options, name) for name in ("rounds", "trees", "leaves", "threads")} | {"machine": where}
     options.out.write_text(json.dumps(asked | {"found": benchmark(options)}, indent=2) + "\n")
     print(f"wrote {options.out}")

@@ -9,12 +9,12 @@ import json
 import statistics
 from pathlib import Path
 
-from machine import shown
+from machine import short_repr
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PLOT = ROOT / "docs" / "images" / "trees.svg"
-TEST = "randomisation"  # of the paired tests in the JSON the one that the tables show
+TEST = "randomization"  # of the paired tests in the JSON the one that the tables show
 NAMES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost", "podium": "podium"}
 
 
@@ -115,7 +115,7 @@ its defaults, which grows a tree from a fifth of the documents; `podium, exact` 
 against it. Memory is the peak of the process, and that beyond libraries and training data."""
     rows = [large_row(name, row) for name, row in result["systems"].items()]
     plot = "![NDCG@10 against seconds](images/trees.svg)" if PLOT.exists() else ""
-    return joined([prose, table(HEAD.format(result["trees"]), rows), plot, f"On {shown(large['machine'])}."])
+    return joined([prose, table(HEAD.format(result["trees"]), rows), plot, f"On {short_repr(large['machine'])}."])
 
 
 def again_part(large: dict | None) -> str:
@@ -124,7 +124,7 @@ def again_part(large: dict | None) -> str:
         return ""
     rows = [large_row(name, row) for name, row in large["found"]["systems"].items()]
     prose = "A few of them on a newer machine (`--systems … --out benchmarks/results/trees_again.json`), where LightGBM gains more:"
-    return joined([prose, table(HEAD.format(large["found"]["trees"]), rows), f"On {shown(large['machine'])}."])
+    return joined([prose, table(HEAD.format(large["found"]["trees"]), rows), f"On {short_repr(large['machine'])}."])
 
 
 def large_row(name: str, row: dict) -> str:
@@ -188,7 +188,7 @@ Numba compiles and in NumPy, against the built-in force of the same formula; {fo
         for kind, by_name in force["found"].items()
         for k, (name, row) in enumerate(by_name.items())
     ]
-    return joined([prose, table("trees, force | ms a tree | × built in", rows), f"On {shown(force['machine'])}."])
+    return joined([prose, table("trees, force | ms a tree | × built in", rows), f"On {short_repr(force['machine'])}."])
 
 
 def predict_section() -> str:
@@ -207,7 +207,7 @@ check."""
         for row in predict["found"]
     ]
     head = "documents | podium, ms | LightGBM, ms | podium, ns a document and tree | LightGBM, ns | podium is faster by"
-    return joined([prose, table(head, rows), f"On {shown(predict['machine'])}."])
+    return joined([prose, table(head, rows), f"On {short_repr(predict['machine'])}."])
 
 
 def quality_section() -> str:
@@ -223,7 +223,7 @@ figure is the mean over the folds of OHSUMED and the seeds of the MSLR-like data
 paired {TEST} test over all test queries, not corrected for the number of comparisons. [How Podium's defaults were
 chosen](trees.md#what-is-chosen-for-you)."""
     tables = [quality_table(quality["sets"], metric) for metric in quality["metrics"]]
-    return joined([prose, *tables, f"On {shown(quality['machine'])}."])
+    return joined([prose, *tables, f"On {short_repr(quality['machine'])}."])
 
 
 def quality_table(sets: list[dict], metric: str) -> str:
@@ -269,7 +269,7 @@ def draw(large: dict, path: Path) -> None:
     for name, row in large["systems"].items():
         seconds, values = zip(*row["curve"], strict=True)
         axes.plot(seconds, values, styles[name.partition(",")[0]], linewidth=1.5, label=name)
-    axes.axhline(large["target"], color="grey", linewidth=0.8)
+    axes.axhline(large["target"], color="gray", linewidth=0.8)
     axes.set(xscale="log", xlabel="seconds, binning included", ylabel="NDCG@10 on other queries")
     axes.set_ylim(bottom=sorted(row["curve"][0][1] for row in large["systems"].values())[len(large["systems"]) // 2])
     axes.legend(fontsize="small")

@@ -37,7 +37,7 @@ import numpy as np
 
 import podium
 import tree_tables
-from machine import machine, shown
+from machine import machine, short_repr
 from mslr_like import mslr_like
 from tree_figures import BASE, add_ratios, at, median, repeated, summary, tree_ms, trees_to
 from tree_peers import SYSTEMS, library
@@ -212,7 +212,7 @@ def parsed() -> argparse.Namespace:
 def main() -> None:
     options = parsed()
     where = machine("lightgbm", "xgboost", "catboost")
-    print(shown(where))
+    print(short_repr(where))
     kind = "scale" if options.scale else "small" if options.small else "large"
     with tempfile.TemporaryDirectory() as folder:
         found = {"large": benchmark, "scale": scale, "small": small}[kind](options, Path(folder))

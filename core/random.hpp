@@ -5,8 +5,8 @@
 
 namespace podium {
 
-// Scatters the bits of a counter. [Steele, Lea and Flood 2014, SplitMix64's finaliser]
-inline std::uint64_t scatter(std::uint64_t x) {
+// Scatters the bits of a counter. [Steele, Lea and Flood 2014, SplitMix64's finalizer]
+inline std::uint64_t splitmix64(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
@@ -14,7 +14,7 @@ inline std::uint64_t scatter(std::uint64_t x) {
 }
 
 inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t round, std::uint64_t query, std::uint64_t item) {
-  return scatter(scatter(scatter(scatter(seed) ^ round) ^ query) ^ item);
+  return splitmix64(splitmix64(splitmix64(splitmix64(seed) ^ round) ^ query) ^ item);
 }
 
 // Uniform in [0, 1).

@@ -123,7 +123,7 @@ FORCES = [
     "hinge",
     "squared_hinge",
     "exponential",
-    "neighbours(ranknet)",
+    "neighbors(ranknet)",
     "listnet",
     "listmle",
     "xendcg",
@@ -160,12 +160,12 @@ def laws_page(text: str) -> str:
     module = types.ModuleType("mine")
     sys.modules["mine"] = module
 
-    def shown(match: re.Match[str]) -> str:
+    def with_output(match: re.Match[str]) -> str:
         exec(match[1], module.__dict__)
         return f"```python\n{match[1]}```" + (f"\n\n```text\n{module.verdict!r}\n```" if match[2] else "")
 
     try:
-        return EXAMPLE.sub(shown, BETWEEN.sub(lambda _: laws_table(), text))
+        return EXAMPLE.sub(with_output, BETWEEN.sub(lambda _: laws_table(), text))
     finally:
         del sys.modules["mine"]
 

@@ -132,16 +132,16 @@ void bind_forces(nb::module_& m) {
   nb::class_<ForceSpec>(m, "ForceSpec", "A force as the core sees it; forces make it from their parameters.")
       .def(
           "__init__",
-          [](ForceSpec* spec, ForceKind kind, double sigma, double margin, bool ties, bool neighbours,
-             std::size_t truncation, bool normalise, bool damping, double noise, std::size_t draws,
+          [](ForceSpec* spec, ForceKind kind, double sigma, double margin, bool ties, bool neighbors,
+             std::size_t truncation, bool normalize, bool damping, double noise, std::size_t draws,
              const MetricSpec& metric, std::size_t classes, const CdnSpec* cdn, const OwnForce* own) {
             new (spec) ForceSpec{kind,
                                  sigma,
                                  margin,
                                  ties,
-                                 neighbours,
+                                 neighbors,
                                  truncation,
-                                 normalise,
+                                 normalize,
                                  damping,
                                  noise,
                                  draws,
@@ -150,8 +150,8 @@ void bind_forces(nb::module_& m) {
                                  cdn == nullptr ? CdnSpec{} : *cdn,
                                  own == nullptr ? OwnForce{} : *own};
           },
-          nb::arg("kind"), nb::kw_only(), nb::arg("sigma"), nb::arg("margin"), nb::arg("ties"), nb::arg("neighbours"),
-          nb::arg("truncation"), nb::arg("normalise"), nb::arg("damping"), nb::arg("noise"), nb::arg("draws"),
+          nb::arg("kind"), nb::kw_only(), nb::arg("sigma"), nb::arg("margin"), nb::arg("ties"), nb::arg("neighbors"),
+          nb::arg("truncation"), nb::arg("normalize"), nb::arg("damping"), nb::arg("noise"), nb::arg("draws"),
           nb::arg("metric"), nb::arg("classes"), nb::arg("cdn").none() = nb::none(),
           nb::arg("own").none() = nb::none());
   nb::class_<ForceData>(m, "ForceData", "Labels, weights and pairs of queries, ready for forces.")

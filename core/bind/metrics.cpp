@@ -62,7 +62,7 @@ auto swap_deltas(const MetricSpec& spec, Vector<double> scores, Vector<double> l
     nb::gil_scoped_release release;
     const Metric metric(spec, n);
     LabelSummary summary;
-    summarise(query.labels, summary);
+    summarize(query.labels, summary);
     RankedQuery ranked;
     ranked.rank(query, summary, spec.ties, whole_list);
     SwapDeltas swaps;

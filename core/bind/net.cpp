@@ -27,14 +27,14 @@ void check_size(const char* what, std::size_t found, std::size_t needed) {
                               std::to_string(needed) + " is needed");
 }
 
-InputMap as_map(const Net& net, const Matrix<float>& features, const Floats& centre, const Floats& scale,
+InputMap as_map(const Net& net, const Matrix<float>& features, const Floats& center, const Floats& scale,
                 const Floats& filled) {
   const std::size_t width = net.shape().features();
   check_size("a row of features", features.shape(1), width);
-  check_size("centre", centre.size(), width);
+  check_size("center", center.size(), width);
   check_size("scale", scale.size(), width);
   check_size("filled", filled.size(), width);
-  return {as_span(centre), as_span(scale), as_span(filled)};
+  return {as_span(center), as_span(scale), as_span(filled)};
 }
 
 std::vector<double> held(const Net& net, const Floats& parameters) {
@@ -44,10 +44,10 @@ std::vector<double> held(const Net& net, const Floats& parameters) {
   return out;
 }
 
-auto scores(const Net& net, Floats parameters, Matrix<float> features, Floats centre, Floats scale, Floats filled,
+auto scores(const Net& net, Floats parameters, Matrix<float> features, Floats center, Floats scale, Floats filled,
             int num_threads) {
   std::vector<double> out(features.shape(0) * net.shape().outputs());
-  const InputMap map = as_map(net, features, centre, scale, filled);
+  const InputMap map = as_map(net, features, center, scale, filled);
   {
     nb::gil_scoped_release release;
     net_scores(net, held(net, parameters).data(), {features.data(), features.size()}, features.shape(0), map,
@@ -57,10 +57,10 @@ auto scores(const Net& net, Floats parameters, Matrix<float> features, Floats ce
 }
 
 // Σ over documents of force · ∂s/∂parameter.
-auto backward(const Net& net, Floats parameters, Matrix<float> features, Floats centre, Floats scale, Floats filled,
+auto backward(const Net& net, Floats parameters, Matrix<float> features, Floats center, Floats scale, Floats filled,
               Floats force, int num_threads) {
   std::vector<double> out(net.size());
-  const InputMap map = as_map(net, features, centre, scale, filled);
+  const InputMap map = as_map(net, features, center, scale, filled);
   check_size("force", force.size(), features.shape(0) * net.shape().outputs());
   {
     nb::gil_scoped_release release;
@@ -96,26 +96,26 @@ auto matrix_product(Matrix<double> a, Matrix<double> b, int num_threads) {
 
 // A Descent and the arrays it works on.
 struct HeldDescent {
-  HeldDescent(const Net& net, const ForceSpec& spec, const ForceData& data, Matrix<float> features, Floats centre,
+  HeldDescent(const Net& net, const ForceSpec& spec, const ForceData& data, Matrix<float> features, Floats center,
               Floats scale, Floats filled, int num_threads)
-      : data(data), features(features), centre(centre), scale(scale), filled(filled), outputs(net.shape().outputs()) {
+      : data(data), features(features), center(center), scale(scale), filled(filled), outputs(net.shape().outputs()) {
     const ForceTable table = this->data.table({}, {}, 0, 0);
     check_size("features", features.shape(0), this->data.labels.size());
     const NetTask task{{this->features.data(), this->features.size()},
-                       as_map(net, this->features, this->centre, this->scale, this->filled),
+                       as_map(net, this->features, this->center, this->scale, this->filled),
                        table};
     descent = std::make_unique<Descent>(net, Force(spec, table.longest()), task, num_threads);
   }
   ForceData data;
   Matrix<float> features;
-  Floats centre, scale, filled;
+  Floats center, scale, filled;
   std::size_t outputs;
   std::unique_ptr<Descent> descent;
 };
 
-DescentOptions options(Optimiser optimiser, double rate, double l2, std::size_t batch, bool per_pair, bool cost,
+DescentOptions options(Optimizer optimizer, double rate, double l2, std::size_t batch, bool per_pair, bool cost,
                        std::uint64_t seed, std::uint64_t round) {
-  return {optimiser, rate, l2, batch, per_pair, cost, seed, round};
+  return {optimizer, rate, l2, batch, per_pair, cost, seed, round};
 }
 
 // Where each document's scores go, or null.
@@ -132,7 +132,7 @@ void bind_net(nb::module_& m) {
       .value("tanh", Activation::tanh)
       .value("sigmoid", Activation::sigmoid)
       .value("relu", Activation::relu);
-  nb::enum_<Optimiser>(m, "Optimiser").value("sgd", Optimiser::sgd).value("adam", Optimiser::adam);
+  nb::enum_<Optimizer>(m, "Optimizer").value("sgd", Optimizer::sgd).value("adam", Optimizer::adam);
   nb::class_<Net>(m, "Net", "A net of dense layers; parameters are W_1 [inputs × outputs], b_1, W_2, … in one vector.")
       .def(
           "__init__",
@@ -153,9 +153,9 @@ void bind_net(nb::module_& m) {
             return to_numpy(std::move(out));
           },
           "1 for weights, 0 for the bias of a layer.");
-  m.def("net_scores", &scores, nb::arg("net"), nb::arg("parameters"), nb::arg("features"), nb::arg("centre"),
+  m.def("net_scores", &scores, nb::arg("net"), nb::arg("parameters"), nb::arg("features"), nb::arg("center"),
         nb::arg("scale"), nb::arg("filled"), nb::arg("num_threads"), "Scores of every row, outputs side by side.");
-  m.def("net_backward", &backward, nb::arg("net"), nb::arg("parameters"), nb::arg("features"), nb::arg("centre"),
+  m.def("net_backward", &backward, nb::arg("net"), nb::arg("parameters"), nb::arg("features"), nb::arg("center"),
         nb::arg("scale"), nb::arg("filled"), nb::arg("force"), nb::arg("num_threads"),
         "Σ over documents of force · ∂s/∂parameter.");
   m.def("matrix_product", &matrix_product, nb::arg("a"), nb::arg("b"), nb::arg("num_threads"),
@@ -175,7 +175,7 @@ void bind_net(nb::module_& m) {
       "Mean and deviation of every feature, missing values left out.");
   nb::class_<HeldDescent>(m, "Descent", "A net that absorbs forces, an update a batch of queries or a pair.")
       .def(nb::init<const Net&, const ForceSpec&, const ForceData&, Matrix<float>, Floats, Floats, Floats, int>(),
-           nb::arg("net"), nb::arg("force"), nb::arg("data"), nb::arg("features"), nb::arg("centre"), nb::arg("scale"),
+           nb::arg("net"), nb::arg("force"), nb::arg("data"), nb::arg("features"), nb::arg("center"), nb::arg("scale"),
            nb::arg("filled"), nb::arg("num_threads"))
       .def_prop_ro("size", [](const HeldDescent& d) { return d.descent->size(); })
       .def_prop_ro("updates", [](const HeldDescent& d) { return d.descent->updates(); })
@@ -208,15 +208,15 @@ void bind_net(nb::module_& m) {
            })
       .def(
           "run",
-          [](HeldDescent& d, Vector<std::int64_t> queries, Optimiser optimiser, double rate, double l2,
+          [](HeldDescent& d, Vector<std::int64_t> queries, Optimizer optimizer, double rate, double l2,
              std::size_t batch, bool per_pair, bool cost, std::uint64_t seed, std::uint64_t round,
              std::optional<MutableVector<double>> seen) {
             double* const out = seen_or_null(d, seen);
             nb::gil_scoped_release release;
-            return d.descent->pass(as_span(queries), options(optimiser, rate, l2, batch, per_pair, cost, seed, round),
+            return d.descent->pass(as_span(queries), options(optimizer, rate, l2, batch, per_pair, cost, seed, round),
                                    out);
           },
-          nb::arg("queries"), nb::kw_only(), nb::arg("optimiser"), nb::arg("rate"), nb::arg("l2"), nb::arg("batch"),
+          nb::arg("queries"), nb::kw_only(), nb::arg("optimizer"), nb::arg("rate"), nb::arg("l2"), nb::arg("batch"),
           nb::arg("per_pair"), nb::arg("cost"), nb::arg("seed"), nb::arg("round"), nb::arg("seen").none(),
           "One pass over the queries in this order; the sum of their costs where asked for.")
       .def(
@@ -229,7 +229,7 @@ void bind_net(nb::module_& m) {
             {
               nb::gil_scoped_release release;
               total = d.descent->gradient(
-                  as_span(queries), options(Optimiser::sgd, 0, 0, 1, per_pair, cost, seed, round), scores, out.data());
+                  as_span(queries), options(Optimizer::sgd, 0, 0, 1, per_pair, cost, seed, round), scores, out.data());
             }
             return std::pair(total, to_numpy(std::move(out)));
           },

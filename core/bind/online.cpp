@@ -28,21 +28,21 @@ std::span<const T> span_of(const Vector<T>& values) {
   return {values.data(), values.size()};
 }
 
-InputMap checked_map(std::size_t width, const Matrix<float>& features, const Floats& centre, const Floats& scale,
+InputMap checked_map(std::size_t width, const Matrix<float>& features, const Floats& center, const Floats& scale,
                      const Floats& filled) {
   check_size("a row of features", features.shape(1), width);
-  check_size("centre", centre.size(), width);
+  check_size("center", center.size(), width);
   check_size("scale", scale.size(), width);
   check_size("filled", filled.size(), width);
-  return {span_of(centre), span_of(scale), span_of(filled)};
+  return {span_of(center), span_of(scale), span_of(filled)};
 }
 
 // Documents as Python holds them.
 struct OnlineDocuments {
-  OnlineDocuments(Matrix<float> features, Floats centre, Floats scale, Floats filled, Vector<std::int32_t> levels,
+  OnlineDocuments(Matrix<float> features, Floats center, Floats scale, Floats filled, Vector<std::int32_t> levels,
                   Vector<std::uint64_t> keys)
-      : features(features), centre(centre), scale(scale), filled(filled), levels(levels), keys(keys) {
-    checked_map(features.shape(1), features, centre, scale, filled);
+      : features(features), center(center), scale(scale), filled(filled), levels(levels), keys(keys) {
+    checked_map(features.shape(1), features, center, scale, filled);
     check_size("levels", levels.size(), features.shape(0));
     check_size("keys", keys.size(), features.shape(0));
     for (std::size_t i = 0; i < levels.size(); ++i) {
@@ -59,14 +59,14 @@ struct OnlineDocuments {
       if (row < 0 || static_cast<std::size_t>(row) >= features.shape(0)) throw std::invalid_argument("no such row");
     }
     return {{features.data(), features.size()},
-            {span_of(centre), span_of(scale), span_of(filled)},
+            {span_of(center), span_of(scale), span_of(filled)},
             span_of(levels),
             span_of(keys),
             span_of(rows)};
   }
 
   Matrix<float> features;
-  Floats centre, scale, filled;
+  Floats center, scale, filled;
   Vector<std::int32_t> levels;
   Vector<std::uint64_t> keys;
   std::size_t highest = 0;
@@ -211,16 +211,16 @@ void bind_supports(nb::module_& m) {
 void bind_online(nb::module_& m) {
   nb::class_<OnlineDocuments>(m, "OnlineDocuments", "Documents to learn from one by one.")
       .def(nb::init<Matrix<float>, Floats, Floats, Floats, Vector<std::int32_t>, Vector<std::uint64_t>>(),
-           nb::arg("features"), nb::arg("centre"), nb::arg("scale"), nb::arg("filled"), nb::arg("levels"),
+           nb::arg("features"), nb::arg("center"), nb::arg("scale"), nb::arg("filled"), nb::arg("levels"),
            nb::arg("keys"));
   bind_perceptrons(m);
   bind_quadratic(m);
   bind_supports(m);
   m.def(
       "quadratic_scores",
-      [](Floats function, Matrix<float> features, Floats centre, Floats scale, Floats filled, int num_threads) {
-        Quadratic quadratic(centre.size());
-        const InputMap map = checked_map(centre.size(), features, centre, scale, filled);
+      [](Floats function, Matrix<float> features, Floats center, Floats scale, Floats filled, int num_threads) {
+        Quadratic quadratic(center.size());
+        const InputMap map = checked_map(center.size(), features, center, scale, filled);
         check_size("function", function.size(), quadratic.size());
         quadratic.set(span_of(function));
         std::vector<double> out(features.shape(0));
@@ -230,13 +230,13 @@ void bind_online(nb::module_& m) {
         }
         return to_numpy(std::move(out));
       },
-      nb::arg("function"), nb::arg("features"), nb::arg("centre"), nb::arg("scale"), nb::arg("filled"),
+      nb::arg("function"), nb::arg("features"), nb::arg("center"), nb::arg("scale"), nb::arg("filled"),
       nb::arg("num_threads"), "xᵀ A x + w·x + c of every row; A, w, c in one vector.");
   m.def(
       "quadratic_backward",
-      [](Matrix<float> features, Floats centre, Floats scale, Floats filled, Floats force, int num_threads) {
-        Quadratic quadratic(centre.size());
-        const InputMap map = checked_map(centre.size(), features, centre, scale, filled);
+      [](Matrix<float> features, Floats center, Floats scale, Floats filled, Floats force, int num_threads) {
+        Quadratic quadratic(center.size());
+        const InputMap map = checked_map(center.size(), features, center, scale, filled);
         check_size("force", force.size(), features.shape(0));
         std::vector<double> out(quadratic.size());
         {
@@ -247,7 +247,7 @@ void bind_online(nb::module_& m) {
         }
         return to_numpy(std::move(out));
       },
-      nb::arg("features"), nb::arg("centre"), nb::arg("scale"), nb::arg("filled"), nb::arg("force"),
+      nb::arg("features"), nb::arg("center"), nb::arg("scale"), nb::arg("filled"), nb::arg("force"),
       nb::arg("num_threads"), "Σ over documents of force · ∂f/∂(A, w, c).");
 }
 

@@ -121,9 +121,9 @@ void add_random_pairs(CdnEdges& edges, const ForceQuery& query, std::size_t part
   const std::uint64_t key = random_bits(query.seed, query.round, query.key, draw);
   std::vector<std::uint32_t> taken_by(others, UINT32_MAX);
   for (std::uint32_t e = 0; e <= others; ++e) {
-    const std::uint64_t of_edge = scatter(key ^ e);
+    const std::uint64_t of_edge = splitmix64(key ^ e);
     for (std::size_t last = others - partners; last < others; ++last) {
-      auto pick = static_cast<std::size_t>((scatter(of_edge ^ last) >> 32) * (last + 1) >> 32);
+      auto pick = static_cast<std::size_t>((splitmix64(of_edge ^ last) >> 32) * (last + 1) >> 32);
       if (taken_by[pick] == e) pick = last;
       taken_by[pick] = e;
       add_pair(edges, e, pick + (pick >= e), asked);

@@ -56,8 +56,8 @@ PODIUM_INLINE void add_near(Lanes& series, Kernel which, int apart, const double
 // What panels too far away to meet by polynomials sum up to, as seen from the panel at hand.
 struct Far {
   double count = 0, sum = 0;  // of those to the left: Σ v and Σ v c
-  double left = 0;            // Σ v e^{c − centre} of them
-  std::vector<double> right;  // Σ v e^{centre − c} of those to the right, for each panel
+  double left = 0;            // Σ v e^{c − center} of them
+  std::vector<double> right;  // Σ v e^{center − c} of those to the right, for each panel
 };
 
 // Σ over the places of `sources` of the kernels at the distance from them, for each place of `targets`.
@@ -90,7 +90,7 @@ class Sums {
   void pass(std::size_t source, std::size_t p) {
     const double* const moments = &sources_.moments[source * kNodes];
     far_.count += moments[0];
-    far_.sum += sources_.centre(source) * moments[0] + moments[1];
+    far_.sum += sources_.center(source) * moments[0] + moments[1];
     far_.left += exponential_sum(source, tables().rise) * std::exp(2 * (sources_.id[source] - targets_.id[p]));
   }
 
@@ -113,7 +113,7 @@ class Sums {
     add(out, load(tables().fall.data()), which == kSlope ? -far_.left : far_.left);
     if (which == kSlope) out.part[0][0] += far_.count;
     if (which == kValue) {
-      out.part[0][0] += far_.count * targets_.centre(p) - far_.sum;
+      out.part[0][0] += far_.count * targets_.center(p) - far_.sum;
       out.part[0][1] += far_.count;
     }
     for (std::size_t s = begin; s < end; ++s) {

@@ -26,7 +26,7 @@ void Force::act(const ForceQuery& query, ForceScratch& scratch, const ForceSums&
     case ForceKind::multiclass:
       return multiclass_force(spec_.classes, query, sums);
     case ForceKind::own:
-      return own_force(spec_.own, query, scratch, sums);
+      return custom_force(spec_.own, query, scratch, sums);
     default:
       return pair_force(spec_, query, scratch, sums);
   }

@@ -47,9 +47,9 @@ struct ForceSpec {
   double sigma = 1;            // steepness of the logistic
   double margin = 1;           // spring, step, hinges
   bool ties = false;           // ranknet: train on equal labels with target ½
-  bool neighbours = false;     // only pairs adjacent in the sorted list
+  bool neighbors = false;      // only pairs adjacent in the sorted list
   std::size_t truncation = 0;  // lambdarank: only pairs with one among the first this many; 0: all
-  bool normalise = false;      // lambdarank: forces of a query times log₂(1 + S)/S, S = Σ over pairs of 2|force|
+  bool normalize = false;      // lambdarank: forces of a query times log₂(1 + S)/S, S = Σ over pairs of 2|force|
   bool damping = false;        // lambdarank: a pair's |ΔZ| is divided by 0.01 + |gap|
   double noise = 0;            // lambdarank: places are those of scores with noise, π/√3 times this
   std::size_t draws = 1;       // of the noise, or of partners; averaged
@@ -131,6 +131,6 @@ void squared_force(const ForceQuery& query, const ForceSums& sums);
 void ordinal_force(const ForceQuery& query, const ForceSums& sums);
 void multiclass_force(std::size_t classes, const ForceQuery& query, const ForceSums& sums);
 // A force from outside; it knows scores and labels only, so the query has no document weights and no pairs.
-void own_force(const OwnForce& own, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
+void custom_force(const OwnForce& own, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
 
 }  // namespace podium

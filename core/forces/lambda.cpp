@@ -27,7 +27,7 @@ class Lambdas {
       : spec_(spec), query_(query), scratch_(scratch), n_(query.scores.size()), curvature_(curvature) {
     QueryView view{query.scores, query.labels};
     if (spec.noise > 0) view.scores = perturbed(draw);
-    summarise(query.labels, scratch.summary);
+    summarize(query.labels, scratch.summary);
     rank(view, metric);
     if (counts_pairs(metric.spec().measure)) break_ties(view);
     scratch.swaps.prepare(metric, scratch.ranked);
@@ -78,14 +78,14 @@ class Lambdas {
   }
 
   // Queries with many or wide pairs count less: forces grow with the logarithm of their sum. [as LightGBM does]
-  void normalise() {
+  void normalize() {
     const double sum = 2 * total_;
     if (!(sum > 0)) return;
     const double scale = std::log2(1 + sum) / sum;
     for (std::size_t p = 0; p < n_; ++p) scratch_.force[p] *= scale, scratch_.curvature[p] *= scale;
   }
 
-  void neighbours() {
+  void neighbors() {
     for (std::size_t p = 0; p + 1 < n_ && !truncated(p, p + 1); ++p) {
       add(p, p + 1, damped(scratch_.swaps.pair(p, p + 1), p, p + 1));
     }
@@ -96,7 +96,7 @@ class Lambdas {
     for (std::uint32_t p = 0; p < n_; ++p) position[scratch_.ranked.order()[p]] = p;
     for (const GivenPair& pair : query_.pairs) {
       const std::uint32_t p = position[pair.winner], q = position[pair.loser];
-      if ((spec_.neighbours && p + 1 != q && q + 1 != p) || truncated(p, q)) continue;
+      if ((spec_.neighbors && p + 1 != q && q + 1 != p) || truncated(p, q)) continue;
       const double delta = damped(scratch_.swaps.pair(p, q), p, q);
       push(p, q, delta, pair.weight * pair.probability);
       push(q, p, delta, pair.weight * (1 - pair.probability));
@@ -119,7 +119,7 @@ class Lambdas {
     const std::uint64_t key = random_bits(query_.seed, query_.round, query_.key, draw);
     const double scale = spec_.noise * std::numbers::pi / 65536;
     for (std::size_t i = 0; i < n_; ++i) {
-      const std::uint64_t bits = scatter(key ^ i);
+      const std::uint64_t bits = splitmix64(key ^ i);
       const auto sum =
           static_cast<std::int32_t>((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48));
       scratch_.noisy[i] = query_.scores[i] + scale * static_cast<double>(sum - 2 * 65535);
@@ -130,7 +130,7 @@ class Lambdas {
   // Where the metric and the truncation look at the first places only, the order of the others does not matter.
   void rank(const QueryView& view, const Metric& metric) {
     const std::size_t depth = std::max(SwapDeltas::depth_of(metric, n_), std::min(n_, spec_.truncation));
-    if (depth < n_ && !spec_.neighbours && !query_.has_pairs) {
+    if (depth < n_ && !spec_.neighbors && !query_.has_pairs) {
       scratch_.ranked.rank_first(view, scratch_.summary, depth);
     } else {
       scratch_.ranked.rank(view, scratch_.summary, Ties::input, whole_list);
@@ -204,12 +204,12 @@ void lambda_force(const ForceSpec& spec, const Metric& metric, const ForceQuery&
     Lambdas lambdas(spec, metric, query, scratch, sums.curvature != nullptr, draw);
     if (query.has_pairs) {
       lambdas.given_pairs();
-    } else if (spec.neighbours) {
-      lambdas.neighbours();
+    } else if (spec.neighbors) {
+      lambdas.neighbors();
     } else {
       lambdas.all_pairs();
     }
-    if (spec.normalise) lambdas.normalise();
+    if (spec.normalize) lambdas.normalize();
     lambdas.collect(sums, 1 / static_cast<double>(draws));
   }
 }

@@ -4,7 +4,7 @@
 
 namespace podium {
 
-void own_force(const OwnForce& own, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+void custom_force(const OwnForce& own, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
   if (!query.weights.empty() || query.has_pairs) {
     throw std::invalid_argument("an own force acts on scores and labels alone: no document weights, no pairs");
   }

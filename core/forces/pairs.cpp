@@ -39,7 +39,7 @@ void add_pair(const ForceSpec& spec, const ForceQuery& query, const ForceSums& s
 }
 
 // A pair as its labels have it; equal labels only where ties are trained on.
-void add_labelled(const ForceSpec& spec, const ForceQuery& query, const ForceSums& sums, std::size_t a, std::size_t b) {
+void add_labeled(const ForceSpec& spec, const ForceQuery& query, const ForceSums& sums, std::size_t a, std::size_t b) {
   const double weight = query.weight(a) * query.weight(b);
   if (query.labels[a] > query.labels[b]) return add_pair(spec, query, sums, a, b, 1.0, weight);
   if (query.labels[b] > query.labels[a]) return add_pair(spec, query, sums, b, a, 1.0, weight);
@@ -63,11 +63,11 @@ void sort_by_score(const ForceQuery& query, std::vector<std::uint32_t>& order) {
                    [&](std::uint32_t a, std::uint32_t b) { return query.scores[a] > query.scores[b]; });
 }
 
-void neighbour_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+void neighbor_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
   sort_by_score(query, scratch.order);
   if (!query.has_pairs) {
     for (std::size_t p = 1; p < scratch.order.size(); ++p) {
-      add_labelled(spec, query, sums, scratch.order[p - 1], scratch.order[p]);
+      add_labeled(spec, query, sums, scratch.order[p - 1], scratch.order[p]);
     }
     return;
   }
@@ -242,7 +242,7 @@ void logistic_sums(const ForceSpec& spec, const ForceQuery& query, ForceScratch&
 void pair_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
   const std::size_t n = query.scores.size();
   if (n < 2) return;
-  if (spec.neighbours) return neighbour_force(spec, query, scratch, sums);
+  if (spec.neighbors) return neighbor_force(spec, query, scratch, sums);
   if (query.has_pairs) {
     for (const GivenPair& pair : query.pairs) add_given(spec, query, sums, pair);
     return;
@@ -259,7 +259,7 @@ void pair_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& sc
     return logistic_sums(spec, query, scratch, sums, middle);
   }
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = i + 1; j < n; ++j) add_labelled(spec, query, sums, i, j);
+    for (std::size_t j = i + 1; j < n; ++j) add_labeled(spec, query, sums, i, j);
   }
 }
 

@@ -35,9 +35,9 @@ struct Panels {
     moments.assign(size() * kNodes, 0.0);
   }
   std::size_t size() const { return id.size(); }
-  double centre(std::size_t p) const { return 2 * id[p] + 1; }
-  // Where the edge stands in its panel, from −1 to 1; past 2⁵³ the centre itself is rounded.
-  double inside(std::size_t e) const { return std::clamp(place[e] - centre(number[e]), -1.0, 1.0); }
+  double center(std::size_t p) const { return 2 * id[p] + 1; }
+  // Where the edge stands in its panel, from −1 to 1; past 2⁵³ the center itself is rounded.
+  double inside(std::size_t e) const { return std::clamp(place[e] - center(number[e]), -1.0, 1.0); }
 
  private:
   void by_counting(double first, std::size_t range) {

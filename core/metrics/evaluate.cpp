@@ -127,7 +127,7 @@ Refusal evaluate(std::span<const MetricSpec> specs, const QueryTable& table, int
     Workspace room;
     for (std::size_t q = begin; q < end; ++q) {
       const QueryView query = table.query(q);
-      summarise(query.labels, room.summary);
+      summarize(query.labels, room.summary);
       const bool plain = !any_nan(query.scores) && acceptable(room.summary, accepted);
       if (!plain && check(specs, query, 0).kind != Refusal::Kind::none) {
         lower(first_refused, q);

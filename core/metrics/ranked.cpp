@@ -8,7 +8,7 @@ namespace podium {
 
 namespace {
 
-void summarise_any(std::span<const double> labels, LabelSummary& out) {
+void summarize_any(std::span<const double> labels, LabelSummary& out) {
   out = {};
   out.integral = false;
   out.least = out.greatest = labels[0];
@@ -21,14 +21,14 @@ void summarise_any(std::span<const double> labels, LabelSummary& out) {
 
 }  // namespace
 
-void summarise(std::span<const double> labels, LabelSummary& out) {
+void summarize(std::span<const double> labels, LabelSummary& out) {
   out = {};
   if (labels.empty()) return;
   // Added to 2^52 a label leaves its nearest whole number in the low bits: no conversion, so the loop becomes vectors.
   constexpr double shift = 0x1p52;
   constexpr std::size_t most = 64;
   std::array<std::uint64_t, most> levels;
-  // Two histograms, so that equal neighbours do not wait for each other's store.
+  // Two histograms, so that equal neighbors do not wait for each other's store.
   std::array<std::uint32_t, LabelSummary::small> odd{};
   std::uint32_t seen = 0;
   for (std::size_t begin = 0; begin < labels.size(); begin += most) {
@@ -40,7 +40,7 @@ void summarise(std::span<const double> labels, LabelSummary& out) {
       all |= levels[i];
       differs |= std::bit_cast<std::uint64_t>(shifted - shift) ^ std::bit_cast<std::uint64_t>(chunk[i]);
     }
-    if (all >= LabelSummary::small || differs != 0) return summarise_any(labels, out);
+    if (all >= LabelSummary::small || differs != 0) return summarize_any(labels, out);
     std::size_t i = 0;
     for (; i + 1 < chunk.size(); i += 2) {
       ++out.counts[levels[i]], ++odd[levels[i + 1]];

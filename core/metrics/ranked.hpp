@@ -30,7 +30,7 @@ struct LabelSummary {
   std::array<std::uint32_t, small> counts{};  // documents of each label, filled where integral
 };
 
-void summarise(std::span<const double> labels, LabelSummary& out);
+void summarize(std::span<const double> labels, LabelSummary& out);
 
 class RankedQuery {
  public:

@@ -33,8 +33,8 @@ struct DenseKernels {
   // g[j] += Σ_i d[i] · x[i][j].
   void (*add_rows)(std::size_t rows, std::size_t columns, const double* d, const double* x, std::size_t x_row,
                    double* g);
-  // out[j] = (x[j] − centre[j]) · scale[j], or filled[j] where x[j] is missing.
-  void (*standardise)(std::size_t columns, const float* x, const double* centre, const double* scale,
+  // out[j] = (x[j] − center[j]) · scale[j], or filled[j] where x[j] is missing.
+  void (*standardize)(std::size_t columns, const float* x, const double* center, const double* scale,
                       const double* filled, double* out);
   // values[j] = e^{values[j]}.
   void (*exponentials)(std::size_t n, double* values);

@@ -135,19 +135,19 @@ void add_rows(std::size_t rows, std::size_t columns, const double* d, const doub
   }
 }
 
-void standardise(std::size_t columns, const float* x, const double* centre, const double* scale, const double* filled,
+void standardize(std::size_t columns, const float* x, const double* center, const double* scale, const double* filled,
                  double* out) {
   std::size_t j = 0;
 #if defined(__FMA__)  // the compiler does not do this one by itself
   for (; j + 4 <= columns; j += 4) {
     const __m256d value = _mm256_cvtps_pd(_mm_loadu_ps(x + j));
-    const __m256d moved = _mm256_mul_pd(_mm256_sub_pd(value, load(centre + j).v), load(scale + j).v);
+    const __m256d moved = _mm256_mul_pd(_mm256_sub_pd(value, load(center + j).v), load(scale + j).v);
     const __m256d missing = _mm256_cmp_pd(value, value, _CMP_UNORD_Q);
     _mm256_storeu_pd(out + j, _mm256_blendv_pd(moved, load(filled + j).v, missing));
   }
 #endif
   for (; j < columns; ++j) {
-    const double value = x[j], moved = (value - centre[j]) * scale[j];
+    const double value = x[j], moved = (value - center[j]) * scale[j];
     out[j] = value == value ? moved : filled[j];
   }
 }
@@ -217,7 +217,7 @@ void adam(std::size_t n, double rate, double epsilon, const double* g, double* m
   }
 }
 
-constexpr DenseKernels kKernels{multiply, dots, add_rows, standardise, exponentials, activate, times_slope, step, adam};
+constexpr DenseKernels kKernels{multiply, dots, add_rows, standardize, exponentials, activate, times_slope, step, adam};
 
 }  // namespace
 }  // namespace podium

@@ -81,7 +81,7 @@ double Descent::absorb_chunk(std::span<const std::int64_t> queries, const Descen
   const auto first_row = [&](std::size_t k) {
     return static_cast<std::size_t>(task_.table.query_offsets[static_cast<std::size_t>(queries[k])]);
   };
-  // A query is standardised, scored and pushed by one thread while it is in that thread's cache; a long one by all.
+  // A query is standardized, scored and pushed by one thread while it is in that thread's cache; a long one by all.
   const bool one = queries.size() == 1;
   const auto set_rows = [&](std::size_t k, std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) {
@@ -200,7 +200,7 @@ void Descent::update(double share, const DescentOptions& options) {
     double* const g = gradient_.data() + first;
     double* const w = parameters_.data() + first;
     const std::size_t count = last - first;
-    if (options.optimiser == Optimiser::sgd) {
+    if (options.optimizer == Optimizer::sgd) {
       kernels.step(count, options.rate * share, g, w);
     } else {
       for (std::size_t j = 0; j < count; ++j) g[j] *= share;

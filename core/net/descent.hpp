@@ -11,7 +11,7 @@
 
 namespace podium {
 
-enum class Optimiser { sgd, adam };
+enum class Optimizer { sgd, adam };
 
 // What is learned from: features of all documents, and the queries, labels and pairs that forces see.
 struct NetTask {
@@ -21,7 +21,7 @@ struct NetTask {
 };
 
 struct DescentOptions {
-  Optimiser optimiser = Optimiser::sgd;
+  Optimizer optimizer = Optimizer::sgd;
   double rate = 0.001;
   double l2 = 0;          // ½·l2·‖weights‖² is added to the mean cost of a query
   std::size_t batch = 1;  // queries an update

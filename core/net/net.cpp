@@ -78,7 +78,7 @@ void NetBatch::reserve(std::size_t rows) {
 }
 
 void NetBatch::set_inputs(std::size_t row, const float* features, const InputMap& map) {
-  dense_kernels().standardise(net_.shape().features(), features, map.centre.data(), map.scale.data(), map.filled.data(),
+  dense_kernels().standardize(net_.shape().features(), features, map.center.data(), map.scale.data(), map.filled.data(),
                               inputs_.data() + row * input_stride(0));
 }
 

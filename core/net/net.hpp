@@ -20,9 +20,9 @@ struct NetShape {
   std::size_t layers() const { return widths.size() - 1; }
 };
 
-// What turns a feature into an input: x̂ = (x − centre) · scale, and `filled` where x is missing.
+// What turns a feature into an input: x̂ = (x − center) · scale, and `filled` where x is missing.
 struct InputMap {
-  std::span<const double> centre, scale, filled;
+  std::span<const double> center, scale, filled;
 };
 
 // Where a layer's numbers stand in the vector of parameters as the core holds it. Weights lie in panels of kPanel

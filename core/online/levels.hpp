@@ -22,7 +22,7 @@ struct OnlineData {
   std::span<const std::uint64_t> keys;  // a name a document, the same in any order of the data
   std::span<const std::int64_t> rows;
 
-  std::size_t width() const { return map.centre.size(); }
+  std::size_t width() const { return map.center.size(); }
 };
 
 // What a pass saw: documents taken, how many of them had the wrong level, and by how many levels in all.
@@ -64,7 +64,7 @@ class OnlineBlock {
   double* row(std::size_t i) { return inputs_.data() + i * stride(); }
   void fill(const float* features, std::span<const std::int64_t> rows, const InputMap& map) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      dense_kernels().standardise(width_, features + static_cast<std::size_t>(rows[i]) * width_, map.centre.data(),
+      dense_kernels().standardize(width_, features + static_cast<std::size_t>(rows[i]) * width_, map.center.data(),
                                   map.scale.data(), map.filled.data(), row(i));
     }
   }

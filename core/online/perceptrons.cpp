@@ -25,7 +25,7 @@ Tally Perceptrons::pass(const OnlineData& data, std::uint64_t seed, std::uint64_
     block.fill(data.features.data(), data.rows.subspan(begin, end - begin), data.map);
     for (std::size_t i = begin; i < end; ++i) {
       const std::uint64_t key = data.keys[static_cast<std::size_t>(data.rows[i])];
-      drawn[i - begin] = scatter(scatter(scatter(seed) ^ round) ^ key);
+      drawn[i - begin] = splitmix64(splitmix64(splitmix64(seed) ^ round) ^ key);
     }
     const bool worth = count() * (end - begin) * width_ > 100'000;
     team.loop(count(), (count() + team.size() - 1) / team.size(), worth, [&](std::size_t first, std::size_t last) {
@@ -45,7 +45,7 @@ Tally Perceptrons::learn(std::size_t perceptron, const OnlineData& data, std::si
   const double share = shares_[perceptron];
   Tally tally;
   for (std::size_t i = begin; i < end; ++i) {
-    const double coin = static_cast<double>(scatter(drawn[i - begin] ^ perceptron) >> 11) * 0x1.0p-53;
+    const double coin = static_cast<double>(splitmix64(drawn[i - begin] ^ perceptron) >> 11) * 0x1.0p-53;
     if (!(coin < share)) continue;
     const double* const x = block.row(i - begin);
     double score = 0;

@@ -94,7 +94,7 @@ void marginal(const Code& code, std::size_t part, const Number* joint, Number* o
   }
 }
 
-// Rows of neighbouring codes.
+// Rows of neighboring codes.
 struct RowBlock {
   std::size_t first, count, stride;  // codes, and bytes a row
   Bytes bins;

@@ -25,14 +25,14 @@ void pieces(Team& team, std::size_t count, Body&& body) {
 template <class Force, class Curvature>
 Extent largest(Team& team, std::size_t count, const Force& force, const Curvature& curvature) {
   Extent out;
-  std::mutex door;
+  std::mutex mutex;
   pieces(team, count, [&](std::size_t begin, std::size_t end) {
     Extent own;
     for (std::size_t i = begin; i < end; ++i) {
       own.force = std::max(own.force, std::fabs(force(i)));
       own.curvature = std::max(own.curvature, curvature(i));
     }
-    const std::lock_guard lock(door);
+    const std::lock_guard lock(mutex);
     out = {std::max(out.force, own.force), std::max(out.curvature, own.curvature)};
   });
   return out;
@@ -52,7 +52,7 @@ Booster::Booster(const FeatureTable& table, std::vector<FeatureBins> features,
       leaf_((table.rows + kTile - 1) / kTile * kTile) {
   for (std::size_t q = 0; q < query_keys.size(); ++q) {
     const auto begin = static_cast<std::size_t>(query_offsets[q]), end = static_cast<std::size_t>(query_offsets[q + 1]);
-    for (std::size_t i = begin; i < end; ++i) keys_[i] = scatter(scatter(query_keys[q]) ^ (i - begin));
+    for (std::size_t i = begin; i < end; ++i) keys_[i] = splitmix64(splitmix64(query_keys[q]) ^ (i - begin));
   }
 }
 
@@ -62,7 +62,7 @@ BoostedTree Booster::grow(std::span<const double> force, std::span<const double>
       largest(*team_, data_.rows, [&](std::size_t i) { return force[i]; }, [&](std::size_t i) { return curvature[i]; });
   const GrowRows rows = choose_rows(force, curvature, most, settings, draw);
   const auto growing = settings.grow.growth == Growth::symmetric ? grow_symmetric : grow_tree;
-  GrownTree grown = growing(data_, rows, settings.grow, scatter(draw ^ 0xA24BAED4963EE407), room_, *team_);
+  GrownTree grown = growing(data_, rows, settings.grow, splitmix64(draw ^ 0xA24BAED4963EE407), room_, *team_);
   BoostedTree tree;
   set_values(force, curvature, most, settings, grown, tree);
   tree.serial = ++grown_;
@@ -77,19 +77,19 @@ GrowRows Booster::choose_rows(std::span<const double> force, std::span<const dou
   const bool fewer_rows = settings.sample.row_share < 1 || settings.sample.query_share < 1;
   if (fewer_columns) {
     rows.chosen.assign(data_.used.size(), 0);
-    for (const std::uint32_t j : sample_columns(data_.used, settings.sample.column_share, scatter(draw ^ 1))) {
+    for (const std::uint32_t j : sample_columns(data_.used, settings.sample.column_share, splitmix64(draw ^ 1))) {
       rows.chosen[j] = 1;
     }
   }
   if (fewer_rows) {
-    sample_rows(force, curvature, largest, settings.sample, keys_, query_keys_, query_offsets_, scatter(draw ^ 2),
-                kept_.sample, *team_);
-    rows.rows = kept_.sample.count;
-    rows.document = kept_.sample.rows.data();
+    sample_rows(force, curvature, largest, settings.sample, keys_, query_keys_, query_offsets_, splitmix64(draw ^ 2),
+                sampled_rows_.sample, *team_);
+    rows.rows = sampled_rows_.sample.count;
+    rows.document = sampled_rows_.sample.rows.data();
   } else {
     rows.rows = data_.rows;
   }
-  fill_cells(force, curvature, fewer_rows ? &kept_.sample : nullptr, largest, rows);
+  fill_cells(force, curvature, fewer_rows ? &sampled_rows_.sample : nullptr, largest, rows);
   if (fewer_rows || fewer_columns) {
     copy_rows(rows);
   } else {
@@ -103,27 +103,28 @@ GrowRows Booster::choose_rows(std::span<const double> force, std::span<const dou
 
 void Booster::fill_cells(std::span<const double> force, std::span<const double> curvature, const Sample* sample,
                          const Extent& most, GrowRows& rows) {
-  kept_.cells.resize(rows.rows);
+  sampled_rows_.cells.resize(rows.rows);
   if (sample == nullptr) {
     fill(force.data(), curvature.data(), rows.rows, most, rows);
     return;
   }
   // The kept ones, weighed, one after the other.
-  kept_.force.resize(rows.rows), kept_.curvature.resize(rows.rows);
+  sampled_rows_.force.resize(rows.rows), sampled_rows_.curvature.resize(rows.rows);
   Extent largest_kept;
-  std::mutex door;
+  std::mutex mutex;
   pieces(*team_, rows.rows, [&](std::size_t begin, std::size_t end) {
     Extent own;
     for (std::size_t i = begin; i < end; ++i) {
       const double weight = sample->weight.empty() ? 1.0 : sample->weight[i];
-      kept_.force[i] = force[sample->rows[i]] * weight, kept_.curvature[i] = curvature[sample->rows[i]] * weight;
-      own.force = std::max(own.force, std::fabs(kept_.force[i]));
-      own.curvature = std::max(own.curvature, kept_.curvature[i]);
+      sampled_rows_.force[i] = force[sample->rows[i]] * weight,
+      sampled_rows_.curvature[i] = curvature[sample->rows[i]] * weight;
+      own.force = std::max(own.force, std::fabs(sampled_rows_.force[i]));
+      own.curvature = std::max(own.curvature, sampled_rows_.curvature[i]);
     }
-    const std::lock_guard lock(door);
+    const std::lock_guard lock(mutex);
     largest_kept = {std::max(largest_kept.force, own.force), std::max(largest_kept.curvature, own.curvature)};
   });
-  fill(kept_.force.data(), kept_.curvature.data(), rows.rows, largest_kept, rows);
+  fill(sampled_rows_.force.data(), sampled_rows_.curvature.data(), rows.rows, largest_kept, rows);
 }
 
 void Booster::fill(const double* force, const double* curvature, std::size_t n, const Extent& most, GrowRows& rows) {
@@ -149,18 +150,18 @@ void Booster::fill(const double* force, const double* curvature, std::size_t n, 
   pieces(*team_, n, [&](std::size_t begin, std::size_t end) {
     Cell sum = 0;
     for (std::size_t i = begin; i < end; ++i) {
-      kept_.cells[i] = make_cell(to_fixed(force[i], to_force), to_fixed(curvature[i], to_curvature));
-      sum += kept_.cells[i];
+      sampled_rows_.cells[i] = make_cell(to_fixed(force[i], to_force), to_fixed(curvature[i], to_curvature));
+      sum += sampled_rows_.cells[i];
     }
     total += sum;
   });
-  rows.cells = kept_.cells.data();
+  rows.cells = sampled_rows_.cells.data();
   rows.total = total.load();
 }
 
 // The kept rows, one after the other, in blocks of the codes that hold a kept column.
 void Booster::copy_rows(GrowRows& rows) {
-  kept_.bins.resize(data_.blocks.size());
+  sampled_rows_.bins.resize(data_.blocks.size());
   const auto is_chosen = [&](const Code& code) {
     return rows.chosen.empty() || std::any_of(code.parts.begin(), code.parts.end(),
                                               [&](const Code::Part& part) { return rows.chosen[part.column] != 0; });
@@ -176,9 +177,9 @@ void Booster::copy_rows(GrowRows& rows) {
     }
     const std::size_t count = places.size(), stride = row_stride(count);
     if (count == 0) continue;
-    kept_.bins[k].resize(std::max(kept_.bins[k].size(), rows.rows * stride));
-    rows.blocks.push_back({kept_.bins[k].data(), first, count, stride});
-    std::uint8_t* to = kept_.bins[k].data();
+    sampled_rows_.bins[k].resize(std::max(sampled_rows_.bins[k].size(), rows.rows * stride));
+    rows.blocks.push_back({sampled_rows_.bins[k].data(), first, count, stride});
+    std::uint8_t* to = sampled_rows_.bins[k].data();
     const bool whole = count == from.count;
     pieces(*team_, rows.rows, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
@@ -201,7 +202,7 @@ void Booster::set_values(std::span<const double> force, std::span<const double> 
   const int force_exponent = sum_exponent(most.force, n), curvature_exponent = sum_exponent(most.curvature, n);
   const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
   std::vector<std::array<std::int64_t, 3>> sums(leaves);
-  std::mutex door;
+  std::mutex mutex;
   const std::size_t tiles = data_.columns.tiles();
   team_->loop(tiles, kTiles, tiles > 4 * kTiles, [&](std::size_t begin, std::size_t end) {
     std::vector<std::array<std::int64_t, 3>> own(leaves);
@@ -216,7 +217,7 @@ void Booster::set_values(std::span<const double> force, std::span<const double> 
         ++sum[2];
       }
     }
-    const std::lock_guard lock(door);
+    const std::lock_guard lock(mutex);
     for (std::size_t k = 0; k < leaves; ++k) {
       for (std::size_t part = 0; part < 3; ++part) sums[k][part] += own[k][part];
     }

@@ -56,7 +56,7 @@ class Booster {
   void add(const BoostedTree& tree, double scale, double* scores, std::size_t stride);
 
  private:
-  struct Kept {
+  struct SampledRows {
     std::vector<Bytes> bins;
     std::vector<Cell> cells;
     std::vector<double> force, curvature;
@@ -76,8 +76,8 @@ class Booster {
   Binned data_;
   std::vector<std::int64_t> query_offsets_;
   std::vector<std::uint64_t> query_keys_, keys_;
-  Kept kept_;
-  GrowRoom room_;
+  SampledRows sampled_rows_;
+  GrowWorkspace room_;
   std::vector<std::uint32_t> leaf_;  // of every training document in the tree grown last
   std::uint64_t grown_ = 0;          // trees so far
 };

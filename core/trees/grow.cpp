@@ -22,8 +22,8 @@ struct Leaf {
 
 class Growing {
  public:
-  Growing(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw, GrowRoom& room,
-          Team& team)
+  Growing(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
+          GrowWorkspace& room, Team& team)
       : data_(data),
         work_(rows),
         settings_(settings),
@@ -45,7 +45,7 @@ class Growing {
         std::any_of(columns_.begin(), columns_.end(), [](const ColumnInfo& column) { return column.direction != 0; });
     if (settings_.num_leaves > 1 && may_split(root)) {
       root.slot = take_slot();
-      root.split = histograms_.look(rows_of(root), root.info);
+      root.split = histograms_.find_split(rows_of(root), root.info);
     }
     leaves_.push_back(root);
     offer(0);
@@ -106,8 +106,8 @@ class Growing {
     if (first || derived) small.slot = take_slot();
     if (second) large.slot = derived ? parent_slot : take_slot();
     if (!second) histograms_.give(parent_slot);
-    histograms_.look_at_both(rows_of(small), first ? &small.info : nullptr, small.split, rows_of(large),
-                             second ? &large.info : nullptr, large.split, derived);
+    histograms_.build_children(rows_of(small), first ? &small.info : nullptr, small.split, rows_of(large),
+                               second ? &large.info : nullptr, large.split, derived);
     if (!first) release(small);
   }
 
@@ -118,7 +118,7 @@ class Growing {
       leaf.slot = take_slot();
       histograms_.build(rows_of(leaf));
     }
-    leaf.split = histograms_.look_counted(order_.rows(leaf.run), rows_of(leaf), leaf.info, data_.columns);
+    leaf.split = histograms_.find_split_counted(order_.rows(leaf.run), rows_of(leaf), leaf.info, data_.columns);
     leaf.counted = true;
   }
 
@@ -180,7 +180,7 @@ class Growing {
     Leaf out = leaf;
     out.parent = node, out.is_left = is_left, out.depth = leaf.depth + 1;
     out.slot = kNoSlot, out.counted = false, out.split = {};
-    out.info.draw = scatter(draw_ + 2ull * static_cast<std::uint64_t>(node) + (is_left ? 1 : 2));
+    out.info.draw = splitmix64(draw_ + 2ull * static_cast<std::uint64_t>(node) + (is_left ? 1 : 2));
     return out;
   }
 
@@ -240,7 +240,7 @@ std::vector<ColumnInfo> columns_of(const Binned& data, const GrowSettings& setti
 }
 
 GrownTree grow_tree(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                    GrowRoom& room, Team& team) {
+                    GrowWorkspace& room, Team& team) {
   return Growing(data, rows, settings, draw, room, team).run();
 }
 

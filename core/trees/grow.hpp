@@ -39,7 +39,7 @@ struct GrownTree {
 };
 
 // Room that is kept from tree to tree.
-struct GrowRoom {
+struct GrowWorkspace {
   RowOrder order;
   HistogramRoom histograms;
 };
@@ -48,6 +48,6 @@ std::vector<ColumnInfo> columns_of(const Binned& data, const GrowSettings& setti
 
 // `draw` is what the tree's random numbers are a function of.
 GrownTree grow_tree(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                    GrowRoom& room, Team& team);
+                    GrowWorkspace& room, Team& team);
 
 }  // namespace podium

@@ -180,7 +180,7 @@ void NodeHistograms::build(const NodeRows& node) {
   each_group(node.count, [&](std::size_t k) { finish(groups_[k], node); });
 }
 
-Split NodeHistograms::look(const NodeRows& node, const NodeInfo& info) {
+Split NodeHistograms::find_split(const NodeRows& node, const NodeInfo& info) {
   if (by_rows(node)) add_by_rows(node);
   std::vector<Split> found(groups_.size());
   each_group(node.count, [&](std::size_t k) {
@@ -190,8 +190,9 @@ Split NodeHistograms::look(const NodeRows& node, const NodeInfo& info) {
   return best_of(found);
 }
 
-void NodeHistograms::look_at_both(const NodeRows& small, const NodeInfo* small_info, Split& small_split,
-                                  const NodeRows& large, const NodeInfo* large_info, Split& large_split, bool derived) {
+void NodeHistograms::build_children(const NodeRows& small, const NodeInfo* small_info, Split& small_split,
+                                    const NodeRows& large, const NodeInfo* large_info, Split& large_split,
+                                    bool derived) {
   if (large_info && !derived) build(large);
   const bool builds = small.slot != kNoSlot;
   if (builds && by_rows(small)) add_by_rows(small);
@@ -221,8 +222,8 @@ void NodeHistograms::weigh(const NodeRows& node, Cell total, CutWorth* worth) {
 
 // What a column gains uncounted bounds what it gains counted, so columns are counted in the order of their promise,
 // until the best one is.
-Split NodeHistograms::look_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info,
-                                   const BinColumns& bins) {
+Split NodeHistograms::find_split_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info,
+                                         const BinColumns& bins) {
   struct Promise {
     Split split;
     std::size_t code = 0, part = 0;

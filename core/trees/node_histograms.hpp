@@ -52,16 +52,17 @@ class NodeHistograms {
   void give(std::size_t slot);
 
   void build(const NodeRows& node);
-  Split look(const NodeRows& node, const NodeInfo& info);
+  Split find_split(const NodeRows& node, const NodeInfo& info);
   // Builds `small` (where it has a slot), and `large` in its own slot: its parent's histograms stand there if
   // `derived`, and the small ones are taken off them; else it is built from its rows. Then looks for the best splits
   // where asked.
-  void look_at_both(const NodeRows& small, const NodeInfo* small_info, Split& small_split, const NodeRows& large,
-                    const NodeInfo* large_info, Split& large_split, bool derived);
+  void build_children(const NodeRows& small, const NodeInfo* small_info, Split& small_split, const NodeRows& large,
+                      const NodeInfo* large_info, Split& large_split, bool derived);
   // Adds what every cut of every column is worth in this node of symmetric growth, whose sum is `total`.
   void weigh(const NodeRows& node, Cell total, CutWorth* worth);
   // The best split that leaves enough documents on both sides. Their histograms are built.
-  Split look_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info, const BinColumns& bins);
+  Split find_split_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info,
+                           const BinColumns& bins);
 
  private:
   // Codes that one thread takes at a time.

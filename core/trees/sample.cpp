@@ -84,7 +84,7 @@ void sample_rows(std::span<const double> force, std::span<const double> curvatur
   const std::size_t queries = query_keys.size();
   const std::size_t grain = std::max<std::size_t>(1, queries * kPiece / std::max<std::size_t>(force.size(), 1));
   const std::size_t pieces = (queries + grain - 1) / grain;
-  const std::uint64_t row_draw = scatter(draw), query_draw = scatter(draw ^ 0x5851F42D4C957F2D);
+  const std::uint64_t row_draw = splitmix64(draw), query_draw = splitmix64(draw ^ 0x5851F42D4C957F2D);
   out.rows.resize(force.size()), out.weight.resize(weighs ? force.size() : 0);
   std::vector<std::size_t> kept(pieces);
   const auto begin_of = [&](std::size_t k) {
@@ -95,13 +95,13 @@ void sample_rows(std::span<const double> force, std::span<const double> curvatur
     for (std::size_t k = begin; k < end; ++k) {
       std::size_t at = begin_of(k);
       for (std::size_t q = k * grain; q < std::min(queries, (k + 1) * grain); ++q) {
-        if (settings.query_share < 1 && unit(scatter(query_keys[q] ^ query_draw)) >= settings.query_share) continue;
+        if (settings.query_share < 1 && unit(splitmix64(query_keys[q] ^ query_draw)) >= settings.query_share) continue;
         const auto last = static_cast<std::size_t>(query_offsets[q + 1]);
         for (auto i = static_cast<std::size_t>(query_offsets[q]); i < last; ++i) {
           const double p = chance(i);
           out.rows[at] = static_cast<std::uint32_t>(i);
           if (weighs) out.weight[at] = p;
-          at += unit(scatter(keys[i] ^ row_draw)) < p;
+          at += unit(splitmix64(keys[i] ^ row_draw)) < p;
         }
       }
       kept[k] = at - begin_of(k);
@@ -125,7 +125,7 @@ std::vector<std::uint32_t> sample_columns(std::span<const std::uint32_t> feature
   std::iota(order.begin(), order.end(), 0u);
   const auto wanted = static_cast<std::size_t>(std::ceil(share * static_cast<double>(features.size())));
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const std::uint64_t x = scatter(draw ^ features[a]), y = scatter(draw ^ features[b]);
+    const std::uint64_t x = splitmix64(draw ^ features[a]), y = splitmix64(draw ^ features[b]);
     return x != y ? x < y : a < b;
   });
   order.resize(std::min(features.size(), std::max<std::size_t>(wanted, 1)));

@@ -245,7 +245,7 @@ void scan_careful(const Cell* histogram, const std::uint32_t* counts, const Colu
     while (first < last && histogram[first] == 0) ++first;
     while (last > first + 1 && histogram[last - 1] == 0) --last;
     if (last == first) return;
-    const std::uint64_t bits = scatter(node.draw ^ (best.feature * 2ull + 1)) >> 11;
+    const std::uint64_t bits = splitmix64(node.draw ^ (best.feature * 2ull + 1)) >> 11;
     const std::size_t cut = first + bits % std::max<std::size_t>(1, last - first - 1);  // one bin: missing or not
     first = cut, last = cut + 1;
   }
@@ -288,8 +288,8 @@ void scan_categories(const Cell* histogram, const std::uint32_t* counts, const C
 }
 
 double normal_draw(std::uint64_t key) {
-  const double u = static_cast<double>((scatter(key) >> 11) + 1) * 0x1.0p-53;
-  const double v = static_cast<double>(scatter(key ^ 0xD1B54A32D192ED03) >> 11) * 0x1.0p-53;
+  const double u = static_cast<double>((splitmix64(key) >> 11) + 1) * 0x1.0p-53;
+  const double v = static_cast<double>(splitmix64(key ^ 0xD1B54A32D192ED03) >> 11) * 0x1.0p-53;
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
 }
 
@@ -368,7 +368,7 @@ Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column
   const double floor = best.gain = least_gain(whole, settings);
   std::size_t first = 0, last = column.bins;
   if (settings.random_thresholds && last > 1) {  // one cut, drawn
-    first = (scatter(draw ^ (column.feature * 2ull + 1)) >> 11) % (last - 1), last = first + 1;
+    first = (splitmix64(draw ^ (column.feature * 2ull + 1)) >> 11) % (last - 1), last = first + 1;
   }
   for (std::size_t b = first; b < last; ++b) keep(best, worth.right[b], b, false, 0);
   for (std::size_t b = first; worth.missing && b < last; ++b) keep(best, worth.left[b], b, true, 0);

@@ -17,8 +17,8 @@ struct Node {
 
 class Growing {
  public:
-  Growing(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw, GrowRoom& room,
-          Team& team)
+  Growing(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
+          GrowWorkspace& room, Team& team)
       : data_(data),
         work_(rows),
         settings_(settings),
@@ -55,7 +55,7 @@ class Growing {
     }
     histograms_.give(slot);
     std::vector<Split> found;
-    const std::uint64_t draw = scatter(draw_ + depth);
+    const std::uint64_t draw = splitmix64(draw_ + depth);
     for (const ColumnInfo& column : columns_) {
       found.push_back(best_of_cuts(worth[column.column], whole, column, draw, settings_.split));
     }
@@ -157,7 +157,7 @@ class Growing {
 }  // namespace
 
 GrownTree grow_symmetric(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                         GrowRoom& room, Team& team) {
+                         GrowWorkspace& room, Team& team) {
   return Growing(data, rows, settings, draw, room, team).run();
 }
 

@@ -5,10 +5,10 @@ __version__ = "0.1.0"  # above the imports, because saved models say which Podiu
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from podium.data import Pairs, RankingData, Run, describe, folds, normalise, sample_unlabelled, split, synthetic
+from podium.data import Pairs, RankingData, Run, describe, folds, normalize, sample_unlabeled, split, synthetic
 from podium.errors import DataError, FormatError, MissingExtraError, OutputError, ParameterError, PodiumError
 from podium.evaluation import Comparison, Evaluation, compare, evaluate
-from podium.forces import Force, Verdict, force, force_picture, laws, own_force
+from podium.forces import Force, Verdict, custom_force, force, force_picture, laws
 from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
 from podium.metrics import Metric, metric
 
@@ -85,6 +85,7 @@ __all__ = [  # noqa: RUF022 (sorted as Python sorts)
     "compare",
     "convert",
     "cross_validate",
+    "custom_force",
     "describe",
     "evaluate",
     "folds",
@@ -94,15 +95,14 @@ __all__ = [  # noqa: RUF022 (sorted as Python sorts)
     "laws",
     "load",
     "metric",
-    "normalise",
-    "own_force",
+    "normalize",
     "permutation_importance",
     "posteriors",
     "read",
     "read_all_folds",
     "read_folds",
     "read_scores",
-    "sample_unlabelled",
+    "sample_unlabeled",
     "split",
     "synthetic",
     "to_frame",

@@ -49,7 +49,7 @@ class MissingExtraError(PodiumError, ImportError):
     """A feature needs an extra that is not installed."""
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """A value as messages show it: its repr, cut short where it is long."""
     try:
         text = repr(value)
@@ -58,7 +58,7 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:60]}…{text[-19:]}"
 
 
-def is_whole(value: object) -> bool:
+def is_integer(value: object) -> bool:
     """Whether a value is a whole number (True and False are not)."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 

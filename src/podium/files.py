@@ -16,7 +16,7 @@ from podium.errors import OutputError
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file (readable and seekable too) that takes the name `path` only when the block ends without an error.
 
     A link is followed; an existing file gives the new one its permissions; a device or pipe is written into.

@@ -66,8 +66,8 @@ def test_split_into_folds_tests_every_query_once(cli, judged):
         assert (train.n_queries, vali.n_queries, test.n_queries) == (12, 4, 4)
 
 
-def test_normalise(cli, judged):
-    cli("data", "normalise", judged, "scaled.txt", "--method", "minmax")
+def test_normalize(cli, judged):
+    cli("data", "normalize", judged, "scaled.txt", "--method", "minmax")
     data = podium.read(cli.folder / "scaled.txt")
     first = data.select([0]).features
     assert first.min() == 0
@@ -80,8 +80,8 @@ def test_normalise(cli, judged):
         (["data", "describe", "nowhere.txt"], "nowhere.txt: there is no such file"),
         (["data", "describe", "."], "directory"),
         (
-            ["data", "describe", "judged.txt", "--read", "colour=red"],
-            "unknown option for reading format 'letor' 'colour'",
+            ["data", "describe", "judged.txt", "--read", "color=red"],
+            "unknown option for reading format 'letor' 'color'",
         ),
         (["data", "describe", "judged.txt", "--read", "absent"], "write NAME=VALUE"),
         (
@@ -106,8 +106,8 @@ def test_normalise(cli, judged):
         (["data", "split", "judged.txt", "x", "--shares", "0.5,0.5", "--names", "a,../b"], "of letters"),
         (["data", "split", "judged.txt", "x", "--folds", "3", "--names", "a,b"], "parts of --shares"),
         (["data", "split", "judged.txt", ".", "--shares", "0.5,0.5", "--names", "judged,b"], "is read and would be"),
-        (["data", "normalise", "judged.txt", "a.txt", "--method", "log"], "negative"),
-        (["data", "normalise", "judged.txt", "a.txt", "--method", "minmix"], "Did you mean 'minmax'?"),
+        (["data", "normalize", "judged.txt", "a.txt", "--method", "log"], "negative"),
+        (["data", "normalize", "judged.txt", "a.txt", "--method", "minmix"], "Did you mean 'minmax'?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

@@ -22,7 +22,7 @@ SEED = os.environ.get("INTERRUPT_SEED", "")  # other moments: INTERRUPT_SEED=2 p
 TRAININGS = {
     "adam over a net": ["--ranker", "lambdarank", "--hidden", "8", "--epochs", 120],
     "sgd, a pair at a time, the rate halved": [
-        *["--force", "ranknet", "--model", "net(4)", "--optimiser", "sgd", "--batch", "pair", "--learning-rate", 0.05],
+        *["--force", "ranknet", "--model", "net(4)", "--optimizer", "sgd", "--batch", "pair", "--learning-rate", 0.05],
         *["--set", "rate_rule=halve", "--epochs", 40],
     ],
     "lbfgs over a kernel": ["--ranker", "kernel-ranknet", "--set", "landmarks=300", "--l2", 0.0001, "--epochs", 200],

@@ -81,7 +81,7 @@ def test_tune_finds_writes_and_goes_on(cli, parts):
         ([*TUNE, "--range", "learning_rate="], "learning_rate: range '': write low..high"),
         ([*TUNE, "--range", "learning_rate=1e-3-1e-1"], "write low..high, low..high:log"),
         ([*TUNE, "--range", "learning_rate=0..1:lgo"], "and :log behind them or nothing"),
-        ([*TUNE, "--range", "optimiser=adm,sgd"], "unknown optimiser 'adm'. Did you mean 'adam'?"),
+        ([*TUNE, "--range", "optimizer=adm,sgd"], "unknown optimizer 'adm'. Did you mean 'adam'?"),
         ([*TUNE, "--range", "l2=0..1", "--l2", "0"], "--l2 and --range l2 say two things; leave one of them out"),
         ([*TUNE, "--range", "sigma=0..1", "--set", "sigma=2"], "--set sigma and --range sigma say two things"),
         ([*TUNE, "--range", "metric=map,ndcg"], "metric cannot be searched for"),

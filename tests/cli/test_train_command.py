@@ -207,10 +207,10 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
         (["train", "train.txt", "--ranker", "ranknet", "--set", "l2=1", "--set", "l2=2"], "l2 is given twice"),
         (["train", "train.txt", "--ranker", "ranknet", "--hidden", "a,b"], 'as in "10" or "128,64"'),
         (["train", "train.txt", "--ranker", "ranknet", "--metric", "ncdg"], "Did you mean 'ndcg'?"),
-        (["train", "train.txt", "--ranker", "ranknet", "--optimiser", "adm"], "Did you mean 'adam'?"),
+        (["train", "train.txt", "--ranker", "ranknet", "--optimizer", "adm"], "Did you mean 'adam'?"),
         (["train", "train.txt", "--ranker", "ranknet", "--batch", "pears"], "--batch pears must be"),
         (["train", "train.txt", "--ranker", "ranknet", "--early-stopping-rounds", "3"], "give --valid FILE"),
-        (["train", "train.txt", "--ranker", "lambdarank", "--optimiser", "lbfgs"], "--optimiser lbfgs needs a cost"),
+        (["train", "train.txt", "--ranker", "lambdarank", "--optimizer", "lbfgs"], "--optimizer lbfgs needs a cost"),
         (["train", "train.txt", "--ranker", "ranknet", "--threads", "0"], "--threads 0 must be a whole number from 1"),
         (["train", *RANKNET, "--valid", "vali.txt", "--early-stopping-rounds", "-1"], "at least 1; 0 for never"),
         (
@@ -273,15 +273,15 @@ def test_the_defaults_in_the_help_are_those_of_the_rankers():
 
     own = {
         "epochs": {"ranksvm": 2000, "structrank": 10},
-        "optimiser": {"kernel-ranknet": "lbfgs"},
+        "optimizer": {"kernel-ranknet": "lbfgs"},
         "learning_rate": {"lambdamart": None, "mart": None, "rankboost": 1, "structrank": 20},
         "l2": {"kernel-ranknet": 1},
         "early_stopping_rounds": {"lambdamart": 300, "mart": 300, "rankboost": 100, "structrank": 2},
         "hidden": {"ranknet": (10,), "lambdarank": (10,), "rankprop": (10,)},
     }
-    for option in ("epochs", "learning_rate", "batch", "optimiser", "l2", "hidden", "early_stopping_rounds"):
+    for option in ("epochs", "learning_rate", "batch", "optimizer", "l2", "hidden", "early_stopping_rounds"):
         said = OPTIONS[option].__metadata__[0].help.partition("By default ")[2]
-        usual = {"optimiser": "adam", "hidden": ()}.get(option)
+        usual = {"optimizer": "adam", "hidden": ()}.get(option)
         usual = float(re.match(r"[\d.]+\d|\d", said)[0]) if usual is None else usual
         for name, kind in RANKERS.items():
             found = kind().get_params().get(option, usual)

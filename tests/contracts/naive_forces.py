@@ -63,7 +63,7 @@ def over_pairs(force: Force, scores: np.ndarray, labels: np.ndarray) -> tuple[np
             out[j] -= f
             bend[i] += w
             bend[j] += w
-    if acting.parameter("normalise", False) and total > 0:
+    if acting.parameter("normalize", False) and total > 0:
         out, bend = out * math.log2(1 + total) / total, bend * math.log2(1 + total) / total
     return out, bend
 

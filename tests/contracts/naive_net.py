@@ -8,9 +8,9 @@ import numpy as np
 
 
 def inputs(features: np.ndarray, map) -> np.ndarray:
-    """(x − centre) · scale, and the filling where x is missing."""
+    """(x − center) · scale, and the filling where x is missing."""
     x = features.astype(np.float64)
-    return np.where(np.isnan(x), map.filled, (x - map.centre) * map.scale)
+    return np.where(np.isnan(x), map.filled, (x - map.center) * map.scale)
 
 
 def layers(vector: np.ndarray, widths: tuple[int, ...]) -> list[tuple[np.ndarray, np.ndarray]]:

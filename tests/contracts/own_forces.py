@@ -16,7 +16,7 @@ def ranknet_cost(scores, labels):
     return total
 
 
-@podium.own_force(cost=ranknet_cost)
+@podium.custom_force(cost=ranknet_cost)
 def ranknet(scores, labels):
     """The built-in force of the same name, written again."""
     force, curvature = np.zeros(len(scores)), np.zeros(len(scores))

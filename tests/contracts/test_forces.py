@@ -41,14 +41,14 @@ PAIRS = [
     "lambdarank(ndcg@3, truncation=5)",
     "lambdarank(map, truncation=3, sigma=0.5)",
     "lambdarank(ndcg, damping=True)",
-    "lambdarank(mrr, normalise=True)",
-    "lambdarank(ndcg, truncation=4, normalise=True, damping=True, sigma=2)",
-    "lambdarank(err, normalise=True, damping=True)",
-    "neighbours(lambdarank(ndcg, truncation=2, normalise=True, damping=True))",
+    "lambdarank(mrr, normalize=True)",
+    "lambdarank(ndcg, truncation=4, normalize=True, damping=True, sigma=2)",
+    "lambdarank(err, normalize=True, damping=True)",
+    "neighbors(lambdarank(ndcg, truncation=2, normalize=True, damping=True))",
     "step(ndcg@5)",
     "step(map, margin=0.5)",
-    "neighbours(ranknet)",
-    "neighbours(lambdarank(ndcg@10))",
+    "neighbors(ranknet)",
+    "neighbors(lambdarank(ndcg@10))",
 ]
 PREFERENCES = [
     "structrank",
@@ -80,14 +80,14 @@ def some_scores(force: Force, data, rng, scale=1.0):
     return rng.normal(size=len(data) if outputs == 1 else (len(data), outputs)) * scale
 
 
-def act(force: Force, scores, data, **options):
+def compute(force: Force, scores, data, **options):
     thresholds = (
         np.linspace(-1, 1, force.n_parameters(data))
         if force.n_parameters(data) > 1
         else np.zeros(force.n_parameters(data))
     )
     held = podium.forces.ForceData(data)
-    return force.act(
+    return force.compute(
         np.asarray(scores, np.float64), held, parameters=thresholds, curvature=True, cost=force.has_cost, **options
     )
 
@@ -116,7 +116,7 @@ def test_pairs_equal_the_naive_twin(name, documents):
     force = podium.force(name)
     labels, scores = np.array(documents, np.float64).T
     data = make(labels)
-    found = act(force, scores, data)
+    found = compute(force, scores, data)
     expected = over_pairs(force, scores, labels)
     np.testing.assert_allclose(found.force, expected[0], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.curvature, expected[1], rtol=1e-9, atol=1e-12)
@@ -134,7 +134,7 @@ def test_pairs_equal_the_naive_twin(name, documents):
 def test_preferences_equal_the_naive_twin(name, documents):
     force = podium.force(name)
     labels, scores = np.array(documents, np.float64).T
-    found = force.act(
+    found = force.compute(
         scores, podium.forces.ForceData(make(labels)), curvature=True, cost=True, parameters=weights(force)
     )
     expected = over_preferences(force, scores, labels)
@@ -152,7 +152,7 @@ def test_fast_paths_equal_the_naive_twin_on_longer_lists(name):
     rng = np.random.default_rng(0)
     force = podium.force(name)
     labels, scores = rng.integers(0, 5, 60).astype(float), np.round(rng.normal(size=60), 1)
-    found, expected = act(force, scores, make(labels)), over_pairs(force, scores, labels)
+    found, expected = compute(force, scores, make(labels)), over_pairs(force, scores, labels)
     np.testing.assert_allclose(found.force, expected[0], rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(found.curvature, expected[1], rtol=1e-9, atol=1e-10)
 
@@ -163,13 +163,13 @@ def test_force_and_curvature_are_the_slopes_of_the_cost(name):
     force = podium.force(name)
     data = make(rng.integers(0, 4, 12).astype(float), [5, 7])
     scores = some_scores(force, data, rng)
-    base = act(force, scores, data)
+    base = compute(force, scores, data)
     flat, step = scores.reshape(-1), 1e-5
     for k in range(flat.size):
         up, down = flat.copy(), flat.copy()
         up[k] += step
         down[k] -= step
-        above, below = act(force, up.reshape(scores.shape), data), act(force, down.reshape(scores.shape), data)
+        above, below = compute(force, up.reshape(scores.shape), data), compute(force, down.reshape(scores.shape), data)
         slope = (above.cost.sum() - below.cost.sum()) / (2 * step)
         np.testing.assert_allclose(-slope, base.force.reshape(-1)[k], rtol=1e-5, atol=1e-7)
         if name not in ("hinge", "hinge(margin=2)", "spring(margin=0.3)"):  # kinks have no second slope
@@ -182,11 +182,11 @@ def test_thresholds_feel_the_slope_of_the_cost_too():
     force, data = podium.force("ordinal"), make(np.array([0.0, 1, 2, 3, 1, 2]))
     scores, thresholds, step = rng.normal(size=6), np.array([-1.0, 0.2, 1.3]), 1e-6
     held = podium.forces.ForceData(data)
-    base = force.act(scores, held, parameters=thresholds)
+    base = force.compute(scores, held, parameters=thresholds)
     for k in range(3):
         shift = np.eye(3)[k] * step
         above, below = (
-            force.act(scores, held, parameters=thresholds + s, cost=True).cost.sum() for s in (shift, -shift)
+            force.compute(scores, held, parameters=thresholds + s, cost=True).cost.sum() for s in (shift, -shift)
         )
         np.testing.assert_allclose(base.parameter_force.sum(axis=0)[k], -(above - below) / (2 * step), rtol=1e-5)
 
@@ -195,7 +195,7 @@ def test_thresholds_feel_the_slope_of_the_cost_too():
 def test_forces_of_a_query_add_up_to_nothing(name):
     rng = np.random.default_rng(3)
     force, data = podium.force(name), make(rng.integers(0, 4, 40).astype(float), [10, 30])
-    found = act(force, some_scores(force, data, rng, 3.0), data).force
+    found = compute(force, some_scores(force, data, rng, 3.0), data).force
     for part in (found[:10], found[10:]):
         assert abs(part.sum()) <= 1e-12 * max(1.0, np.abs(part).sum())
 
@@ -205,7 +205,7 @@ def test_bytes_are_the_same_for_any_number_of_threads(name):
     rng = np.random.default_rng(4)
     force, data = podium.force(name), make(rng.integers(0, 4, 600).astype(float), [6] * 100)
     scores = some_scores(force, data, rng)
-    first, *others = [act(force, scores, data, num_threads=threads, seed=5, round=2) for threads in (1, 2, 5)]
+    first, *others = [compute(force, scores, data, num_threads=threads, seed=5, round=2) for threads in (1, 2, 5)]
     for other in others:
         assert first.force.tobytes() == other.force.tobytes()
         assert first.curvature.tobytes() == other.curvature.tobytes()
@@ -217,7 +217,7 @@ def test_the_order_of_documents_does_not_matter(name):
     force, labels = podium.force(name), rng.integers(0, 4, 15).astype(float)
     data = make(labels)
     scores, order = some_scores(force, data, rng), rng.permutation(15)
-    here, there = act(force, scores, data), act(force, scores[order], make(labels[order]))
+    here, there = compute(force, scores, data), compute(force, scores[order], make(labels[order]))
     np.testing.assert_allclose(there.force, here.force[order], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(there.curvature, here.curvature[order], rtol=1e-9, atol=1e-12)
 
@@ -228,7 +228,7 @@ def test_extreme_scores_give_finite_forces(name):
     outputs = force.n_outputs(data)
     scores = np.array([1e30, -1e30, 0, 1e30, 5, -7.0])
     scores = scores if outputs == 1 else np.tile(scores[:, None], outputs) * np.array([1, -1, 1, 0.5])[:outputs]
-    found = act(force, scores, data)
+    found = compute(force, scores, data)
     assert np.isfinite(found.force).all()
     assert np.isfinite(found.curvature).all()
     assert (found.curvature >= 0).all()
@@ -237,12 +237,12 @@ def test_extreme_scores_give_finite_forces(name):
 @by_name(EVERY)
 def test_one_document_and_equal_labels(name):
     force = podium.force(name)
-    single = act(force, some_scores(force, make([1.0]), np.random.default_rng(0)), make([1.0]))
+    single = compute(force, some_scores(force, make([1.0]), np.random.default_rng(0)), make([1.0]))
     assert np.isfinite(single.force).all()
     if force.definition.over in ("pairs", "preferences"):
         assert (single.force == 0).all()
         if not (force.inner or force).parameter("ties", False):
-            assert (act(force, [3.0, 1.0, 2.0], make([1.0, 1.0, 1.0])).force == 0).all()
+            assert (compute(force, [3.0, 1.0, 2.0], make([1.0, 1.0, 1.0])).force == 0).all()
 
 
 @by_name(EVERY)
@@ -251,7 +251,7 @@ def test_weights_of_queries_scale(name):
     force, labels = podium.force(name), np.array([0.0, 1, 2, 2, 1, 0])
     plain, weighted = make(labels, [3, 3]), make(labels, [3, 3], query_weights=[1.0, 2.5])
     scores = some_scores(force, plain, rng)
-    one, two = act(force, scores, plain), act(force, scores, weighted)
+    one, two = compute(force, scores, plain), compute(force, scores, weighted)
     np.testing.assert_array_equal(two.force[:3], one.force[:3])
     np.testing.assert_allclose(two.force[3:], 2.5 * one.force[3:])
 
@@ -260,13 +260,13 @@ def test_weights_of_queries_scale(name):
 def test_weights_of_documents_multiply_in_a_pair(name):
     force, labels = podium.force(name), np.array([0.0, 1, 2, 2, 1])
     weights, scores = np.array([1.0, 2.0, 0.5, 3.0, 1.0]), np.array([0.3, -0.2, 0.1, 0.9, 0.4])
-    found = act(force, scores, make(labels, document_weights=weights)).force
+    found = compute(force, scores, make(labels, document_weights=weights)).force
     expected = np.zeros(5)
     for i in range(5):
         for j in range(5):
             if labels[i] > labels[j]:
                 pairs = podium.Pairs.of([i], [j])
-                expected += weights[i] * weights[j] * act(force, scores, make(labels, pairs=pairs)).force
+                expected += weights[i] * weights[j] * compute(force, scores, make(labels, pairs=pairs)).force
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -274,9 +274,11 @@ def test_pairs_given_take_the_place_of_labels():
     force = podium.force("ranknet")
     data = make([0.0, 0, 0], pairs=podium.Pairs.of([0, 1, 2], [1, 2, 0], [0.9, 0.9, 0.9]))
     rho = 0.5
-    np.testing.assert_allclose(act(force, [0.0, 0, 0], data).force, [0.9 - 1 + rho - (0.9 - 1 + rho)] * 3, atol=1e-15)
+    np.testing.assert_allclose(
+        compute(force, [0.0, 0, 0], data).force, [0.9 - 1 + rho - (0.9 - 1 + rho)] * 3, atol=1e-15
+    )
     data = make([0.0, 0], pairs=podium.Pairs.of([0], [1], [0.7], [2.0]))
-    np.testing.assert_allclose(act(force, [0.0, 0.0], data).force, [2 * 0.2, -2 * 0.2])
+    np.testing.assert_allclose(compute(force, [0.0, 0.0], data).force, [2 * 0.2, -2 * 0.2])
 
 
 def test_draws_are_new_each_round_and_follow_the_query_not_its_place():
@@ -287,9 +289,9 @@ def test_draws_are_new_each_round_and_follow_the_query_not_its_place():
         qid = np.repeat(["a", "b"], 6)
         data = podium.RankingData(np.zeros((12, 1)), labels, qid)
         turned = podium.RankingData(np.zeros((12, 1)), np.roll(labels, 6), np.roll(qid, 6))
-        here = act(force, scores, data, round=1).force
-        assert (here != act(force, scores, data, round=2).force).any()
-        np.testing.assert_array_equal(np.roll(act(force, np.roll(scores, 6), turned, round=1).force, 6), here)
+        here = compute(force, scores, data, round=1).force
+        assert (here != compute(force, scores, data, round=2).force).any()
+        np.testing.assert_array_equal(np.roll(compute(force, np.roll(scores, 6), turned, round=1).force, 6), here)
 
 
 @pytest.mark.parametrize(
@@ -302,14 +304,14 @@ def test_draws_are_new_each_round_and_follow_the_query_not_its_place():
         ("ranknet(sigma=0)", "must be a number above 0"),
         ("ranknet(ndcg@10)", "takes no metric or force"),
         ("listnet(sigma=1)", "has no parameter 'sigma'"),
-        ("neighbours(listnet)", "needs a force over pairs"),
-        ("neighbours(structrank)", "needs a force over pairs"),
+        ("neighbors(listnet)", "needs a force over pairs"),
+        ("neighbors(structrank)", "needs a force over pairs"),
         ("structrank(ful)", "topology='ful' must be one of 'full', 'independent', 'random'"),
         ("structrank(full, topology='random')", "has two of topology"),
         ("structrank(w1=0)", "w1=0 must be a number above 0"),
         ("structrank(random, partners=0)", "from 1 to 1000"),
         ("structrank(scale='total')", "must be one of 'mean', 'sum'"),
-        ("neighbours(neighbours(ranknet))", "needs a force over pairs"),
+        ("neighbors(neighbors(ranknet))", "needs a force over pairs"),
         ("ranknet(sigma=1", "cannot be read"),
         ("ranknet(sigma=__import__('os'))", "cannot be read"),
     ],
@@ -337,7 +339,7 @@ def test_a_large_query_is_fast_where_the_algebra_allows():
     rng = np.random.default_rng(10)
     data = make(rng.integers(0, 5, 100_000).astype(float))
     for name in ("hinge", "squared_hinge", "exponential", "lambdarank(ndcg@10)"):
-        found = act(podium.force(name), rng.normal(size=100_000), data)
+        found = compute(podium.force(name), rng.normal(size=100_000), data)
         assert np.isfinite(found.force).all()
 
 
@@ -370,11 +372,11 @@ def lightgbm_lambdas(scores, labels, *, truncation, norm):
 @pytest.mark.parametrize("scale", [0.0, 1.0, 8.0])
 def test_with_its_options_lambdarank_is_lightgbms(norm, scale):
     rng = np.random.default_rng(11)
-    force = podium.force(f"lambdarank(ndcg, truncation=30, normalise={norm}, damping={norm})")
+    force = podium.force(f"lambdarank(ndcg, truncation=30, normalize={norm}, damping={norm})")
     for size, relevant in ((2, 1), (9, 5), (30, 20), (70, 25)):  # with more relevant ones the ideal would be cut at 30
         labels = rng.permutation(np.r_[rng.integers(1, 5, relevant), np.zeros(size - relevant)])
         scores = scale * rng.normal(size=size)
-        found = act(force, scores, make(labels))
+        found = compute(force, scores, make(labels))
         expected = lightgbm_lambdas(scores, labels, truncation=30, norm=norm)
         np.testing.assert_allclose(found.force, expected[0], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(found.curvature, expected[1], rtol=1e-9, atol=1e-12)

@@ -27,7 +27,7 @@ from podium.training.steps import Task, make_descent, make_steps
 
 SPECS = [
     "linear",
-    "linear(standardise=False)",
+    "linear(standardize=False)",
     "net(5)",
     "net(13, 4, activation='sigmoid')",
     "net(6, activation='relu')",
@@ -80,10 +80,10 @@ def gradient(descent, data, *, queries=None, per_pair=False, seen=None) -> tuple
     return descent.gradient(order, per_pair=per_pair, seed=11, round=3, seen=seen, cost=True)
 
 
-def pass_over(descent, data, *, optimiser="sgd", batch=1, l2=0.0, rate=0.05, per_pair=False, seen=None, cost=False):
+def pass_over(descent, data, *, optimizer="sgd", batch=1, l2=0.0, rate=0.05, per_pair=False, seen=None, cost=False):
     return descent.run(
         np.random.default_rng(3).permutation(data.n_queries),
-        optimiser=_core.Optimiser[optimiser],
+        optimizer=_core.Optimizer[optimizer],
         rate=rate,
         l2=l2,
         batch=batch,
@@ -114,7 +114,7 @@ def naive_gradient(task: Task, vector: np.ndarray) -> tuple[float, np.ndarray, n
     scores = naive_net.forward(weights, widths, activation, x)[-1]
     scores = scores[:, 0] if task.n_outputs == 1 else scores
     steps = np.exp(held[1:])
-    outcome = force.act(
+    outcome = force.compute(
         scores,
         podium.forces.ForceData(data),
         parameters=np.cumsum(np.concatenate([held[:1], steps])),
@@ -192,7 +192,7 @@ def test_core_model_and_plain_twin_give_one_gradient(name, spec):
     held = vector[len(vector) - own :]
     task.model.vector = vector[: len(vector) - own]
     assert_close(task.model.scores(data.features), scores, 1e-12)
-    pushes = task.force.act(
+    pushes = task.force.compute(
         task.model.scores(data.features),
         podium.forces.ForceData(data),
         parameters=np.cumsum(np.concatenate([held[:1], np.exp(held[1:])])),
@@ -309,14 +309,14 @@ def pairs_in_order(data: podium.RankingData, query: int, ties: bool) -> list[tup
 @by_force(["ranknet", "ranknet(ties=True)", "squared_hinge"])
 @by_spec(FEW_SPECS)
 def test_an_epoch_of_pairs_is_one_small_step_a_pair(name, spec):
-    """Each step goes down that pair's cost, and the pairs of a query share its regulariser."""
+    """Each step goes down that pair's cost, and the pairs of a query share its regularizer."""
     data = small()
     task = begin(podium.force(name), spec, data)
     descent = make_descent(task)
     vector = point(descent)
     seen = np.zeros(len(data))
     pass_over(descent, data, per_pair=True, l2=0.3, seen=seen)
-    mask = task.model.penalised
+    mask = task.model.penalized
     expected_seen = np.zeros(len(data))
     x, widths, activation = twin_of(task)
     for query in np.random.default_rng(3).permutation(data.n_queries):
@@ -334,7 +334,7 @@ def test_an_epoch_of_pairs_is_one_small_step_a_pair(name, spec):
     assert descent.updates == sum(len(pairs_in_order(data, q, "ties" in name)) for q in range(data.n_queries))
 
 
-@by_force(["lambdarank(ndcg@10)", "step(ndcg@5)", "neighbours(ranknet)", "structrank", "structrank(independent)", "listnet", "listmle", "xendcg", "squared", "ordinal", "multiclass", "own_forces:ranknet"])  # fmt: skip
+@by_force(["lambdarank(ndcg@10)", "step(ndcg@5)", "neighbors(ranknet)", "structrank", "structrank(independent)", "listnet", "listmle", "xendcg", "squared", "ordinal", "multiclass", "own_forces:ranknet"])  # fmt: skip
 def test_forces_that_are_no_sum_over_pairs_are_refused_pair_by_pair(name):
     with pytest.raises(
         podium.ParameterError, match="batch='pair' needs a force that is a sum over pairs such as ranknet"
@@ -348,8 +348,8 @@ def test_forces_that_are_no_sum_over_pairs_are_refused_pair_by_pair(name):
 @by_spec(FEW_SPECS)
 @by_force(["ranknet", "lambdarank(ndcg@5)", "xendcg", "squared", "ordinal", "multiclass", "own_forces:ranknet"])
 @pytest.mark.parametrize("batch", [1, 3, 5])
-@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_an_epoch_of_the_core_is_an_epoch_in_python(name, spec, batch, optimiser):
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_an_epoch_of_the_core_is_an_epoch_in_python(name, spec, batch, optimizer):
     data = small()
     force = podium.force(name)
     task = begin(force, spec, data)
@@ -362,7 +362,7 @@ def test_an_epoch_of_the_core_is_an_epoch_in_python(name, spec, batch, optimiser
     seen = [np.zeros(len(data) * task.n_outputs) for _ in range(2)]
     for l2 in (0.0, 0.2):
         costs = [
-            pass_over(descent, data, optimiser=optimiser, batch=batch, l2=l2, seen=out, cost=force.has_cost)
+            pass_over(descent, data, optimizer=optimizer, batch=batch, l2=l2, seen=out, cost=force.has_cost)
             for descent, out in zip((fast, slow), seen, strict=True)
         ]
         assert_close(costs[0], costs[1], 1e-9)
@@ -377,11 +377,11 @@ def test_an_epoch_of_the_core_is_an_epoch_in_python(name, spec, batch, optimiser
 def test_adam_is_adam():
     """One parameter, by hand: the step is rate · m̂ / (√v̂ + ε), with ε scaled by the correction of v."""
     data = podium.RankingData([[1.0], [0.0]], [1.0, 0.0], [0, 0])
-    descent = make_descent(begin(podium.force("hinge"), "linear(standardise=False)", data))
+    descent = make_descent(begin(podium.force("hinge"), "linear(standardize=False)", data))
     descent.set_parameters(np.zeros(2))
     m = v = w = 0.0
     for t in range(1, 6):
-        pass_over(descent, data, optimiser="adam", rate=0.1)
+        pass_over(descent, data, optimizer="adam", rate=0.1)
         g = 1.0 if w < 1 else 0.0
         m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
         w += 0.1 * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8 / math.sqrt(1 - 0.999**t))
@@ -399,15 +399,15 @@ THREADED_SPECS = ["linear", "net(24, 13)", "kernel(rbf, landmarks=64)"]
 
 
 def everything(task: Task, *, batch: int) -> list[bytes]:
-    """Gradient, an epoch of each optimiser, and scores."""
+    """Gradient, an epoch of each optimizer, and scores."""
     descent = make_descent(task)
     vector = point(descent, scale=0.1)
     seen = np.zeros(len(task.data) * task.n_outputs)
     cost, push = gradient(descent, task.data, seen=seen)
     out = [np.array(cost).tobytes(), push.tobytes(), seen.tobytes()]
-    for optimiser in ("sgd", "adam"):
+    for optimizer in ("sgd", "adam"):
         descent.set_parameters(vector)
-        pass_over(descent, task.data, optimiser=optimiser, batch=batch, l2=0.01, rate=0.01, seen=seen)
+        pass_over(descent, task.data, optimizer=optimizer, batch=batch, l2=0.01, rate=0.01, seen=seen)
         out += [descent.parameters().tobytes(), seen.tobytes()]
     own = task.force.n_parameters(task.data)
     task.model.vector = descent.parameters()[: len(vector) - own]
@@ -503,13 +503,13 @@ def reordered(data: podium.RankingData, seed: int) -> podium.RankingData:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("ranknet", {"optimiser": "adam", "batch": 3, "learning_rate": 0.01}),
-        ("lambdarank(map)", {"optimiser": "sgd", "rate_rule": "shrink", "learning_rate": 0.1}),
-        ("listmle", {"optimiser": "adam", "l2": 0.01}),
-        ("xendcg", {"optimiser": "lbfgs", "l2": 0.1}),
-        ("hinge", {"optimiser": "sgd", "batch": "pair", "rate_rule": "halve", "learning_rate": 0.1}),
-        ("ordinal", {"optimiser": "adam", "batch": 100, "learning_rate": 0.1}),
-        ("multiclass", {"optimiser": "lbfgs"}),
+        ("ranknet", {"optimizer": "adam", "batch": 3, "learning_rate": 0.01}),
+        ("lambdarank(map)", {"optimizer": "sgd", "rate_rule": "shrink", "learning_rate": 0.1}),
+        ("listmle", {"optimizer": "adam", "l2": 0.01}),
+        ("xendcg", {"optimizer": "lbfgs", "l2": 0.1}),
+        ("hinge", {"optimizer": "sgd", "batch": "pair", "rate_rule": "halve", "learning_rate": 0.1}),
+        ("ordinal", {"optimizer": "adam", "batch": 100, "learning_rate": 0.1}),
+        ("multiclass", {"optimizer": "lbfgs"}),
     ],
 )
 def test_the_order_of_queries_does_not_change_a_byte(spec, name, options, tmp_path):
@@ -567,7 +567,7 @@ def test_huge_weights_give_finite_gradients(name, spec):
         assert scale < 1e30 or np.abs(seen).max() > 1e28
 
 
-@by_spec(["linear(standardise=False)", "net(5, standardise=False)", "kernel(rbf, standardise=False)", "kernel(linear, standardise=False)", "linear", "net(5, activation='relu')", "kernel(poly)"])  # fmt: skip
+@by_spec(["linear(standardize=False)", "net(5, standardize=False)", "kernel(rbf, standardize=False)", "kernel(linear, standardize=False)", "linear", "net(5, activation='relu')", "kernel(poly)"])  # fmt: skip
 @by_force(["ranknet", "lambdarank(ndcg@10)", "squared", "exponential", "listmle", "multiclass"])
 def test_huge_features_train_or_are_refused(name, spec):
     data = small()
@@ -585,7 +585,7 @@ def test_kernels_that_no_number_can_hold_are_refused():
     data = documents([5, 5], missing=0)
     big = data.replace(features=(data.features * 1e30).astype(np.float32))
     with pytest.raises(podium.DataError, match="kernel is too large on these documents"):
-        podium.Ranker(force="ranknet", model="kernel(poly, degree=10, standardise=False)").fit(big)
+        podium.Ranker(force="ranknet", model="kernel(poly, degree=10, standardize=False)").fit(big)
     ranker = podium.Ranker(force="ranknet", model="kernel(poly, degree=10)", epochs=1).fit(data)
     with pytest.raises(podium.DataError, match="kernel is too large on these documents"):
         ranker.predict(big.features * np.float32(1e7))
@@ -604,11 +604,11 @@ def test_one_document_a_query_and_equal_labels(name, spec):
         assert np.isfinite(push).all()
         if force.definition.over in ("pairs", "preferences") and not (force.inner or force).parameter("ties", False):
             assert (push == 0).all()
-            pass_over(descent, data, optimiser="adam")
+            pass_over(descent, data, optimizer="adam")
             assert (descent.parameters() == vector).all()
 
 
-@by_spec(["linear", "linear(standardise=False)", "net(5)", "kernel(rbf)", "kernel(linear)"])
+@by_spec(["linear", "linear(standardize=False)", "net(5)", "kernel(rbf)", "kernel(linear)"])
 def test_missing_and_constant_features(spec):
     data = documents([6, 6], 5, seed=18, missing=0)
     X = data.features.copy()
@@ -619,7 +619,7 @@ def test_missing_and_constant_features(spec):
     holed = data.replace(features=X)
     ranker = podium.Ranker(force="ranknet", model=spec, epochs=5, learning_rate=0.1).fit(holed)
     map = ranker.scorer_.model.map
-    assert np.isfinite(np.concatenate([map.centre, map.scale, map.filled])).all()
+    assert np.isfinite(np.concatenate([map.center, map.scale, map.filled])).all()
     mean = X[np.arange(12) % 3 > 0, 0].astype(np.float64).mean()
     if "False" in spec:
         np.testing.assert_allclose(map.filled, [mean, np.float32(0.1), 0, np.float32(0.1), X[:, 4].mean()], rtol=1e-6)
@@ -691,7 +691,7 @@ def test_nets_of_odd_shapes_equal_the_plain_twin(widths, activation):
     assert_close(net.scores(features).reshape(expected.shape), expected, 1e-13)
     force = rng.normal(size=expected.shape)
     assert_close(net.backward(features, force), naive_net.backward(net.vector, widths, activation, x, force), 1e-12)
-    assert net.penalised.sum() == sum(a * b for a, b in itertools.pairwise(widths))
+    assert net.penalized.sum() == sum(a * b for a, b in itertools.pairwise(widths))
     assert Model.__reduce__(net)[0](*Model.__reduce__(net)[1]).vector.tobytes() == net.vector.tobytes()
 
 
@@ -731,7 +731,7 @@ def test_an_error_in_your_own_force_comes_out_of_every_thread():
         raise LookupError("not today")
 
     for threads in (1, 5):
-        ranker = podium.Ranker(force=podium.own_force(broken, compile=False), batch=40, num_threads=threads)
+        ranker = podium.Ranker(force=podium.custom_force(broken, compile=False), batch=40, num_threads=threads)
         with pytest.raises(LookupError, match="not today"):
             ranker.fit(data)
 

@@ -216,8 +216,8 @@ def test_votes_of_documents_known_by_pairs_alone():
     pairs = podium.Pairs.of([0, 1, 0], [1, 2, 2], [1.0, 0.75, 1.0], [1.0, 2.0, 1.0])
     data = podium.RankingData(np.eye(5), np.zeros(5), [0, 0, 0, 0, 1], pairs=pairs)
     assert document_votes(data).tolist() == [1.0, (0 + 2 * 0.75) / 3, (2 * 0.25 + 0) / 3, 0.5, 0.5]
-    labelled = data.replace(labels=np.array([0.0, 1, 2, 0, 0]))
-    assert document_votes(labelled).tolist() == [0.0, 1, 2, 0, 0]
+    labeled = data.replace(labels=np.array([0.0, 1, 2, 0, 0]))
+    assert document_votes(labeled).tolist() == [0.0, 1, 2, 0, 0]
 
 
 # ---- few references for many documents
@@ -238,7 +238,7 @@ def test_references_are_capped_and_follow_no_order(choose):
     )
 
 
-def test_centres_are_means_of_their_documents_and_lose_a_querys_own():
+def test_centers_are_means_of_their_documents_and_lose_a_querys_own():
     data = documents([30] * 10, 3, seed=7, missing=0)
     held = started(data, "nadaraya-watson(references=12, choose='kmeans')")
     inputs, kept = held.map(data.features), held.references
@@ -276,7 +276,7 @@ def test_any_force_drives_it(name):
     assert not np.array_equal(ranker.model_.vector, started(data).vector)
 
 
-@pytest.mark.parametrize("options", [{"optimiser": "adam"}, {"optimiser": "sgd", "batch": 3, "l2": 0.1}, {"optimiser": "lbfgs"}])  # fmt: skip
+@pytest.mark.parametrize("options", [{"optimizer": "adam"}, {"optimizer": "sgd", "batch": 3, "l2": 0.1}, {"optimizer": "lbfgs"}])  # fmt: skip
 @pytest.mark.parametrize("choose", ["sample", "kmeans"])
 def test_bytes_of_a_trained_model(options, choose, tmp_path):
     data = documents([3, 9, 1, 4, 8, 2, 11, 5], seed=13)
@@ -306,7 +306,7 @@ def test_missing_constant_and_huge_features():
     data = documents([6, 6], 5, seed=18, missing=0)
     X = data.features.copy()
     X[::3, 0], X[:, 1], X[:, 2] = np.nan, 0.1, np.nan
-    for spec in ("nadaraya-watson", "nadaraya-watson(standardise=False)"):
+    for spec in ("nadaraya-watson", "nadaraya-watson(standardize=False)"):
         ranker = podium.Ranker(force="ranknet", model=spec, epochs=5, learning_rate=0.1).fit(data.replace(features=X))
         filled = X.copy()
         filled[::3, 0] = np.nanmean(X[:, 0].astype(np.float64))

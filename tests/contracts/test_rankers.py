@@ -101,8 +101,8 @@ def test_scikit_learns_own_checks(estimator, check):
 
 
 def test_the_checks_see_every_ranker():
-    parametrised = test_scikit_learns_own_checks.pytestmark[-1].args[1]
-    assert {type(case[0] if isinstance(case, tuple) else case.values[0]) for case in parametrised} == {
+    parametrized = test_scikit_learns_own_checks.pytestmark[-1].args[1]
+    assert {type(case[0] if isinstance(case, tuple) else case.values[0]) for case in parametrized} == {
         *RANKERS.values(),
         podium.Ranker,
     }
@@ -353,7 +353,7 @@ def test_rankers_learn(name):
     test = podium.synthetic.network(queries=100, documents=20, features=10, hidden=3, seed=1, generator_seed=0)
     single = max(ndcg(sign * test.features[:, j], test) for j in range(10) for sign in (1, -1))
     longer: dict[str, Any] = {"epochs": 30, "learning_rate": 0.01}
-    local = [*TREES, "structrank"]  # steps and means of neighbours fit a slope slowly
+    local = [*TREES, "structrank"]  # steps and means of neighbors fit a slope slowly
     others = {} if name in ("ranksvm", *local) else {"landmarks": 200} if name == "kernel-ranknet" else longer
     others = {"epochs": 30} if name in ONLINE else others
     found = ndcg(quick(name, **others).fit(train).predict(test), test)
@@ -394,7 +394,7 @@ def one_hot(n: int, pairs: Pairs, **parts: Any) -> podium.RankingData:
 
 
 def exact(**others: Any) -> podium.RankNet:
-    settings = {"hidden": (), "standardise": False, "optimiser": "lbfgs", "tolerance": 1e-9, "metric": "p@1"}
+    settings = {"hidden": (), "standardize": False, "optimizer": "lbfgs", "tolerance": 1e-9, "metric": "p@1"}
     return podium.RankNet(**(settings | others))
 
 
@@ -402,7 +402,7 @@ def exact(**others: Any) -> podium.RankNet:
 @pytest.mark.parametrize("n", [3, 5])
 def test_a_cycle_of_preferences_gives_near_equal_scores(n, hidden):
     cycle = Pairs.of(np.arange(n), (np.arange(n) + 1) % n)
-    settings: dict[str, Any] = {"optimiser": "adam", "learning_rate": 0.02, "epochs": 400, "metric": "p@1"}
+    settings: dict[str, Any] = {"optimizer": "adam", "learning_rate": 0.02, "epochs": 400, "metric": "p@1"}
     data = one_hot(n, cycle)
     scores = podium.RankNet(hidden=hidden, **settings).fit(data).predict(data)
     assert np.ptp(scores) < 0.02
@@ -454,7 +454,7 @@ def test_log_odds_add_along_a_chain_and_weights_vote():
 def test_pairs_take_the_place_of_labels():
     upside_down = podium.RankingData(np.eye(2), [1.0, 0.0], [0, 0], pairs=Pairs.of([1], [0]))
     for name in ("ranknet", "ranksvm"):
-        scores = quick(name, standardise=False).fit(upside_down).predict(upside_down)
+        scores = quick(name, standardize=False).fit(upside_down).predict(upside_down)
         assert scores[1] > scores[0]
 
 

@@ -38,7 +38,7 @@ def trained(name: Any, data: podium.RankingData, *, spec: Any = SPEC, epochs=25,
 
 
 def cost(force: podium.forces.Force, scores: np.ndarray, data: podium.RankingData, thresholds: np.ndarray) -> float:
-    found = force.act(scores, ForceData(data), parameters=thresholds, cost=True, seed=0, round=1)
+    found = force.compute(scores, ForceData(data), parameters=thresholds, cost=True, seed=0, round=1)
     assert found.cost is not None
     return float(found.cost.sum())
 
@@ -92,7 +92,7 @@ def test_the_first_tree_points_where_the_force_does(name):
     data, force = judged(seed=3), podium.force(name)
     ranker = trained(name, data, epochs=1)
     base = ranker.model_.arrays()["base"][0]
-    pushes = force.act(np.full(len(data), base), ForceData(data), seed=0, round=1).force
+    pushes = force.compute(np.full(len(data), base), ForceData(data), seed=0, round=1).force
     tree, leaf = ranker.model_.tree(0), ranker.model_.leaves(data.features)[:, 0]
     sums = np.bincount(leaf, pushes, len(tree["value"]))
     assert (np.sign(tree["value"]) == np.sign(np.where(np.abs(sums) < 1e-9, 0, sums))).all()
@@ -200,6 +200,6 @@ def test_features_that_are_not_there_are_refused():
 
 
 def test_schedules_of_gradients_are_not_for_trees():
-    for others in ({"optimiser": "lbfgs"}, {"batch": 4}, {"l2": 0.1}, {"rate_rule": "halve"}, {"restart_rounds": 3}):
+    for others in ({"optimizer": "lbfgs"}, {"batch": 4}, {"l2": 0.1}, {"rate_rule": "halve"}, {"restart_rounds": 3}):
         with pytest.raises(podium.ParameterError, match=r"follow gradients|trees"):
             trained("ranknet", judged(), **others)

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 import podium
 from podium.forces import ForceData
 from podium.training.bundle import Bundle, BundleSettings
-from podium.training.convex import Oracle, regularised
+from podium.training.convex import Oracle, regularized
 from podium.training.lbfgs import LBFGS, LBFGSSettings
 
 
@@ -20,7 +20,7 @@ def ranking_risk(data: podium.RankingData, force: str) -> Oracle:
     x, held, acting = data.features.astype(np.float64), ForceData(data), podium.force(force)
 
     def risk(w: np.ndarray) -> tuple[float, np.ndarray]:
-        outcome = acting.act(x @ w, held, cost=True)
+        outcome = acting.compute(x @ w, held, cost=True)
         assert outcome.cost is not None
         return float(outcome.cost.sum()), -(x.T @ outcome.force)
 
@@ -45,7 +45,7 @@ def solve(data: podium.RankingData, force: str, C: float) -> Bundle | LBFGS:
         oracle = risk
     else:
         solver = LBFGS(start, LBFGSSettings(tolerance=0, gap_tolerance=1e-7, convexity=1 / C))
-        oracle = regularised(risk, 1 / C)
+        oracle = regularized(risk, 1 / C)
     for _ in range(2000):
         if solver.step(oracle).done:
             break

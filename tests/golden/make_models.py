@@ -21,7 +21,7 @@ RANKERS = {
     "net": podium.LambdaRank(hidden=(5, 3), activation="sigmoid", epochs=3, learning_rate=0.1),
     "kernel": podium.KernelRankNet(epochs=4, landmarks=6, width=2.5),
     "ranksvm": podium.RankSVM(C=0.3),
-    "ranksvm-poly": podium.RankSVM(kernel="poly", degree=3, loss="squared_hinge", landmarks=7, standardise=False),
+    "ranksvm-poly": podium.RankSVM(kernel="poly", degree=3, loss="squared_hinge", landmarks=7, standardize=False),
     "structrank": podium.StructRank(epochs=3, starts=2, norm=(2.0, 6.0)),
     "structrank-kmeans": podium.StructRank(epochs=2, starts=1, norm=6.0, references=7, choose="kmeans", tie=True),
     "ordinal": podium.OrdinalRegression(epochs=3, learning_rate=0.1),

@@ -66,7 +66,7 @@ def test_a_ranker_over_a_module_learns(force: str) -> None:
 
 def test_training_equals_that_of_podium_s_net() -> None:
     net = make_net()
-    options = {"force": "ranknet", "epochs": 3, "learning_rate": 0.01, "optimiser": "sgd"}
+    options = {"force": "ranknet", "epochs": 3, "learning_rate": 0.01, "optimizer": "sgd"}
     theirs = podium.Ranker(model=podium.torch.module(net), **options).fit(DATA)
 
     class Started(type(model("net(5)"))):

@@ -43,7 +43,7 @@ def quadratic_features(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def scatter(x: int) -> int:
-    """SplitMix64's finaliser."""
+    """SplitMix64's finalizer."""
     x = (x + 0x9E3779B97F4A7C15) & MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK

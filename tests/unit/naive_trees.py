@@ -83,7 +83,7 @@ class Growing:
 
     @staticmethod
     def between(values: np.ndarray) -> list[float]:
-        """Half way between neighbours, and what is above all of them."""
+        """Half way between neighbors, and what is above all of them."""
         distinct = np.unique(values.astype(np.float32))
         low, high = distinct[:-1], distinct[1:]
         return [*(low + (high - low) / np.float32(2)).tolist(), FLT_MAX]

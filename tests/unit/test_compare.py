@@ -14,9 +14,9 @@ from scipy import stats
 from podium.data import RankingData, Run, Strings
 from podium.errors import DataError, ParameterError
 from podium.evaluation import compare, evaluate
-from podium.evaluation.paired_tests import TESTS, holm, paired_t, randomisation, wilcoxon
+from podium.evaluation.paired_tests import TESTS, holm, paired_t, randomization, wilcoxon
 
-OPTIONS = {"n_randomisations": 10_000, "seed": 0}
+OPTIONS = {"n_randomizations": 10_000, "seed": 0}
 
 
 def systems(queries: int = 60) -> tuple[dict[str, np.ndarray], RankingData]:
@@ -49,7 +49,7 @@ def test_every_pair() -> None:
     assert pair.p_values["t"] == pytest.approx(stats.ttest_rel(values["good"], values["random"]).pvalue)
     nonzero = differences[differences != 0]
     assert pair.p_values["wilcoxon"] == pytest.approx(stats.wilcoxon(nonzero).pvalue)
-    assert pair.p_values["randomisation"] == 1 / 10_001
+    assert pair.p_values["randomization"] == 1 / 10_001
     for test in TESTS:
         assert [p.corrected[test] for p in result.pairs] == holm([p.p_values[test] for p in result.pairs])
 
@@ -80,24 +80,24 @@ def test_wins_go_by_what_is_better() -> None:
     assert correct.difference == pytest.approx(-error.difference)
 
 
-def test_randomisation_lists_all_signs_of_few_queries() -> None:
+def test_randomization_lists_all_signs_of_few_queries() -> None:
     differences = np.array([0.3, -0.1, 0.25, 0.0, 0.4, 0.1, -0.2])
     nonzero = differences[differences != 0]
     sums = [abs(np.dot(signs, nonzero)) for signs in itertools.product((1, -1), repeat=6)]
-    assert randomisation(differences, **OPTIONS) == np.mean(np.array(sums) >= nonzero.sum() - 1e-9)
-    sampled = randomisation(differences, n_randomisations=63, seed=1)
-    assert sampled == pytest.approx(randomisation(differences, **OPTIONS), abs=0.2)
+    assert randomization(differences, **OPTIONS) == np.mean(np.array(sums) >= nonzero.sum() - 1e-9)
+    sampled = randomization(differences, n_randomizations=63, seed=1)
+    assert sampled == pytest.approx(randomization(differences, **OPTIONS), abs=0.2)
 
 
-def test_sampled_randomisation_agrees_with_scipy() -> None:
+def test_sampled_randomization_agrees_with_scipy() -> None:
     differences = np.random.default_rng(5).normal(0.15, 1, 80)
     reference = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=20_000, rng=np.random.default_rng(0)
     )
-    assert randomisation(differences, **OPTIONS) == pytest.approx(reference.pvalue, abs=0.02)
+    assert randomization(differences, **OPTIONS) == pytest.approx(reference.pvalue, abs=0.02)
 
 
-@pytest.mark.parametrize("test", [wilcoxon, paired_t, randomisation])
+@pytest.mark.parametrize("test", [wilcoxon, paired_t, randomization])
 def test_degenerate_differences(test: object) -> None:
     assert callable(test)
     assert test(np.zeros(10), **OPTIONS) == 1.0
@@ -146,8 +146,8 @@ def test_refusals() -> None:
         compare({"a": scores["good"]}, data, "map")
     with pytest.raises(ParameterError, match=r"unknown test 'wilcoxn'\. Did you mean 'wilcoxon'"):
         compare(scores, data, "map", tests=["wilcoxn"])
-    with pytest.raises(ParameterError, match="n_randomisations=0"):
-        compare(scores, data, "map", n_randomisations=0)
+    with pytest.raises(ParameterError, match="n_randomizations=0"):
+        compare(scores, data, "map", n_randomizations=0)
     with pytest.raises(KeyError, match="no pair"):
         compare(scores, data, "map").pair("random", "good")
 
@@ -188,7 +188,7 @@ def test_queries_that_print_alike_are_not_merged() -> None:
     [
         ({"n_changed": -1}, "n_changed=-1 must be a whole number of at least 0"),
         ({"n_changed": 1.5}, "n_changed=1.5 must be a whole number"),
-        ({"n_randomisations": "x"}, "n_randomisations='x' must be a whole number of at least 1"),
+        ({"n_randomizations": "x"}, "n_randomizations='x' must be a whole number of at least 1"),
         ({"seed": -1}, "seed=-1 must be a whole number"),
         ({"seed": 0.5}, "seed=0.5 must be a whole number"),
         ({"confidence": "x"}, "confidence='x' must lie between 0 and 1"),

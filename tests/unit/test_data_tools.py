@@ -1,4 +1,4 @@
-"""Splits, normalisation, sampling and description: laws that hold for any data."""
+"""Splits, normalization, sampling and description: laws that hold for any data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from generated import ranking_data, small, with_everything
 from podium import DataError, ParameterError, RankingData
-from podium.data import NORMALISATIONS, describe, folds, normalise, sample_unlabelled, split, synthetic
+from podium.data import NORMALIZATIONS, describe, folds, normalize, sample_unlabeled, split, synthetic
 from podium.data.hashing import query_hashes, unit_interval
 
 HUNDRED = RankingData(np.arange(300.0).reshape(300, 1), np.arange(300) % 3, np.repeat(np.arange(100), 3))
@@ -130,16 +130,16 @@ def naive(column: list[float], method: str) -> list[float]:
     return [(x - mean) / deviation for x in column]
 
 
-@pytest.mark.parametrize("method", sorted(NORMALISATIONS))
+@pytest.mark.parametrize("method", sorted(NORMALIZATIONS))
 @pytest.mark.parametrize("cells", [1, 7, 1 << 22])
 @settings(deadline=None, max_examples=30)
 @given(data=ranking_data())
-def test_normalise_equals_its_naive_twin(method: str, cells: int, data: RankingData) -> None:
+def test_normalize_equals_its_naive_twin(method: str, cells: int, data: RankingData) -> None:
     features = np.clip(np.nan_to_num(data.features, nan=np.nan), 0, 1000) * (np.abs(data.features) > 1e-3)
     data = data.replace(features=features)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("podium.data.blocks.BLOCK_CELLS", cells)
-        result = normalise(data, method)
+        result = normalize(data, method)
     for start, stop in zip(data.query_offsets[:-1], data.query_offsets[1:], strict=True):
         for column in range(data.n_features):
             expected = naive(features[start:stop, column].astype(float).tolist(), method)
@@ -149,12 +149,12 @@ def test_normalise_equals_its_naive_twin(method: str, cells: int, data: RankingD
 def test_minmax_of_extreme_values_stays_in_range() -> None:
     largest = float(np.finfo(np.float32).max)
     data = RankingData([[-largest], [0.0], [largest]], [0, 1, 2], [1, 1, 1])
-    assert normalise(data, "minmax").features[:, 0].tolist() == [0.0, 0.5, 1.0]
+    assert normalize(data, "minmax").features[:, 0].tolist() == [0.0, 0.5, 1.0]
 
 
-def test_normalise_some_features() -> None:
+def test_normalize_some_features() -> None:
     data = small(feature_names=["length", "score"])
-    by_name, by_number = normalise(data, "minmax", features=["score"]), normalise(data, "minmax", features=[1])
+    by_name, by_number = normalize(data, "minmax", features=["score"]), normalize(data, "minmax", features=[1])
     assert np.array_equal(by_name.features, by_number.features)
     assert np.array_equal(by_name.features[:, 0], data.features[:, 0])
     assert by_name.features[:, 1] == pytest.approx([0, 1, 0, (7 - 3) / (9 - 3), 1])
@@ -163,17 +163,17 @@ def test_normalise_some_features() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("minmaxx",), "unknown normalisation 'minmaxx'. Did you mean 'minmax'"),
+        (("minmaxx",), "unknown normalization 'minmaxx'. Did you mean 'minmax'"),
         (("minmax", ["lenght"]), "unknown feature 'lenght'. Did you mean 'length'"),
         (("minmax", [2]), "feature 2 is not one of the 2 features"),
         (("minmax", "length"), r"write \['length'\]"),
     ],
 )
-def test_normalise_refuses(arguments: tuple[Any, ...], message: str) -> None:
+def test_normalize_refuses(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        normalise(small(feature_names=["length", "score"]), arguments[0], features=(*arguments, None)[1])
+        normalize(small(feature_names=["length", "score"]), arguments[0], features=(*arguments, None)[1])
     with pytest.raises(ParameterError, match="the data has no feature names"):
-        normalise(small(), "minmax", features=["length"])
+        normalize(small(), "minmax", features=["length"])
 
 
 def test_log_of_a_negative_count_names_the_feature() -> None:
@@ -181,29 +181,29 @@ def test_log_of_a_negative_count_names_the_feature() -> None:
     X[3, 1] = -2
     data = small(X=X, feature_names=["length", "score"])
     with pytest.raises(DataError, match=r"feature 1 \('score'\) of row 3 is -2; 'log' takes counts"):
-        normalise(data, "log")
-    assert normalise(data, "log", features=["length"]).features[0, 0] == pytest.approx(math.log(2))
+        normalize(data, "log")
+    assert normalize(data, "log", features=["length"]).features[0, 0] == pytest.approx(math.log(2))
 
 
 def test_sampling() -> None:
     data = RankingData(np.zeros((10_000, 1)), np.arange(10_000) % 2, np.arange(10_000) // 100)
-    half = sample_unlabelled(data, 0.5, seed=1)
+    half = sample_unlabeled(data, 0.5, seed=1)
     assert (half.labels == 1).sum() == 5000
     assert (half.labels == 0).sum() == pytest.approx(2500, abs=4 * math.sqrt(5000 / 4))
     assert half.n_queries == 100
-    assert sample_unlabelled(data, 1.0).n_documents == 10_000
-    assert (sample_unlabelled(data, 0.0).labels == 1).all()
-    assert (sample_unlabelled(data, 0.0, label=1).labels == 0).all()
+    assert sample_unlabeled(data, 1.0).n_documents == 10_000
+    assert (sample_unlabeled(data, 0.0).labels == 1).all()
+    assert (sample_unlabeled(data, 0.0, label=1).labels == 0).all()
 
 
 def test_sampling_does_not_depend_on_the_order_of_queries_and_grows_with_the_share() -> None:
     data = HUNDRED.replace(document_ids=[str(k) for k in range(300)], labels=np.zeros(300))
-    kept = set(sample_unlabelled(data, 0.5).document_ids or [])
-    assert set(sample_unlabelled(shuffled(data, 3), 0.5).document_ids or []) == kept
-    assert set(sample_unlabelled(data, 0.4).document_ids or []) <= kept
-    assert sample_unlabelled(data, 0.0).query_sizes.tolist() == [1] * 100
+    kept = set(sample_unlabeled(data, 0.5).document_ids or [])
+    assert set(sample_unlabeled(shuffled(data, 3), 0.5).document_ids or []) == kept
+    assert set(sample_unlabeled(data, 0.4).document_ids or []) <= kept
+    assert sample_unlabeled(data, 0.0).query_sizes.tolist() == [1] * 100
     with pytest.raises(ParameterError, match=r"share=1.5 must lie in \[0, 1\]"):
-        sample_unlabelled(data, 1.5)
+        sample_unlabeled(data, 1.5)
 
 
 def test_describe() -> None:
@@ -356,13 +356,13 @@ def test_describe_keeps_labels_apart() -> None:
 @pytest.mark.parametrize("features", [[0.5], [True], [None], [-1], [99], 0, "f", [10**30]], ids=str)
 def test_features_that_are_no_columns(features: Any) -> None:
     with pytest.raises(ParameterError, match=r"is not one of the .* features|must be a list"):
-        normalise(HUNDRED, "minmax", features=features)
+        normalize(HUNDRED, "minmax", features=features)
 
 
 def test_shares_and_seeds_that_are_no_numbers() -> None:
     for share in ("0.5", None, float("nan"), 2):
         with pytest.raises(ParameterError, match=r"share=.* must lie in"):
-            sample_unlabelled(HUNDRED, share)
+            sample_unlabeled(HUNDRED, share)
     for seed in (-1, 0.5, "x", 2**64, True):
         with pytest.raises(ParameterError, match=r"seed=.* must be a whole number from 0"):
             split(HUNDRED, 0.5, seed=seed)

@@ -279,11 +279,11 @@ class TestRankers:
         with pytest.raises(podium.ParameterError, match=r"outputs and its score is no sum"):
             levels.why(data, query=data.query_ids[0], above=1, below=2)
 
-    @pytest.mark.parametrize("standardise", [True, False])
-    def test_linear_models_say_why(self, trained, standardise):
+    @pytest.mark.parametrize("standardize", [True, False])
+    def test_linear_models_say_why(self, trained, standardize):
         _, data = trained  # some values are missing: a linear model takes them as the mean, or as 0
         filled = data.replace(features=np.where(np.isnan(data.features), 0.5, data.features))
-        ranker = podium.RankNet(hidden=(), epochs=3, standardise=standardise).fit(filled)
+        ranker = podium.RankNet(hidden=(), epochs=3, standardize=standardize).fit(filled)
         rows = np.arange(*filled.query_offsets[3:5])[[1, 4]]
         why = ranker.why(filled, query=filled.query_ids[3], above=2, below=5)
         assert math.fsum(reason.contribution for reason in why.reasons) == pytest.approx(why.gap)

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import podium
-from podium.files import replacing
+from podium.files import atomic_write
 
 DATA = podium.RankingData([[1.0], [2.0]], [1, 0], [1, 1])
 
@@ -21,7 +21,7 @@ def test_an_error_leaves_what_was_there(tmp_path):
     target.write_text("old")
 
     def fail() -> None:
-        with replacing(target) as file:
+        with atomic_write(target) as file:
             file.write(b"new")
             raise RuntimeError
 
@@ -73,7 +73,7 @@ def test_missing_folders_and_directories_are_named(tmp_path):
 def test_a_process_that_is_stopped_leaves_nothing_behind(tmp_path, how):
     script = (
         "import sys, time, podium.files\n"
-        "with podium.files.replacing(sys.argv[1]) as file:\n"
+        "with podium.files.atomic_write(sys.argv[1]) as file:\n"
         "    file.write(b'half')\n    file.flush()\n    print('ready', flush=True)\n    time.sleep(60)\n"
     )
     with subprocess.Popen(

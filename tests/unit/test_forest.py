@@ -13,7 +13,7 @@ from test_trees import PLAIN
 
 import podium
 from podium import _core
-from podium.artefact import Artefact, load_artefact, save_artefact
+from podium.artifact import Artifact, load_artifact, save_artifact
 from podium.models.trees import TreeModel, categories_of, forest_of
 
 
@@ -205,10 +205,10 @@ TAMPERED: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("what", TAMPERED)
 def test_a_forest_that_is_none_is_refused(what, trained, tmp_path):
     path, _ = trained
-    artefact = load_artefact(path)
+    artifact = load_artifact(path)
     change, message = TAMPERED[what]
-    header = {name: value for name, value in artefact.header.items() if name not in ("sha256", "format")}
-    save_artefact(tmp_path / "b.podium", Artefact(header, artefact.arrays | change(artefact.arrays)))
+    header = {name: value for name, value in artifact.header.items() if name not in ("sha256", "format")}
+    save_artifact(tmp_path / "b.podium", Artifact(header, artifact.arrays | change(artifact.arrays)))
     with pytest.raises(podium.FormatError, match=message) as caught:
         podium.load(tmp_path / "b.podium")
     assert "b.podium" in str(caught.value)
@@ -216,19 +216,19 @@ def test_a_forest_that_is_none_is_refused(what, trained, tmp_path):
 
 @pytest.mark.parametrize("name", ["feature", "node_offsets", "value", "categories", "base"])
 def test_a_forest_without_one_of_its_arrays_is_refused(name, trained, tmp_path):
-    artefact = load_artefact(trained[0])
-    header = {key: value for key, value in artefact.header.items() if key not in ("sha256", "format")}
-    arrays = {key: value for key, value in artefact.arrays.items() if key != f"model.{name}"}
-    save_artefact(tmp_path / "b.podium", Artefact(header, arrays))
+    artifact = load_artifact(trained[0])
+    header = {key: value for key, value in artifact.header.items() if key not in ("sha256", "format")}
+    arrays = {key: value for key, value in artifact.arrays.items() if key != f"model.{name}"}
+    save_artifact(tmp_path / "b.podium", Artifact(header, arrays))
     with pytest.raises(podium.FormatError, match=name):
         podium.load(tmp_path / "b.podium")
 
 
 def test_settings_that_do_not_fit_the_arrays_are_refused(trained, tmp_path):
-    artefact = load_artefact(trained[0])
+    artifact = load_artifact(trained[0])
     for change, message in (({"n_features": 1}, "feature"), ({"n_outputs": 2}, "base"), ({"n_outputs": 0}, "base")):
-        header = {key: value for key, value in artefact.header.items() if key not in ("sha256", "format")}
+        header = {key: value for key, value in artifact.header.items() if key not in ("sha256", "format")}
         header["model"] = header["model"] | {"settings": header["model"]["settings"] | change}
-        save_artefact(tmp_path / "b.podium", Artefact(header, artefact.arrays))
+        save_artifact(tmp_path / "b.podium", Artifact(header, artifact.arrays))
         with pytest.raises(podium.FormatError, match=message):
             podium.load(tmp_path / "b.podium")

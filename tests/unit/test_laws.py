@@ -35,7 +35,7 @@ BROKEN = {
     "hinge": [],
     "squared_hinge": [],
     "exponential": [],
-    "neighbours(ranknet)": ["conservative", "convex"],
+    "neighbors(ranknet)": ["conservative", "convex"],
     "listnet": [],
     "listmle": [],
     "xendcg": [],
@@ -54,7 +54,7 @@ def verdict_on(name: str) -> podium.Verdict:
 
 
 def plain(function, **options):
-    return podium.own_force(function, compile=False, **options)
+    return podium.custom_force(function, compile=False, **options)
 
 
 def test_every_force_is_judged():
@@ -207,8 +207,8 @@ def test_work_is_what_the_cost_falls_by(name):
     starts, stops = (field.costs([pair[k] for pair in ends]) for k in (0, 1))
     walked = ways(field, ends)
     for way, start, stop in zip(walked, starts, stops, strict=True):
-        assert way.work == pytest.approx(start - stop, abs=1e-7 * way.travelled)
-        assert way.travelled >= abs(way.work) * (1 - 1e-9)
+        assert way.work == pytest.approx(start - stop, abs=1e-7 * way.traveled)
+        assert way.traveled >= abs(way.work) * (1 - 1e-9)
 
 
 def test_jumps_are_found_where_they_are():
@@ -221,7 +221,7 @@ def test_jumps_are_found_where_they_are():
 
 
 def test_jumps_that_are_not_normal_to_the_change_of_order_do_work():
-    field = Field(podium.force("neighbours(ranknet)"))
+    field = Field(podium.force("neighbors(ranknet)"))
     (loop,) = loops(field, [[point(s, [2, 1, 0]) for s in ([0, 1, 3], [3, 0, 1], [1, 3, 0])]])
     steps = np.linspace(0, 1, 20001)
     middles, total = (steps[1:] + steps[:-1]) / 2, 0.0
@@ -292,7 +292,7 @@ def test_metric_is_the_forces_own_or_the_one_given():
     assert verdict["consistent"].holds
     assert verdict["consistent"].numbers["share_better"] > 0.3
     assert "does not raise pairwise_error" in verdict["consistent"].statement
-    assert str(podium.laws("neighbours(lambdarank(map))", draws=5).metric) == "map"
+    assert str(podium.laws("neighbors(lambdarank(map))", draws=5).metric) == "map"
 
 
 def test_the_same_seed_gives_the_same_verdict():

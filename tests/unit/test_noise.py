@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import podium
-from podium.data.hashing import mix, query_hashes
+from podium.data.hashing import query_hashes, splitmix64
 
 DATA = podium.synthetic.network(queries=6, documents=25, features=4, seed=3)
 SCORES = np.random.default_rng(0).normal(size=DATA.n_documents)
@@ -16,8 +16,8 @@ SCORES = np.random.default_rng(0).normal(size=DATA.n_documents)
 
 def noisy(scores: np.ndarray, key: np.uint64, draw: int, seed: int, round: int, noise: float) -> np.ndarray:
     """s + noise·π·(u₁ + u₂ + u₃ + u₄ − 2), the u's from 16 bits each of a hash."""
-    start = mix(mix(np.array([seed], np.uint64)) ^ np.uint64(round))
-    bits = mix(mix(mix(start ^ key) ^ np.uint64(draw)) ^ np.arange(len(scores), dtype=np.uint64))
+    start = splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(round))
+    bits = splitmix64(splitmix64(splitmix64(start ^ key) ^ np.uint64(draw)) ^ np.arange(len(scores), dtype=np.uint64))
     parts = [(bits >> np.uint64(shift)) & np.uint64(0xFFFF) for shift in (0, 16, 32, 48)]
     total = np.sum(np.array(parts, np.int64), axis=0) - 2 * 65535
     return scores + noise * math.pi / 65536 * total

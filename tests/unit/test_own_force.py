@@ -32,13 +32,13 @@ def scores(data):
 
 
 def plain(function, **options):
-    return podium.own_force(function, compile=False, **options)
+    return podium.custom_force(function, compile=False, **options)
 
 
 @both
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_equals_the_built_in(data, scores, compile, threads):
-    mine = podium.own_force(own_forces.ranknet.own.function, cost=own_forces.ranknet_cost, compile=compile)
+    mine = podium.custom_force(own_forces.ranknet.own.function, cost=own_forces.ranknet_cost, compile=compile)
     built_in = podium.force("ranknet")
     found, expected = mine(scores, data, num_threads=threads), built_in(scores, data)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-12, atol=1e-13)
@@ -50,7 +50,7 @@ def test_equals_the_built_in(data, scores, compile, threads):
 
 @both
 def test_weights_of_queries_scale_force_and_cost(compile):
-    force = podium.own_force(own_forces.squared, cost=own_forces.squared_cost, compile=compile)
+    force = podium.custom_force(own_forces.squared, cost=own_forces.squared_cost, compile=compile)
     data = podium.RankingData(np.zeros((4, 1)), [1, 0, 2, 0], [1, 1, 2, 2], query_weights=[1.0, 2.5])
     push, curvature = force([0.5, 0.5, 0.5, 0.5], data)
     np.testing.assert_allclose(push, [0.5, -0.5, 2.5 * 1.5, 2.5 * -0.5])
@@ -64,14 +64,14 @@ def test_the_cost_runs_as_python_where_only_it_cannot_be_compiled(data, scores):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = podium.own_force(own_forces.squared, cost=cost).cost(scores, data)
+        found = podium.custom_force(own_forces.squared, cost=cost).cost(scores, data)
     np.testing.assert_allclose(found, podium.force("squared").cost(scores, data), rtol=1e-12)
 
 
 @both
 def test_the_function_may_write_into_what_it_gets(data, scores, compile):
     held, labels = scores.copy(), data.labels.copy()
-    force = podium.own_force(own_forces.writes_into_what_it_gets, compile=compile)
+    force = podium.custom_force(own_forces.writes_into_what_it_gets, compile=compile)
     np.testing.assert_array_equal(force(held, data)[0], podium.force("squared")(scores, data)[0])
     np.testing.assert_array_equal(held, scores)
     np.testing.assert_array_equal(data.labels, labels)
@@ -98,13 +98,13 @@ def test_a_function_has_a_name_that_reads_back():
     assert repr(force) == "force('own_forces:squared')"
     assert podium.force(" own_forces:squared ") == force
     assert hash(podium.force("own_forces:squared")) == hash(force)
-    assert force.reads_back
+    assert force.is_importable
     assert force != podium.force("squared")
     assert not force.has_cost
 
 
 def test_options_are_part_of_the_name():
-    force = podium.own_force(own_forces.squared, cost=own_forces.squared_cost, compile=False)
+    force = podium.custom_force(own_forces.squared, cost=own_forces.squared_cost, compile=False)
     assert str(force) == "own_forces:squared(cost='own_forces:squared_cost', compile=False)"
     assert podium.force(str(force)) == force
     assert force.has_cost
@@ -112,7 +112,7 @@ def test_options_are_part_of_the_name():
     assert decorated is not None
     assert decorated == own_forces.ranknet
     assert str(decorated) == "own_forces:ranknet"
-    bare = podium.own_force(own_forces.ranknet.own.function)
+    bare = podium.custom_force(own_forces.ranknet.own.function)
     assert str(bare) == "own_forces:ranknet(cost=None)"
     assert podium.force(str(bare)) == bare
     assert podium.force("own_forces:BUILT_IN") == podium.force("hinge")
@@ -127,10 +127,10 @@ def test_functions_without_a_name_work_and_say_so(data, scores):
         np.testing.assert_array_equal(force(scores, data)[0], podium.force("squared")(scores, data)[0])
         assert str(force).startswith("unnamed:")
         assert str(force).endswith(function.__qualname__)
-        assert not force.reads_back
+        assert not force.is_importable
         with pytest.raises(podium.ParameterError, match=r"cannot be found again.*module:function"):
             podium.force(str(force))
-    assert "unnamed" in str(podium.own_force(own_forces.squared, cost=lambda held, labels: 0.0))
+    assert "unnamed" in str(podium.custom_force(own_forces.squared, cost=lambda held, labels: 0.0))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_lambda_is_left_to_picklers_that_carry_code():
         ("own_forces:squared(cost=3)", r"cost=3 must be a function"),
         ("own_forces:squared(__import__('os'))", r"cannot be read"),
         ("own_forces:BUILT_IN(compile=False)", r"takes no options"),
-        ("neighbours(own_forces:squared)", r"cannot stand inside another"),
+        ("neighbors(own_forces:squared)", r"cannot stand inside another"),
         (3, r"force=3 must be a name"),
     ],
 )
@@ -178,13 +178,13 @@ def test_a_module_that_misses_another_says_so_itself(tmp_path, monkeypatch):
 
 def test_what_own_force_refuses():
     with pytest.raises(podium.ParameterError, match="must be a function"):
-        podium.own_force(3)
+        podium.custom_force(3)
     with pytest.raises(podium.ParameterError, match="is a force already"):
-        podium.own_force(podium.force("hinge"))
+        podium.custom_force(podium.force("hinge"))
     with pytest.raises(podium.ParameterError, match="must be hashable"):
-        podium.own_force(type("Callable", (), {"__call__": lambda self, s, l: (s, s), "__hash__": None})())
+        podium.custom_force(type("Callable", (), {"__call__": lambda self, s, l: (s, s), "__hash__": None})())
     with pytest.raises(podium.ParameterError, match="needs a force over pairs"):
-        podium.forces.Force.of(podium.forces.FORCES["neighbours"], podium.force(own_forces.squared))
+        podium.forces.Force.of(podium.forces.FORCES["neighbors"], podium.force(own_forces.squared))
 
 
 def test_data_it_is_not_defined_on_is_refused():
@@ -201,7 +201,7 @@ def test_data_it_is_not_defined_on_is_refused():
 @both
 @pytest.mark.parametrize("threads", [1, 4])
 def test_an_exception_comes_out_as_it_is_with_its_traceback(data, compile, threads):
-    force = podium.own_force(own_forces.raises_on_high_scores, compile=compile)
+    force = podium.custom_force(own_forces.raises_on_high_scores, compile=compile)
     scores = np.zeros(len(data))
     force(scores, data, num_threads=threads)
     scores[-1] = 3
@@ -267,7 +267,7 @@ def words(held, labels):
     ],
 )
 def test_answers_that_are_refused(data, scores, function, message, compile):
-    force = podium.own_force(function, compile=compile)
+    force = podium.custom_force(function, compile=compile)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         with pytest.raises(podium.DataError, match=message):
@@ -301,10 +301,10 @@ def test_what_numba_cannot_compile_runs_as_python_with_one_warning(data, scores)
         first = force(scores, data)
     assert len(caught) == 1
     np.testing.assert_array_equal(force(scores, data)[0], first[0])  # and no second warning, which would be an error
-    np.testing.assert_array_equal(podium.own_force(function, compile=False)(scores, data)[0], first[0])
+    np.testing.assert_array_equal(podium.custom_force(function, compile=False)(scores, data)[0], first[0])
     assert force.runs_in_python
     with pytest.raises(podium.ParameterError, match="cannot be compiled by Numba"):
-        podium.own_force(function, compile=True)(scores, data)
+        podium.custom_force(function, compile=True)(scores, data)
 
 
 @needs_numba
@@ -312,7 +312,7 @@ def test_a_function_compiled_by_its_owner_is_taken_as_it_is(data, scores):
     import numba
 
     mine = numba.njit(own_forces.squared)
-    force = podium.own_force(mine, compile=True)
+    force = podium.custom_force(mine, compile=True)
     np.testing.assert_array_equal(force(scores, data)[0], podium.force("squared")(scores, data)[0])
 
 
@@ -321,4 +321,4 @@ def test_without_numba_python_runs_and_insisting_says_what_to_install(data, scor
     assert podium.force(own_forces.squared).runs_in_python
     podium.force(own_forces.squared)(scores, data)
     with pytest.raises(podium.MissingExtraError, match=r"pip install 'podium\[numba\]'"):
-        podium.own_force(own_forces.squared, compile=True)(scores, data)
+        podium.custom_force(own_forces.squared, compile=True)(scores, data)

@@ -231,10 +231,10 @@ def test_spread_of_seeds() -> None:
     assert spread.most == pytest.approx(2 + t * math.sqrt(1 + 1 / 3))
     assert spread.holds(2 - t)
     assert not spread.holds(2 - 2 * t)
-    assert spread.shown(1) == "2.0 ± 2.5"
-    assert Spread.of(np.array([1.0])).shown() == "1.00"
+    assert spread.short_repr(1) == "2.0 ± 2.5"
+    assert Spread.of(np.array([1.0])).short_repr() == "1.00"
     assert Spread.of(np.array([1.0])).range_shown() == "–"
-    assert Spread.of(np.empty(0)).shown() == "–"
+    assert Spread.of(np.empty(0)).short_repr() == "–"
 
 
 def test_level_with_the_best() -> None:
@@ -377,7 +377,7 @@ def figure2_cells(gap: float) -> Cells:
                     mean, half = value.mean(), 1.96 * value.std() / np.sqrt(1000)
                     result["mean"][name], result["low"][name], result["high"][name] = mean, mean - half, mean + half
                     result["per_query"][name] = value.tolist()
-                settings = {"optimiser": "sgd", "labels": lambdarank.REAL, "net": net, "system": system}
+                settings = {"optimizer": "sgd", "labels": lambdarank.REAL, "net": net, "system": system}
                 cells.append(Cell({**settings, "learning_rate": rate, "generator": 0}, result))
     return Cells(cells)
 

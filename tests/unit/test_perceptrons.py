@@ -24,7 +24,7 @@ TEST = podium.synthetic.network(queries=40, documents=12, features=6, hidden=3, 
 NOISY = TRAIN.replace(
     labels=np.where(np.arange(len(TRAIN)) % 2, TRAIN.labels, np.random.default_rng(0).permutation(TRAIN.labels))
 )
-PLAIN: dict[str, Any] = {"standardise": False, "width": 1.0}
+PLAIN: dict[str, Any] = {"standardize": False, "width": 1.0}
 
 
 def sample(rows: int, width: int, levels: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -309,7 +309,7 @@ def test_the_mean_of_perceptrons_is_chosen_on_validation_data():
     ranker = podium.OAPBPM(epochs=3, metric="ndcg@5").fit(NOISY, valid=TEST)
     map, keys, shares = ranker.model_.map, document_keys(NOISY), (0.3, 0.5, 0.7)
     documents = _core.OnlineDocuments(
-        NOISY.features, map.centre, map.scale, map.filled, NOISY.labels.astype(np.int32), keys
+        NOISY.features, map.center, map.scale, map.filled, NOISY.labels.astype(np.int32), keys
     )
     core, inputs, values = _core.Perceptrons(6, 3, np.repeat(shares, 100).tolist()), map(TEST.features), {}
     for epoch in (1, 2, 3):
@@ -333,7 +333,7 @@ def test_the_mean_is_the_mean():
     ranker = podium.OAPBPM(epochs=1, share=0.5, perceptrons=7).fit(TRAIN)
     keys, map = document_keys(TRAIN), ranker.model_.map
     documents = _core.OnlineDocuments(
-        TRAIN.features, map.centre, map.scale, map.filled, TRAIN.labels.astype(np.int32), keys
+        TRAIN.features, map.center, map.scale, map.filled, TRAIN.labels.astype(np.int32), keys
     )
     core = _core.Perceptrons(6, 3, [0.5] * 7)
     core.run(documents, shuffled_documents(keys, 0, 1), seed=0, round=1, num_threads=1)
@@ -394,7 +394,7 @@ def test_many_perceptrons_go_on_from_what_each_knew_or_from_their_mean(tmp_path)
     core = _core.Perceptrons(6, 3, [0.3] * 5)
     core.set(np.tile(mean, 5), np.tile(cuts, 5))
     documents = _core.OnlineDocuments(
-        TEST.features, map.centre, map.scale, map.filled, TEST.labels.astype(np.int32), document_keys(TEST, salt=2)
+        TEST.features, map.center, map.scale, map.filled, TEST.labels.astype(np.int32), document_keys(TEST, salt=2)
     )
     core.run(documents, np.arange(len(TEST)), seed=0, round=2, num_threads=1)
     np.testing.assert_allclose(loaded.model_.vector[:-1], core.weights().reshape(5, 6).mean(axis=0), rtol=1e-9)
@@ -442,7 +442,7 @@ def test_names_of_a_stream_are_those_of_its_first_part():
         (podium.OAPBPM(perceptrons=5), {"share": 0.5}),
         (podium.PRank(), {"levels": 9}),
         (podium.PRank(), {"width": 2.0}),
-        (podium.PRank(), {"standardise": False}),
+        (podium.PRank(), {"standardize": False}),
     ],
     ids=str,
 )
@@ -472,18 +472,18 @@ def test_a_first_part_that_tells_nothing_of_the_features_is_refused(kind):
     x, y = sample(60, 3, 3, 0)
     ranker = kind(levels=3)
     for part in (x[:1], np.repeat(x[:1], 5, axis=0)):
-        with pytest.raises(podium.DataError, match=r"every feature is constant.*larger first part.*standardise=False"):
+        with pytest.raises(podium.DataError, match=r"every feature is constant.*larger first part.*standardize=False"):
             ranker.partial_fit(part, y[: len(part)])
     assert not hasattr(ranker, "model_")
     for i in range(60):
-        ranker.set_params(standardise=False).partial_fit(x[i : i + 1], y[i : i + 1])
+        ranker.set_params(standardize=False).partial_fit(x[i : i + 1], y[i : i + 1])
     assert np.ptp(ranker.predict(x)) > 0
 
 
 @pytest.mark.parametrize("kind", ALL)
 def test_a_stream_that_diverges_leaves_what_was_known(kind):
     x, y = sample(60, 3, 3, 0)
-    ranker = kind(levels=3, standardise=False, width=1e-200).partial_fit(np.zeros((3, 3)), [0, 0, 0])
+    ranker = kind(levels=3, standardize=False, width=1e-200).partial_fit(np.zeros((3, 3)), [0, 0, 0])
     known = ranker.predict(x)
     with pytest.raises(podium.DataError, match=r"training diverged in epoch 2: .*a larger width"):
         ranker.partial_fit(x * np.float32(1e30), y)
@@ -537,7 +537,7 @@ def test_odd_data(kind):
     assert np.isfinite(kind(epochs=2).fit(TRAIN.replace(features=holes)).predict(holes)).all()
     huge = TRAIN.replace(features=TRAIN.features * np.float32(1e38))
     with pytest.raises(podium.DataError, match=r"diverged|too large"):
-        kind(epochs=60, standardise=False, width=1e-200).fit(huge)
+        kind(epochs=60, standardize=False, width=1e-200).fit(huge)
 
 
 def test_wrong_sizes_never_reach_the_core():

@@ -198,12 +198,12 @@ def test_certain_steps_of_a_chain() -> None:
     expected = [[0.5, 1, np.nan, np.nan], [0, 0.5, 0, 0], [np.nan, 1, 0.5, 0.7], [np.nan, 1, 0.3, 0.5]]
     np.testing.assert_allclose(table, expected, rtol=1e-15)
     np.testing.assert_array_equal(adjacencies(table), [1, 0, 0.7])
-    with pytest.raises(DataError, match="documents 0 and 2 are neighbours in the order and their posterior is NaN"):
+    with pytest.raises(DataError, match="documents 0 and 2 are neighbors in the order and their posterior is NaN"):
         adjacencies(table, [0, 2, 1, 3])
     table[[0, 0, 2, 3], [2, 3, 0, 0]] = combine(0.2, [0.5, 0.7, 0.5, 0.5])
     table[2, 0], table[3, 0] = 1 - table[0, 2], 1 - table[0, 3]
     with pytest.raises(
-        DataError, match=r"P\[0, 2\] = 0.2 cannot be had from neighbours in this order.*winners come first"
+        DataError, match=r"P\[0, 2\] = 0.2 cannot be had from neighbors in this order.*winners come first"
     ):
         adjacencies(table)
     np.testing.assert_allclose(adjacencies(table, [0, 2, 3, 1]), [0.2, 0.7, 1])
@@ -212,7 +212,7 @@ def test_certain_steps_of_a_chain() -> None:
 def test_a_table_without_scores_is_refused() -> None:
     cycle = np.array([[0.5, 0.9, 0.1], [0.1, 0.5, 0.9], [0.9, 0.1, 0.5]])
     with pytest.raises(
-        DataError, match=r"P\[0, 2\] = 0.1 where the neighbours along the order make it 0.98.*consistency"
+        DataError, match=r"P\[0, 2\] = 0.1 where the neighbors along the order make it 0.98.*consistency"
     ):
         adjacencies(cycle)
     lopsided = np.array([[0, 0.9], [0.2, 0]])
@@ -706,8 +706,8 @@ def test_votes_train() -> None:
     # the maximum of the likelihood: each document's expected wins are those it has (with the prior's share)
     P = votes.probabilities() * votes.totals
     gaps = np.array([scores[2] - scores[1], scores[1] - scores[0], scores[0] - scores[2]])
-    modelled = from_log_odds(gaps) * votes.totals
-    np.testing.assert_allclose(P[0] - P[2], modelled[0] - modelled[2], atol=1e-9)
+    modeled = from_log_odds(gaps) * votes.totals
+    np.testing.assert_allclose(P[0] - P[2], modeled[0] - modeled[2], atol=1e-9)
 
 
 def test_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

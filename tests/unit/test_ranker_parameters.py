@@ -88,7 +88,7 @@ def test_a_force_of_the_running_script_cannot_be_found_elsewhere(tmp_path, monke
 
     push.__module__, push.__qualname__ = "__main__", "push"
     monkeypatch.setattr(__main__, "push", push, raising=False)
-    ranker = podium.Ranker(force=podium.own_force(push, compile=False), epochs=1).fit(DATA)
+    ranker = podium.Ranker(force=podium.custom_force(push, compile=False), epochs=1).fit(DATA)
     with pytest.warns(UserWarning, match="lives in the script that is running"):
         ranker.save(tmp_path / "m.podium")
 

@@ -235,7 +235,7 @@ def test_select_a_query_with_its_parts() -> None:
     assert_same(with_everything().select(1), part)
 
 
-def test_neighbouring_queries_are_a_view() -> None:
+def test_neighboring_queries_are_a_view() -> None:
     data = RankingData(np.zeros((6, 1), np.float32), np.zeros(6), [1, 1, 2, 2, 3, 3])
     assert np.shares_memory(data.select([1, 2]).features, data.features)
     assert not np.shares_memory(data.select([0, 2]).features, data.features)

@@ -123,9 +123,9 @@ def test_no_progress_is_told(monkeypatch):
     assert ranker.verdict_ == "no progress"
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "lbfgs"])
-def test_a_checkpoint_is_gone_on_from_to_the_same_bytes(optimiser, tmp_path):
-    ranker = podium.RankProp(epochs=9, phase_epochs=2, optimiser=optimiser, learning_rate=0.01)
+@pytest.mark.parametrize("optimizer", ["adam", "lbfgs"])
+def test_a_checkpoint_is_gone_on_from_to_the_same_bytes(optimizer, tmp_path):
+    ranker = podium.RankProp(epochs=9, phase_epochs=2, optimizer=optimizer, learning_rate=0.01)
     ranker.fit(TRAIN, valid=TEST).save(tmp_path / "whole")
     turned = TRAIN.select(np.arange(TRAIN.n_queries)[::-1])
     for stop in (3, 6):
@@ -166,7 +166,7 @@ def test_phases_are_counted_through_restarts(monkeypatch, tmp_path):
 
 
 def test_a_phase_ends_where_the_solver_has_converged():
-    ranker = podium.RankProp(hidden=(), optimiser="lbfgs", phase_epochs=60, epochs=120).fit(TRAIN, valid=TEST)
+    ranker = podium.RankProp(hidden=(), optimizer="lbfgs", phase_epochs=60, epochs=120).fit(TRAIN, valid=TEST)
     assert ranker.n_phases_ > 2
     turns = np.flatnonzero(np.diff([row.cost for row in ranker.log_]) == 0)
     assert len(turns) <= ranker.n_phases_  # it never stands still

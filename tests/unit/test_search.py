@@ -96,8 +96,8 @@ def test_the_type_of_the_parameter_decides_what_a_range_holds():
     for bad, message in [
         ({"learning_rate": "1e-3-1e-1"}, r"learning_rate: '1e-3-1e-1' is no value for it; write low..high"),
         ({"epochs": "1..2.5"}, "epochs: it is a whole number"),
-        ({"optimiser": "1..3"}, "optimiser: it is no number"),
-        ({"standardise": "yes,no"}, "as in true,false"),
+        ({"optimizer": "1..3"}, "optimizer: it is no number"),
+        ({"standardize": "yes,no"}, "as in true,false"),
     ]:
         with pytest.raises(podium.ParameterError, match=message):
             check_ranges(podium.RankNet(), bad)
@@ -112,8 +112,8 @@ def test_beginning_anew_keeps_the_old_study_until_a_trial_is_done(tmp_path):
     with pytest.raises(podium.DataError, match="every trial failed"):
         podium.tune(podium.ListNet(epochs=1), TRAIN, trials=1, **{**settings, "valid": flat, "study": tmp_path / "t"})
     assert not (tmp_path / "t.checkpoints").exists()
-    with pytest.raises(podium.ParameterError, match="trial 2 with optimiser='adm': unknown optimiser 'adm'"):
-        podium.tune(podium.ListNet(), TRAIN, fresh=True, **{**settings, "ranges": {"optimiser": "adm,sgd"}})
+    with pytest.raises(podium.ParameterError, match="trial 2 with optimizer='adm': unknown optimizer 'adm'"):
+        podium.tune(podium.ListNet(), TRAIN, fresh=True, **{**settings, "ranges": {"optimizer": "adm,sgd"}})
     with pytest.raises(ZeroDivisionError):
         podium.tune(podium.ListNet(), TRAIN, fresh=True, callbacks=[lambda row: 1 / 0], **settings)
     assert study.read_bytes() == old

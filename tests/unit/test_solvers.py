@@ -14,7 +14,7 @@ from scipy import optimize
 
 from podium.errors import DataError, ParameterError
 from podium.training.bundle import Bundle, BundleSettings
-from podium.training.convex import Oracle, Verdict, combine, dot, regularised
+from podium.training.convex import Oracle, Verdict, combine, dot, regularized
 from podium.training.lbfgs import LBFGS, SLOPE_LEFT, SUFFICIENT_FALL, LBFGSSettings, Trial, wolfe_search
 from podium.training.simplex_qp import solve_on_simplex, solve_positive
 
@@ -86,8 +86,8 @@ class TestSums:
         assert dot(a, b) == pytest.approx(a @ b, rel=1e-12)
         np.testing.assert_allclose(combine(a[:7], rows), a[:7] @ rows, rtol=1e-12, atol=1e-14)
 
-    def test_regularised(self) -> None:
-        value, gradient = regularised(lambda w: (1.0, 2 * w), 3.0)(np.array([1.0, 2.0]))
+    def test_regularized(self) -> None:
+        value, gradient = regularized(lambda w: (1.0, 2 * w), 3.0)(np.array([1.0, 2.0]))
         assert value == 1 + 0.5 * 3 * (1 + 4)
         assert gradient.tolist() == [2 + 3, 4 + 6]
 
@@ -115,7 +115,7 @@ class TestLBFGS:
         np.testing.assert_allclose(solver.w, 1.0, rtol=1e-6)
 
     def test_same_optimum_as_scipy(self) -> None:
-        objective = regularised(logistic(2), 0.01)
+        objective = regularized(logistic(2), 0.01)
         solver = LBFGS(np.zeros(8), LBFGSSettings(tolerance=1e-9))
         assert run(solver, objective, 50) is Verdict.CONVERGED
         peer = optimize.minimize(objective, np.zeros(8), jac=True, method="BFGS", options={"gtol": 1e-9})
@@ -123,7 +123,7 @@ class TestLBFGS:
         np.testing.assert_allclose(solver.w, peer.x, atol=1e-6)
 
     def test_gap_is_a_bound_and_stops(self) -> None:
-        objective = regularised(logistic(3), 0.01)
+        objective = regularized(logistic(3), 0.01)
         exact = LBFGS(np.zeros(8), LBFGSSettings(tolerance=1e-10))
         run(exact, objective)
         solver = LBFGS(np.zeros(8), LBFGSSettings(tolerance=0, gap_tolerance=1e-6, convexity=0.01))
@@ -182,7 +182,7 @@ class TestLBFGS:
         assert corner.value < 1e-6
 
     def test_scale_of_the_objective_does_not_matter(self) -> None:
-        objective = regularised(logistic(5), 0.01)
+        objective = regularized(logistic(5), 0.01)
         plain = LBFGS(np.zeros(8), LBFGSSettings(tolerance=1e-8))
         run(plain, objective)
         for scale in (1e-100, 1e-9, 1e9, 1e100):
@@ -227,10 +227,10 @@ class TestLBFGS:
     def test_line_search_keeps_the_wolfe_rules(self, seed: int, length: float, wave: float) -> None:
         """On wavy functions of one variable that rise in the end, from steps far too long and far too short."""
         rng = np.random.default_rng(seed)
-        centre, phase = rng.normal(size=2)
+        center, phase = rng.normal(size=2)
 
         def oracle(w: np.ndarray) -> tuple[float, np.ndarray]:
-            x = w[0] - centre
+            x = w[0] - center
             return float(0.5 * x * x + wave * np.sin(x + phase)), np.array([x + wave * np.cos(x + phase)])
 
         value, gradient = oracle(np.array([10.0]))
@@ -321,7 +321,7 @@ class TestBundle:
     def test_smooth_risk_too(self) -> None:
         risk = logistic(7)
         smooth = LBFGS(np.zeros(8), LBFGSSettings(tolerance=1e-10))
-        run(smooth, regularised(risk, 0.01))
+        run(smooth, regularized(risk, 0.01))
         solver = Bundle(np.zeros(8), BundleSettings(0.01, tolerance=1e-7))
         assert run(solver, risk) is Verdict.CONVERGED
         assert solver.value == pytest.approx(smooth.value, rel=1e-7)
@@ -400,7 +400,7 @@ class TestBundle:
 def test_resumes_to_the_same_bits(kind: str) -> None:
     """Saved as bytes and resumed after every single step, or run through: the same."""
     risk, _ = hinge(6)
-    smooth = regularised(logistic(6), 0.01)
+    smooth = regularized(logistic(6), 0.01)
     if kind == "lbfgs":
         through, broken = LBFGS(np.zeros(8)), LBFGS(np.zeros(8))
     else:

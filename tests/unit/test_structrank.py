@@ -58,22 +58,22 @@ def test_slopes_of_widths_and_steepness_through_the_whole_cost(topology, tie, ki
     assert isinstance(held, NadarayaWatson)
     part = data.select(np.array([4]))
 
-    def act(theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def compute(theta: np.ndarray) -> tuple[float, np.ndarray]:
         held.vector = theta[:5]
         own = np.repeat(theta[5:], 2) if tie else theta[5:]
         scores = held.scores_in_training(part)
-        outcome = force.act(scores, ForceData(part), cost=True, parameters=own, seed=1, round=2)
+        outcome = force.compute(scores, ForceData(part), cost=True, parameters=own, seed=1, round=2)
         push = held.backward_in_training(part, outcome.force)
         slope = outcome.parameter_force[0]
         return float(outcome.cost[0]), np.concatenate([push, [slope.sum()] if tie else slope])
 
     theta = rng.random(6 if tie else 7) + 0.3
-    push = act(theta)[1]
+    push = compute(theta)[1]
     assert np.abs(push).max() > 1e-4
     for k in range(len(theta)):
         step = np.zeros_like(theta)
         step[k] = 1e-5
-        slope = (act(theta + step)[0] - act(theta - step)[0]) / 2e-5
+        slope = (compute(theta + step)[0] - compute(theta - step)[0]) / 2e-5
         np.testing.assert_allclose(push[k], -slope, atol=1e-8 + 1e-6 * np.abs(push).max())
 
 
@@ -93,7 +93,7 @@ def test_a_pass_is_one_step_a_query_along_those_slopes(tie):
         own = theta[[5, 5]] if tie else theta[5:]
         scores = held.scores_in_training(part)
         np.testing.assert_allclose(seen[slice(*TRAIN.query_offsets[query : query + 2])], scores, rtol=1e-12)
-        outcome = run.plan.force.act(scores, ForceData(part), cost=True, parameters=own)
+        outcome = run.plan.force.compute(scores, ForceData(part), cost=True, parameters=own)
         total += outcome.cost[0]
         slope = outcome.parameter_force[0]
         push = np.append(held.backward_in_training(part, outcome.force), slope.sum() if tie else slope)
@@ -241,7 +241,7 @@ def test_a_query_with_equal_scores_is_not_judged_by_the_order_of_the_file(monkey
 
 
 @pytest.mark.parametrize("settings", [{}, {"choose": "kmeans", "references": 20}], ids=str)
-def test_documents_that_weigh_nothing_and_centres_without_documents(settings):
+def test_documents_that_weigh_nothing_and_centers_without_documents(settings):
     data = podium.RankingData(
         np.tile(np.eye(4, dtype=np.float32), (15, 1)),
         np.tile([0.0, 1.0, 2.0, 1.0], 15),
@@ -323,7 +323,7 @@ def test_training_goes_on_from_a_checkpoint_to_the_same_bytes(judged, tmp_path):
 
 
 def test_what_was_learned_is_saved(tmp_path):
-    ranker = make(norm=(2.0, 9.0), normalise="minmax").fit(TRAIN, valid=VALID)
+    ranker = make(norm=(2.0, 9.0), normalize="minmax").fit(TRAIN, valid=VALID)
     ranker.save(tmp_path / "m")
     again = podium.load(tmp_path / "m")
     for name in ("w1_", "w2_", "norm_", "best_epoch_", "best_value_"):
@@ -335,29 +335,29 @@ def test_what_was_learned_is_saved(tmp_path):
 # ---- features inside each query
 
 
-def test_normalised_inside_each_query_in_training_and_scoring():
+def test_normalized_inside_each_query_in_training_and_scoring():
     rng = np.random.default_rng(3)
     shift = {part: rng.normal(size=(part.n_queries, 5)) * 100 for part in (TRAIN, VALID)}
     moved = {
         part: part.replace(features=(part.features + by[part.document_queries]).astype(np.float32))
         for part, by in shift.items()
     }
-    ranker = make(normalise="minmax").fit(moved[TRAIN], valid=moved[VALID])
-    plain = make().fit(podium.normalise(TRAIN, "minmax"), valid=podium.normalise(VALID, "minmax"))
+    ranker = make(normalize="minmax").fit(moved[TRAIN], valid=moved[VALID])
+    plain = make().fit(podium.normalize(TRAIN, "minmax"), valid=podium.normalize(VALID, "minmax"))
     np.testing.assert_allclose(
-        ranker.predict(moved[VALID]), plain.predict(podium.normalise(VALID, "minmax")), atol=1e-3
+        ranker.predict(moved[VALID]), plain.predict(podium.normalize(VALID, "minmax")), atol=1e-3
     )
-    assert ranker.score(moved[VALID]) == pytest.approx(plain.score(podium.normalise(VALID, "minmax")), abs=0.02)
+    assert ranker.score(moved[VALID]) == pytest.approx(plain.score(podium.normalize(VALID, "minmax")), abs=0.02)
     with pytest.raises(podium.DataError, match="scores whole queries: give podium"):
         ranker.predict(VALID.features)
     assert ranker.rank(moved[VALID].features, qid=VALID.qid).max() == 9
 
 
 def test_features_on_one_scale_stay_as_they_are():
-    assert make().fit(podium.normalise(TRAIN, "minmax")).model_.map.scale.tolist() == [1.0] * 5
+    assert make().fit(podium.normalize(TRAIN, "minmax")).model_.map.scale.tolist() == [1.0] * 5
     wide = TRAIN.replace(features=TRAIN.features * np.float32(7))
     assert not (make().fit(wide).model_.map.scale == 1).any()
-    assert (make(standardise=False).fit(wide).model_.map.scale == 1).all()
+    assert (make(standardize=False).fit(wide).model_.map.scale == 1).all()
 
 
 # ---- no
@@ -385,8 +385,8 @@ def test_features_on_one_scale_stay_as_they_are():
         ({"references": 0}, "references=0 must be"),
         ({"choose": "first"}, "unknown choose 'first'"),
         ({"leave_out": None}, "leave_out=None must be"),
-        ({"standardise": 2}, "standardise=2 must be"),
-        ({"normalise": "log"}, "unknown normalise 'log'"),
+        ({"standardize": 2}, "standardize=2 must be"),
+        ({"normalize": "log"}, "unknown normalize 'log'"),
     ],
     ids=str,
 )

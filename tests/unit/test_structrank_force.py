@@ -19,9 +19,9 @@ def make(labels: Any, **parts: Any) -> podium.RankingData:
     return podium.RankingData(np.zeros((len(labels), 1)), labels, np.zeros(len(labels), int), **parts)
 
 
-def act(name: str | Force, scores: Any, data: podium.RankingData, **options: Any) -> Outcome:
+def compute(name: str | Force, scores: Any, data: podium.RankingData, **options: Any) -> Outcome:
     wanted: dict[str, Any] = {"curvature": True, "cost": True}
-    return podium.force(name).act(np.asarray(scores, np.float64), ForceData(data), **wanted | options)
+    return podium.force(name).compute(np.asarray(scores, np.float64), ForceData(data), **wanted | options)
 
 
 def random_pairs(n: int, count: int, seed: int = 0) -> podium.Pairs:
@@ -55,8 +55,8 @@ def test_independent_preferences_are_ranknet(kind, w, scale):
         names = ("winner", "loser", "probability", "weight")
         data = data.replace(pairs=podium.Pairs.of(*(getattr(data.pairs, name)[different] for name in names)))
     scores = scale * np.random.default_rng(1).normal(size=len(data))
-    found = act(f"structrank(independent, w1={w}, w2=9, scale='sum')", scores, data)
-    expected = act(f"ranknet(sigma={w})", scores, data)
+    found = compute(f"structrank(independent, w1={w}, w2=9, scale='sum')", scores, data)
+    expected = compute(f"ranknet(sigma={w})", scores, data)
     for name in ("force", "curvature", "cost"):
         one, other = getattr(found, name), getattr(expected, name)
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-11 * np.abs(other).max())
@@ -69,15 +69,15 @@ def test_listmle_is_a_product_of_sigmoids_of_many_gaps():
     product = 1.0
     for i in range(9):
         product *= 1 / (1 + np.exp(-(scores[i] - scores[labels < labels[i]])).sum())
-    np.testing.assert_allclose(act("listmle", scores, make(labels)).cost, -np.log(product), rtol=1e-12)
+    np.testing.assert_allclose(compute("listmle", scores, make(labels)).cost, -np.log(product), rtol=1e-12)
 
 
 def test_listmle_of_three_documents_is_a_network_of_their_preferences():
     """The two preferences of the first meet in a sigmoid of two gaps, as they do in structrank; the third is alone."""
     scores, labels = np.array([0.3, -0.4, 1.1]), [2.0, 1.0, 0.0]
-    expected = act("listmle", scores, make(labels))
-    both = act("structrank(full, scale='sum')", scores, make(labels, pairs=podium.Pairs.of([0, 0], [1, 2])))
-    alone = act("structrank(independent, scale='sum')", scores, make(labels, pairs=podium.Pairs.of([1], [2])))
+    expected = compute("listmle", scores, make(labels))
+    both = compute("structrank(full, scale='sum')", scores, make(labels, pairs=podium.Pairs.of([0, 0], [1, 2])))
+    alone = compute("structrank(independent, scale='sum')", scores, make(labels, pairs=podium.Pairs.of([1], [2])))
     for name in ("cost", "force", "curvature"):  # each pair of preferences comes in both orders
         found = getattr(both, name) / 2 + getattr(alone, name)
         np.testing.assert_allclose(found, getattr(expected, name), rtol=1e-12, atol=1e-15)
@@ -88,16 +88,16 @@ def test_the_formula_on_two_preferences():
     data = make([1.0, 0, 1, 0], pairs=podium.Pairs.of([0, 2], [1, 3]))
     cost = np.log(1 + np.exp(-0.5 * a) + np.exp(-2 * b)) + np.log(1 + np.exp(-0.5 * b) + np.exp(-2 * a))
     for name, expected in (("scale='sum'", cost), ("scale='mean'", cost / 2)):
-        found = act(f"structrank(w1=0.5, w2=2, {name})", [a, 0, b, 0], data)
+        found = compute(f"structrank(w1=0.5, w2=2, {name})", [a, 0, b, 0], data)
         np.testing.assert_allclose(found.cost, expected, rtol=1e-14)
     pull = 0.5 * np.exp(-0.5 * a) / (1 + np.exp(-0.5 * a) + np.exp(-2 * b))
     pull += 2 * np.exp(-2 * a) / (1 + np.exp(-0.5 * b) + np.exp(-2 * a))
-    np.testing.assert_allclose(act("structrank(w1=0.5, w2=2, scale='sum')", [a, 0, b, 0], data).force[0], pull)
+    np.testing.assert_allclose(compute("structrank(w1=0.5, w2=2, scale='sum')", [a, 0, b, 0], data).force[0], pull)
 
 
 def test_one_preference_has_no_other_to_meet():
     for name in ("structrank", "structrank(random)"):
-        found = act(name, [0.0, 1.0], make([1.0, 0.0]), parameters=(1, 1))
+        found = compute(name, [0.0, 1.0], make([1.0, 0.0]), parameters=(1, 1))
         assert not any(np.any(part) for part in (found.force, found.curvature, found.cost, found.parameter_force))
 
 
@@ -117,10 +117,12 @@ def test_forces_are_the_slopes_of_the_cost_in_scores_and_in_w(topology, scale, k
         rng.normal(size=14),
         np.array([0.6, 1.9]),
     )
-    found, step = act(force, scores, data, parameters=w), 1e-5
+    found, step = compute(force, scores, data, parameters=w), 1e-5
 
     def slope(move: Any, name: str) -> Any:
-        above, below = (act(force, scores + s * move[:14], data, parameters=w + s * move[14:]) for s in (step, -step))
+        above, below = (
+            compute(force, scores + s * move[:14], data, parameters=w + s * move[14:]) for s in (step, -step)
+        )
         return (getattr(below, name) - getattr(above, name)) / (2 * step)
 
     unit = np.abs(found.force).max()
@@ -137,21 +139,21 @@ def test_forces_are_the_slopes_of_the_cost_in_scores_and_in_w(topology, scale, k
 def test_scores_and_w_stretch_alike(topology):
     """C is a function of w₁s and w₂s, so w₁ ∂C/∂w₁ + w₂ ∂C/∂w₂ = Σ s ∂C/∂s."""
     scores, data = 3 * np.random.default_rng(4).normal(size=40), some_data("labels", 40)
-    found = act(f"structrank({topology})", scores, data, parameters=(0.6, 1.9))
+    found = compute(f"structrank({topology})", scores, data, parameters=(0.6, 1.9))
     np.testing.assert_allclose(found.parameter_force[0] @ [0.6, 1.9], found.force @ scores, rtol=1e-8)
 
 
 def test_w_given_in_a_call_takes_the_place_of_the_options():
     data, scores = some_data("labels"), np.random.default_rng(5).normal(size=14)
-    fixed = act("structrank(w1=0.6, w2=1.9)", scores, data)
+    fixed = compute("structrank(w1=0.6, w2=1.9)", scores, data)
     assert fixed.parameter_force is None
-    assert act("structrank", scores, data, parameters=(0.6, 1.9)).force.tobytes() == fixed.force.tobytes()
-    at_zero = act("structrank", scores, data, parameters=(0, 0))
+    assert compute("structrank", scores, data, parameters=(0.6, 1.9)).force.tobytes() == fixed.force.tobytes()
+    at_zero = compute("structrank", scores, data, parameters=(0, 0))
     assert (at_zero.force == 0).all()
     np.testing.assert_allclose(at_zero.cost, np.log(3))
     for wrong in ((1.0,), (1.0, -0.1), (1.0, np.nan), (1.0, 1.0, 1.0)):
         with pytest.raises(podium.DataError, match="must be w1, w2, each finite and at least 0"):
-            act("structrank", scores, data, parameters=wrong)
+            compute("structrank", scores, data, parameters=wrong)
 
 
 # ---- interpolation against term by term
@@ -167,7 +169,7 @@ def assert_same(found: Outcome, expected: Outcome, rtol: float = 1e-8) -> None:
 
 
 def both(scores: Any, data: podium.RankingData, w: tuple[float, float]) -> tuple[Outcome, Outcome]:
-    exact, fast = (act(f"structrank(method='{m}')", scores, data, parameters=w) for m in ("exact", "chebyshev"))
+    exact, fast = (compute(f"structrank(method='{m}')", scores, data, parameters=w) for m in ("exact", "chebyshev"))
     return fast, exact
 
 
@@ -224,7 +226,7 @@ def test_what_is_chosen_by_size_changes_no_digit_that_counts():
     rng = np.random.default_rng(8)
     for n in (20, 21, 22, 23, 24, 60):
         data, scores = make(np.arange(n) % 2.0), rng.normal(size=n)
-        chosen, (fast, exact) = act("structrank", scores, data), both(scores, data, (1, 1))
+        chosen, (fast, exact) = compute("structrank", scores, data), both(scores, data, (1, 1))
         assert chosen.force.tobytes() == (fast if n > 22 else exact).force.tobytes()
         np.testing.assert_allclose(chosen.force, exact.force, rtol=1e-8, atol=1e-11)
 
@@ -233,14 +235,14 @@ def test_what_is_chosen_by_size_changes_no_digit_that_counts():
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_bytes_do_not_depend_on_the_machine_or_on_what_else_is_asked(topology, spread):
     data, scores = some_data("labels", 50), spread * np.random.default_rng(9).normal(size=50)
-    first = act(f"structrank({topology})", scores, data, parameters=(0.5, 2))
-    assert act(f"structrank({topology}, w1=0.5, w2=2)", scores, data, curvature=False, cost=False).force.tobytes() == (
-        first.force.tobytes()
-    )
+    first = compute(f"structrank({topology})", scores, data, parameters=(0.5, 2))
+    assert compute(
+        f"structrank({topology}, w1=0.5, w2=2)", scores, data, curvature=False, cost=False
+    ).force.tobytes() == (first.force.tobytes())
     if _core.use_avx2(True):
         _core.use_avx2(False)
         try:
-            plain = act(f"structrank({topology})", scores, data, parameters=(0.5, 2))
+            plain = compute(f"structrank({topology})", scores, data, parameters=(0.5, 2))
         finally:
             _core.use_avx2(True)
         for name in ("force", "curvature", "parameter_force"):
@@ -252,7 +254,7 @@ def test_no_number_is_too_large(topology):
     rng, labels = np.random.default_rng(10), np.arange(30) % 3.0
     for scale in (1e30, 1e150, 1.7e308):
         for w in ((1, 1), (1e-200, 1), (1e100, 1e-100)):
-            found = act(
+            found = compute(
                 f"structrank({topology})", scale * rng.choice([-1.0, 0, 0.5, 1], 30), make(labels), parameters=w
             )
             assert np.isfinite(found.force).all()
@@ -271,7 +273,7 @@ def test_preferences_of_labels_are_those_given_one_by_one():
     winner, loser = np.nonzero(data.labels[order][:, None] > data.labels[order])
     given = data.replace(labels=np.zeros(14), pairs=podium.Pairs.of(order[winner], order[loser]))
     for topology in TOPOLOGIES:
-        found, expected = (act(f"structrank({topology})", scores, asked) for asked in (given, data))
+        found, expected = (compute(f"structrank({topology})", scores, asked) for asked in (given, data))
         np.testing.assert_allclose(found.force, expected.force, rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(found.cost, expected.cost, rtol=1e-12)
 
@@ -281,7 +283,7 @@ def test_a_probable_preference_is_two_of_that_weight():
     probable = make(labels, pairs=podium.Pairs.of([0, 1], [1, 2], [0.7, 1.0], [2.0, 1.0]))
     weighed = make(labels, pairs=podium.Pairs.of([0, 1, 1], [1, 0, 2], 1.0, [2 * 0.7, 2 * 0.3, 1.0]))
     for topology in TOPOLOGIES:
-        found, expected = (act(f"structrank({topology})", scores, asked) for asked in (probable, weighed))
+        found, expected = (compute(f"structrank({topology})", scores, asked) for asked in (probable, weighed))
         np.testing.assert_allclose(found.force, expected.force, rtol=1e-12)
         np.testing.assert_allclose(found.curvature, expected.curvature, rtol=1e-9)
 
@@ -291,7 +293,9 @@ def test_a_mean_does_not_grow_with_the_query_and_a_sum_does(topology):
     rng, sizes = np.random.default_rng(12), (10, 40, 160)
     costs = {}
     for scale in ("mean", "sum"):
-        found = [act(f"structrank({topology}, scale='{scale}')", np.zeros(n), make(np.arange(n) % 2.0)) for n in sizes]
+        found = [
+            compute(f"structrank({topology}, scale='{scale}')", np.zeros(n), make(np.arange(n) % 2.0)) for n in sizes
+        ]
         costs[scale] = [outcome.cost[0] for outcome in found]
     preferences = np.array([n * n / 4 for n in sizes])
     terms = preferences * (preferences - 1) if topology == "full" else preferences
@@ -300,7 +304,8 @@ def test_a_mean_does_not_grow_with_the_query_and_a_sum_does(topology):
     weighted, plain = make([0.0, 1, 2], document_weights=[3, 3, 3]), make([0.0, 1, 2])
     scores = rng.normal(size=3)
     np.testing.assert_allclose(
-        act(f"structrank({topology})", scores, weighted).force, act(f"structrank({topology})", scores, plain).force
+        compute(f"structrank({topology})", scores, weighted).force,
+        compute(f"structrank({topology})", scores, plain).force,
     )
 
 
@@ -311,8 +316,8 @@ def test_random_partners_are_the_full_network_on_the_average():
     data, scores = some_data("weights"), np.random.default_rng(13).normal(size=14)
     for scale, times in (("mean", 1.0), ("sum", None)):
         force = podium.force(f"structrank(random, partners=2, draws=50, w2=2, scale='{scale}')")
-        rounds = [act(force, scores, data, round=k, parameters=(1, 2)) for k in range(200)]
-        full = act(f"structrank(w2=2, scale='{scale}')", scores, data, parameters=(1, 2))
+        rounds = [compute(force, scores, data, round=k, parameters=(1, 2)) for k in range(200)]
+        full = compute(f"structrank(w2=2, scale='{scale}')", scores, data, parameters=(1, 2))
         edges = (data.labels[:, None] > data.labels).sum()
         times = times or 2 / (edges - 1)  # of the partners that each has
         for name in ("force", "cost", "curvature", "parameter_force"):
@@ -324,10 +329,10 @@ def test_random_partners_are_the_full_network_on_the_average():
 def test_as_many_partners_as_there_are_is_the_full_network():
     data, scores = some_data("labels", 6), np.random.default_rng(14).normal(size=6)
     others = int((data.labels[:, None] > data.labels).sum()) - 1
-    full = act("structrank", scores, data)
+    full = compute("structrank", scores, data)
     for partners in (others, others + 1, 1000):
-        assert act(f"structrank(random, partners={partners})", scores, data).force.tobytes() == full.force.tobytes()
-    fewer = act(f"structrank(random, partners={others - 1})", scores, data)
+        assert compute(f"structrank(random, partners={partners})", scores, data).force.tobytes() == full.force.tobytes()
+    fewer = compute(f"structrank(random, partners={others - 1})", scores, data)
     assert np.abs(fewer.force - full.force).max() > 1e-6
 
 
@@ -336,9 +341,9 @@ def test_partners_are_drawn_once_each():
     data = make(np.zeros(8), pairs=podium.Pairs.of([0, 2, 4, 6], [1, 3, 5, 7]))
     scores = np.array([-1.0, 0, -10, 0, -100, 0, -1000, 0])
     for k in range(30):
-        found = act("structrank(random, partners=2, draws=1, w2=1e-9, scale='sum')", scores, data, round=k)
+        found = compute("structrank(random, partners=2, draws=1, w2=1e-9, scale='sum')", scores, data, round=k)
         np.testing.assert_allclose(found.cost, 2 * (1 + 10 + 100 + 1000), rtol=1e-3)
-        met = act("structrank(random, partners=2, draws=1, w1=1e-9, scale='sum')", scores, data, round=k).cost[0]
+        met = compute("structrank(random, partners=2, draws=1, w1=1e-9, scale='sum')", scores, data, round=k).cost[0]
         times = [int(met / 10**digit) % 10 for digit in (3, 2, 1)]
         assert max(times) <= 3  # by no other twice
 

@@ -58,7 +58,7 @@ def mean(metric: str, trained: Any, data: podium.RankingData) -> float:
 @pytest.mark.parametrize("force", ["listmle", "xendcg", "ranknet"])
 def test_every_epoch_draws_its_own_order_and_targets(force):
     """As many passes by hand, each with the order and the draws of its number."""
-    trained = train(plan(force, optimiser="sgd", learning_rate=0.05, batch=5, l2=0.1, epochs=3, seed=6), TRAIN)
+    trained = train(plan(force, optimizer="sgd", learning_rate=0.05, batch=5, l2=0.1, epochs=3, seed=6), TRAIN)
     start = model("linear").start(TRAIN, n_outputs=1, seed=6)
     descent = make_descent(Task(podium.force(force), start, TRAIN, Schedule(), 6, 1))
     descent.set_parameters(start.vector)
@@ -67,7 +67,7 @@ def test_every_epoch_draws_its_own_order_and_targets(force):
         orders.append(shuffled_order(query_hashes(TRAIN.query_ids, 0), 6, number))
         descent.run(
             orders[-1],
-            optimiser=_core.Optimiser.sgd,
+            optimizer=_core.Optimizer.sgd,
             rate=0.05,
             l2=0.1,
             batch=5,
@@ -86,20 +86,20 @@ def test_every_epoch_draws_its_own_order_and_targets(force):
 
 
 def test_halve_halves_the_rate_exactly_when_the_cost_rose():
-    log = train(plan(optimiser="sgd", learning_rate=8.0, rate_rule="halve", epochs=40), TRAIN).log
+    log = train(plan(optimizer="sgd", learning_rate=8.0, rate_rule="halve", epochs=40), TRAIN).log
     rate = 8.0
     for before, row in zip([None, *log], log, strict=False):
         assert row.learning_rate == rate
         if before is not None and row.cost > before.cost:
             rate /= 2
     assert 8.0 / 2**30 < rate < 8.0  # it rose, and it fell too
-    constant = train(plan(optimiser="sgd", learning_rate=8.0, epochs=40), TRAIN).log
+    constant = train(plan(optimizer="sgd", learning_rate=8.0, epochs=40), TRAIN).log
     assert {row.learning_rate for row in constant} == {8.0}
     assert {row.cost for row in constant} == {None}
 
 
 def test_the_cost_watched_is_the_mean_of_the_queries():
-    options: dict[str, Any] = {"optimiser": "sgd", "rate_rule": "halve", "batch": TRAIN.n_queries, "learning_rate": 0.1}
+    options: dict[str, Any] = {"optimizer": "sgd", "rate_rule": "halve", "batch": TRAIN.n_queries, "learning_rate": 0.1}
     log = train(plan(epochs=3, **options), TRAIN).log
     models = [model("linear").start(TRAIN, n_outputs=1, seed=0)]
     models += [train(plan(epochs=k, **options), TRAIN).model for k in (1, 2)]
@@ -112,7 +112,7 @@ def test_the_cost_watched_is_the_mean_of_the_queries():
 @pytest.mark.parametrize("metric", ["ndcg@5", "pairwise_error"])
 def test_shrink_shrinks_the_rate_exactly_when_the_training_metric_got_worse(metric):
     log = train(
-        plan("lambdarank(ndcg@5)", metric=metric, optimiser="sgd", learning_rate=5.0, rate_rule="shrink", epochs=40),
+        plan("lambdarank(ndcg@5)", metric=metric, optimizer="sgd", learning_rate=5.0, rate_rule="shrink", epochs=40),
         TRAIN,
     ).log
     sign = -1 if metric == "pairwise_error" else 1
@@ -129,11 +129,11 @@ def test_rules_need_what_they_watch():
         podium.ParameterError, match=r"rate_rule='halve' watches the cost, and lambdarank\(map\) has none"
     ):
         train(plan("lambdarank(map)", rate_rule="halve"), TRAIN)
-    with pytest.raises(podium.ParameterError, match="optimiser='lbfgs' needs a cost, and step"):
-        train(plan("step(map)", optimiser="lbfgs"), TRAIN)
+    with pytest.raises(podium.ParameterError, match="optimizer='lbfgs' needs a cost, and step"):
+        train(plan("step(map)", optimizer="lbfgs"), TRAIN)
     for force, spec, l2 in (("hinge", "net(3)", 1.0), ("spring", "linear", 1.0), ("hinge", "linear", 0.0)):
-        with pytest.raises(podium.ParameterError, match="optimiser='bundle' needs l2 above 0"):
-            train(plan(force, spec, optimiser="bundle", l2=l2), TRAIN)
+        with pytest.raises(podium.ParameterError, match="optimizer='bundle' needs l2 above 0"):
+            train(plan(force, spec, optimizer="bundle", l2=l2), TRAIN)
 
 
 # ---- restarts
@@ -156,7 +156,7 @@ def restarts(log: tuple[podium.Epoch, ...], rounds: int, values: list[float]) ->
 @pytest.mark.parametrize("spec", ["linear", "net(4)", "kernel(rbf, landmarks=20)"])
 @pytest.mark.parametrize("valid", [VALID, None])
 def test_restart_after_rounds_without_progress_since_the_last_draw(spec, valid):
-    options: dict[str, Any] = {"optimiser": "adam", "learning_rate": 0.1, "restart_rounds": 3, "rate_rule": "shrink"}
+    options: dict[str, Any] = {"optimizer": "adam", "learning_rate": 0.1, "restart_rounds": 3, "rate_rule": "shrink"}
     trained = train(plan("lambdarank(ndcg@5)", spec, epochs=40, **options), TRAIN, valid=valid)
     log = trained.log
     values = [row.train if valid is None else row.valid for row in log]
@@ -192,7 +192,7 @@ def test_a_restart_draws_new_weights_in_the_same_space(spec):
 )
 @pytest.mark.parametrize("spec", ["net(4)", "linear"])
 def test_the_epoch_best_on_validation_is_kept(spec, metric, better):
-    options: dict[str, Any] = {"optimiser": "adam", "learning_rate": 0.05, "metric": metric}
+    options: dict[str, Any] = {"optimizer": "adam", "learning_rate": 0.05, "metric": metric}
     best = train(plan(spec=spec, epochs=12, **options), TRAIN, valid=VALID)
     ends = [train(plan(spec=spec, epochs=k, **options), TRAIN) for k in range(1, 13)]
     name = str(podium.metric(metric))
@@ -220,7 +220,7 @@ def test_without_validation_the_last_epoch_is_kept():
 
 @pytest.mark.parametrize("patience", [1, 3])
 def test_early_stopping_stops_after_so_many_epochs_without_progress(patience):
-    options: dict[str, Any] = {"optimiser": "adam", "learning_rate": 0.2}
+    options: dict[str, Any] = {"optimizer": "adam", "learning_rate": 0.2}
     whole = train(plan(epochs=60, **options), TRAIN, valid=VALID).log
     stopped = train(plan(epochs=60, early_stopping_rounds=patience, **options), TRAIN, valid=VALID)
     since = 0
@@ -240,10 +240,10 @@ def test_a_validation_set_that_says_nothing_is_an_error():
         train(plan(metric="ndcg(empty='skip')@5", epochs=2), TRAIN, valid=silent)
 
 
-@pytest.mark.parametrize(("force", "optimiser"), [("ranknet", "lbfgs"), ("listnet", "lbfgs"), ("hinge", "bundle")])
-def test_the_certificate_is_of_the_model_kept(force, optimiser):
+@pytest.mark.parametrize(("force", "optimizer"), [("ranknet", "lbfgs"), ("listnet", "lbfgs"), ("hinge", "bundle")])
+def test_the_certificate_is_of_the_model_kept(force, optimizer):
     l2 = 0.002
-    options: dict[str, Any] = {"optimiser": optimiser, "l2": l2, "tolerance": 1e-12, "epochs": 300}
+    options: dict[str, Any] = {"optimizer": optimizer, "l2": l2, "tolerance": 1e-12, "epochs": 300}
     kept = train(plan(force, metric="p@1", **options), TRAIN, valid=VALID)
     least = train(plan(force, **options), TRAIN)
     assert kept.best_epoch < len(kept.log)
@@ -284,10 +284,10 @@ def test_an_error_in_a_callback_comes_out():
 RESUMED: dict[str, tuple[Any, bool]] = {
     "adam": (podium.RankNet(hidden=(4,), epochs=8, learning_rate=0.05), False),
     "adam, batches": (podium.ListMLE(epochs=8, batch=5, learning_rate=0.05, l2=0.1), True),
-    "sgd": (podium.LambdaRank(optimiser="sgd", epochs=8, learning_rate=0.1), True),
-    "halve": (podium.RankNet(optimiser="sgd", rate_rule="halve", epochs=8, learning_rate=8.0, hidden=()), False),
+    "sgd": (podium.LambdaRank(optimizer="sgd", epochs=8, learning_rate=0.1), True),
+    "halve": (podium.RankNet(optimizer="sgd", rate_rule="halve", epochs=8, learning_rate=8.0, hidden=()), False),
     "shrink and restart": (
-        podium.LambdaRank(optimiser="sgd", rate_rule="shrink", restart_rounds=2, epochs=8, learning_rate=9.0),
+        podium.LambdaRank(optimizer="sgd", rate_rule="shrink", restart_rounds=2, epochs=8, learning_rate=9.0),
         True,
     ),
     "restart without validation": (podium.LambdaRank(restart_rounds=1, epochs=8, learning_rate=0.5), False),
@@ -295,8 +295,8 @@ RESUMED: dict[str, tuple[Any, bool]] = {
     "early stopping": (podium.RankNet(epochs=30, early_stopping_rounds=4, learning_rate=0.2, hidden=()), True),
     "ordinal": (podium.OrdinalRegression(epochs=8, learning_rate=0.1), True),
     "multiclass": (podium.Ranker(force="multiclass", model="net(3)", epochs=8), False),
-    "lbfgs": (podium.Ranker(force="ranknet", optimiser="lbfgs", l2=0.01, tolerance=1e-12, epochs=30), True),
-    "lbfgs on a net": (podium.Ranker(force="ranknet", model="net(3)", optimiser="lbfgs", epochs=8), False),
+    "lbfgs": (podium.Ranker(force="ranknet", optimizer="lbfgs", l2=0.01, tolerance=1e-12, epochs=30), True),
+    "lbfgs on a net": (podium.Ranker(force="ranknet", model="net(3)", optimizer="lbfgs", epochs=8), False),
     "kernel": (podium.KernelRankNet(epochs=8, l2=0.01, landmarks=30), True),
     "bundle": (podium.RankSVM(tolerance=1e-8), False),
     "feasible steps": (podium.StructRank(epochs=4, starts=2, norm=(3.0, 30.0)), True),
@@ -362,7 +362,7 @@ def test_more_epochs_may_be_asked_for_when_training_goes_on(tmp_path):
         ("force", {"sigma": 2.0}),
         ("metric", {"metric": "map"}),
         ("l2", {"l2": 0.5}),
-        ("optimiser", {"optimiser": "sgd"}),
+        ("optimizer", {"optimizer": "sgd"}),
         ("rate_rule", {"rate_rule": "shrink"}),
         ("data", {"data": noisy(seed=3)}),
         ("validation data", {"valid": noisy(seed=3)}),
@@ -532,9 +532,9 @@ def test_a_real_signal_in_a_program_of_its_own(tmp_path):
 
 @pytest.mark.parametrize("spec", ["linear", "net(4)", "net(4, activation='relu')", "kernel(poly)"])
 @pytest.mark.parametrize("force", ["squared", "ranknet", "multiclass"])
-@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_a_rate_that_diverges_is_said_and_no_model_is_left(spec, force, optimiser):
-    ranker = podium.Ranker(force=force, model=spec, optimiser=optimiser, learning_rate=1e300, epochs=9)
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_rate_that_diverges_is_said_and_no_model_is_left(spec, force, optimizer):
+    ranker = podium.Ranker(force=force, model=spec, optimizer=optimizer, learning_rate=1e300, epochs=9)
     try:
         ranker.fit(TRAIN)
     except podium.DataError as error:
@@ -543,7 +543,7 @@ def test_a_rate_that_diverges_is_said_and_no_model_is_left(spec, force, optimise
         with pytest.raises(Exception, match="not fitted"):
             ranker.predict(TRAIN)
     else:  # forces that no score makes large, and bounded units, may bear it
-        assert force != "squared" or optimiser == "adam"
+        assert force != "squared" or optimizer == "adam"
         assert np.isfinite(ranker.model_.vector).all()
         assert np.isfinite(ranker.predict(TRAIN)).all()
 
@@ -567,7 +567,7 @@ def test_validation_data_must_fit_the_training_data():
     [
         ("lambdarank(ndcg@10)", [-1, 0, 1], r"ndcg@10: label of row 0 is -1 and must be at least 0"),
         ("lambdarank(err@5)", [0, 5, 1], r"err@5: label of row 1 is 5, above max=4"),
-        ("neighbours(lambdarank(ndcg@10))", [-1, 0, 1], r"label of row 0 is -1"),
+        ("neighbors(lambdarank(ndcg@10))", [-1, 0, 1], r"label of row 0 is -1"),
         ("step(dcg)", [0, 0, 2000], r"dcg: label of row 2 is 2000 and 2\^label would overflow"),
         ("lambdarank(ndcg(gain=(0, 1, 3)))", [0, 0.5, 2], r"label of row 1 is 0\.5"),
         ("xendcg", [-1, 0, 1], r"xendcg: labels must lie between 0 and 1000.* found -1 to 1"),
@@ -600,20 +600,20 @@ WRONG: list[tuple[type, str, list[Any], str]] = [
     (Schedule, "restart_rounds", WHOLE, "must be a whole number of at least 1; None for never"),
     (Schedule, "early_stopping_rounds", WHOLE, "must be a whole number of at least 1; None for never"),
     (Schedule, "batch", [*WHOLE, None, "pairs"], "must be a number of queries of at least 1, or 'pair'"),
-    (Schedule, "optimiser", ["Adam", None, 3], "unknown optimiser .* Known: adam, bundle, lbfgs, sgd"),
+    (Schedule, "optimizer", ["Adam", None, 3], "unknown optimizer .* Known: adam, bundle, lbfgs, sgd"),
     (Schedule, "rate_rule", ["halves", None], "unknown rate_rule .* Known: constant, halve, shrink"),
     (NetSpec, "hidden", [(0,), (1.5,), (10, -1), ("5",), "10", (True,), (10**9,), None], "must be whole numbers from 1"),
     (NetSpec, "hidden", [()], "has no layer.* write linear"),
     (NetSpec, "activation", ["gelu", None], "unknown activation .* Known: relu, sigmoid, tanh"),
     (NetSpec, "init", ["zeros", None], "unknown init .* Known: uniform, zero_first"),
-    (NetSpec, "standardise", [1, "yes", None], "must be True or False"),
-    (LinearSpec, "standardise", [0, "no", None], "must be True or False"),
+    (NetSpec, "standardize", [1, "yes", None], "must be True or False"),
+    (LinearSpec, "standardize", [0, "no", None], "must be True or False"),
     (KernelSpec, "kernel", ["gauss", None, 3], "unknown kernel .* Known: linear, poly, rbf"),
     (KernelSpec, "width", [0, -1.0, np.nan, np.inf, "1", True, [1]], "must be a number above 0; leave it out"),
     (KernelSpec, "offset", [-1.0, np.nan, np.inf, "1", True, None], "must be a number of at least 0"),
     (KernelSpec, "degree", [0, 11, 1.5, "2", True, None], "must be a whole number from 1 to 10"),
     (KernelSpec, "landmarks", [0, 20_001, 1.5, "2", True, None], "must be a whole number from 1 to 20000"),
-    (KernelSpec, "standardise", [1, "yes", None], "must be True or False"),
+    (KernelSpec, "standardize", [1, "yes", None], "must be True or False"),
     (podium.RankNet, "learning_rate", ABOVE, "must be a number above 0"),
     (podium.RankNet, "hidden", [(0,), "10", None, 1.5, {3}], "must be whole numbers from 1"),
     (podium.RankNet, "sigma", [0, -1, "1", None, np.nan], "must be a number above 0"),
@@ -624,10 +624,10 @@ WRONG: list[tuple[type, str, list[Any], str]] = [
     (podium.RankNet, "batch", [0, "all", 1.5], "must be a number of queries of at least 1, or 'pair'"),
     (podium.RankNet, "epochs", WHOLE, "must be a whole number of at least 1"),
     (podium.RankNet, "early_stopping_rounds", WHOLE, "must be a whole number of at least 1"),
-    (podium.RankNet, "optimiser", ["newton"], "unknown optimiser"),
+    (podium.RankNet, "optimizer", ["newton"], "unknown optimizer"),
     (podium.ListNet, "activation", ["gelu"], "unknown activation"),
     (podium.ListMLE, "init", ["zeros"], "unknown init"),
-    (podium.OrdinalRegression, "standardise", [1], "must be True or False"),
+    (podium.OrdinalRegression, "standardize", [1], "must be True or False"),
     (podium.LambdaRank, "target", ["ncdg"], "Did you mean 'ndcg'"),
     (podium.KernelRankNet, "width", [0, "a", np.inf], "must be a number above 0; leave it out"),
     (podium.KernelRankNet, "offset", [-1, "a"], "must be a number of at least 0"),
@@ -674,7 +674,7 @@ def test_numbers_of_any_kind_are_numbers():
 def test_full_steps_find_their_own_rate():
     for other in ({"batch": 2}, {"rate_rule": "halve"}, {"restart_rounds": 5}, {"batch": "pair"}):
         with pytest.raises(podium.ParameterError, match="looks at all queries at once and finds its own steps"):
-            Schedule(optimiser="lbfgs", **other)
+            Schedule(optimizer="lbfgs", **other)
 
 
 # ---- names of function classes
@@ -682,7 +682,7 @@ def test_full_steps_find_their_own_rate():
 WIDTHS = st.lists(st.integers(1, 10_000), min_size=1, max_size=4)
 NUMBERS = st.floats(1e-300, 1e300)
 SPECS = st.one_of(
-    st.builds(LinearSpec, standardise=st.booleans()),
+    st.builds(LinearSpec, standardize=st.booleans()),
     st.builds(
         NetSpec,
         WIDTHS.map(tuple),
@@ -761,13 +761,13 @@ def test_training_that_diverges_inside_an_epoch_says_so_and_touches_nothing_else
         rng.normal(size=(sum(sizes), 3)), rng.integers(0, 3, sum(sizes)), np.repeat(np.arange(6), sizes)
     )
     for force in ("lambdarank(ndcg@10)", "ranknet", "hinge", "listmle"):
-        ranker = podium.Ranker(force=force, model="linear", optimiser="sgd", learning_rate=1e308, epochs=3)
+        ranker = podium.Ranker(force=force, model="linear", optimizer="sgd", learning_rate=1e308, epochs=3)
         with pytest.raises(podium.DataError, match="training diverged in epoch"):
             ranker.fit(data)
 
 
 def test_a_checkpoint_of_another_size_is_refused(tmp_path):
-    from podium.artefact.tensors import arrays_of, header_of, read_bytes, write_tensors
+    from podium.artifact.tensors import arrays_of, header_of, read_bytes, write_tensors
 
     data, path = podium.synthetic.network(queries=5), tmp_path / "c"
     podium.RankNet(epochs=2).fit(data, checkpoint=path)

@@ -249,7 +249,7 @@ def test_unseen_categories_go_where_most_went():
     for turn in (1.0, -1.0):
         force = turn * np.r_[np.full(30, 1.0), np.full(5, -2.0)]
         data = podium.RankingData(code.reshape(-1, 1), np.zeros(35), np.zeros(35, int))
-        trees = podium.models.growing.TreesInTraining(
+        trees = podium.models.growing.TreeBooster(
             podium.models.trees.TreesSpec(**PLAIN | {"num_leaves": 2, "categorical": (0,)}),
             data,
             base=np.zeros(1),

@@ -47,7 +47,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "monotone": {0: 1},
         "categorical": (7,),
         "class_weight": "balanced",
-        "normalise": True,
+        "normalize": True,
     },
 }
 
@@ -142,7 +142,7 @@ def test_interrupted_and_resumed(kind, tmp_path):
 def test_interrupted_in_the_middle_of_a_round(kind, tmp_path, monkeypatch):
     """What was being grown is lost, what was whole before is kept."""
     first = saved(ranker(kind).fit(TRAIN, valid=VALID), tmp_path / "a")
-    grow, calls = podium.models.growing.TreesInTraining.grow, []
+    grow, calls = podium.models.growing.TreeBooster.grow, []
 
     def interrupted(self: Any, *given: Any) -> None:
         calls.append(1)
@@ -150,7 +150,7 @@ def test_interrupted_in_the_middle_of_a_round(kind, tmp_path, monkeypatch):
         if len(calls) == 11:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(podium.models.growing.TreesInTraining, "grow", interrupted)
+    monkeypatch.setattr(podium.models.growing.TreeBooster, "grow", interrupted)
     checkpoint = podium.Checkpoint(tmp_path / "c", seconds=0.0)
     with pytest.warns(UserWarning, match="interrupted"):
         part = ranker(kind).fit(TRAIN, valid=VALID, checkpoint=checkpoint)

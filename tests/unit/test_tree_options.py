@@ -319,7 +319,7 @@ def test_stopping_early_keeps_the_trees_of_the_best_round(others):
 
 
 @pytest.mark.parametrize("others", [{}, {"smoothing": 3}, {"metric": "pairwise_error"}, {"forests": 2, "column_sampling": 0.5}], ids=str)  # fmt: skip
-def test_a_round_is_judged_with_its_neighbours(others):
+def test_a_round_is_judged_with_its_neighbors(others):
     noisy = TRAIN.replace(labels=np.random.default_rng(0).permutation(TRAIN.labels))
     ranker = lambdamart(n_estimators=90, early_stopping_rounds=40, **others).fit(noisy, valid=VALID)
     values = [row.valid for row in ranker.log_]
@@ -379,9 +379,9 @@ def test_the_target_can_be_another_metric_than_the_judge():
     ranker = lambdamart(metric="map", target="mrr").fit(TRAIN)
     assert ranker.force_.startswith("lambdarank(mrr")
     assert ranker.score(TRAIN) == podium.evaluate(ranker.predict(TRAIN), TRAIN, "map").mean["map"]
-    options = lambdamart(truncation=12, normalise=True, damping=True, sigma=2.0).fit(TRAIN)
+    options = lambdamart(truncation=12, normalize=True, damping=True, sigma=2.0).fit(TRAIN)
     assert podium.force(options.force_) == podium.force(
-        "lambdarank(ndcg@10, sigma=2, truncation=12, normalise=True, damping=True)"
+        "lambdarank(ndcg@10, sigma=2, truncation=12, normalize=True, damping=True)"
     )
 
 
@@ -442,7 +442,7 @@ def test_errors_call_the_number_of_rounds_what_the_ranker_calls_it():
 @pytest.mark.parametrize("large", [False, True])
 def test_a_rate_that_diverges_is_named_in_the_round_where_it_does(large, monkeypatch):
     if large:  # the training metric is then looked at in every tenth round only
-        monkeypatch.setattr(podium.training.boosting, "LARGE", 1)
+        monkeypatch.setattr(podium.training.boosting, "LARGE_DATA_DOCUMENTS", 1)
     with pytest.raises(podium.DataError, match=r"diverged in round 2: .* smaller learning_rate than 1e\+308"):
         lambdamart(learning_rate=1e308).fit(TRAIN)
     with pytest.raises(podium.DataError, match=r"round 2 .* smaller learning_rate than 1e\+150"):

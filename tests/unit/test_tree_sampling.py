@@ -9,7 +9,7 @@ import pytest
 from test_trees import PLAIN
 
 import podium
-from podium.models.growing import TreesInTraining
+from podium.models.growing import TreeBooster
 from podium.models.trees import TreesSpec
 
 L2 = 1e12  # so large that a split gains −2·F_left·F_right / l2, linear in each of the two sums
@@ -25,7 +25,7 @@ class Sampler:
 
     def grow(self, force: np.ndarray, curvature: np.ndarray, draws: int, **spec: Any) -> list[dict]:
         settled = TreesSpec(**PLAIN | {"num_leaves": 2} | self.spec | spec)
-        trees = TreesInTraining(settled, self.data, base=np.zeros(1), seed=5, num_threads=1)
+        trees = TreeBooster(settled, self.data, base=np.zeros(1), seed=5, num_threads=1)
         for _ in range(draws):
             trees.grow(force, curvature, 1.0)
         return [trees.arrays_of(t) for t in range(draws)]

@@ -15,14 +15,14 @@ import podium
 from podium import _core
 from podium.forces import ForceData
 from podium.models import growing as growing_module
-from podium.models.growing import TreesInTraining
+from podium.models.growing import TreeBooster
 from podium.models.trees import TreesSpec
 
 
-@pytest.fixture(autouse=True, params=[0, growing_module.SHARED], ids=["shared", "alone"])
+@pytest.fixture(autouse=True, params=[0, growing_module.SHARED_BYTE_DOCUMENTS], ids=["shared", "alone"])
 def bytes_shared_or_not(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether features share bytes changes no tree, so all that is said of trees here is tried with both."""
-    monkeypatch.setattr(growing_module, "SHARED", request.param)
+    monkeypatch.setattr(growing_module, "SHARED_BYTE_DOCUMENTS", request.param)
 
 
 # What the size of the data would choose else.
@@ -68,7 +68,7 @@ def documents(sizes=(9, 1, 14, 20, 2, 16), n_features=4, *, seed=0, values=30, m
 
 
 def grow(data: podium.RankingData, force: Any, curvature: Any, *, rate=0.5, threads=1, seed=0, **spec: Any) -> dict:
-    trees = TreesInTraining(TreesSpec(**PLAIN | spec), data, base=np.zeros(1), seed=seed, num_threads=threads)
+    trees = TreeBooster(TreesSpec(**PLAIN | spec), data, base=np.zeros(1), seed=seed, num_threads=threads)
     trees.grow(np.asarray(force, float), np.asarray(curvature, float), rate)
     return trees.arrays_of(0)
 
@@ -185,7 +185,7 @@ def test_other_forces_grow_the_naive_trees(name):
     force, held = podium.force(name), ForceData(data)
 
     def forces(scores: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-        found = force.act(scores, held, curvature=True, seed=0, round=number)
+        found = force.compute(scores, held, curvature=True, seed=0, round=number)
         return found.force, found.curvature
 
     rules = {"num_leaves": 6, "min_documents": 2}
@@ -204,7 +204,7 @@ def test_weights_of_queries_and_documents_are_in_the_trees():
         force, held = podium.force("lambdarank(ndcg@10)"), ForceData(data)
 
         def forces(scores, number, force=force, held=held):
-            found = force.act(scores, held, curvature=True)
+            found = force.compute(scores, held, curvature=True)
             return found.force, found.curvature
 
         for number, tree in enumerate(naive_rounds(data, forces, 3, **rules)):
@@ -355,8 +355,8 @@ def test_a_tree_does_not_depend_on_those_grown_before_it():
     data = podium.RankingData(X, np.zeros(n), np.zeros(n, int))
     spec = TreesSpec(**PLAIN | {"num_leaves": 25, "column_sampling": 0.2})
 
-    def begin() -> TreesInTraining:
-        return TreesInTraining(spec, data, base=np.zeros(1), seed=0, num_threads=1)
+    def begin() -> TreeBooster:
+        return TreeBooster(spec, data, base=np.zeros(1), seed=0, num_threads=1)
 
     force, one = rng.normal(size=n), np.ones(n)
     together = begin()

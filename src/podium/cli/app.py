@@ -15,7 +15,7 @@ from podium.cli import (
     explain,
     laws,
     metrics,
-    normalise,
+    normalize,
     papers,
     rankers,
     score,
@@ -33,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-data = typer.Typer(help="Look at, convert, split, make and normalise judged data.", no_args_is_help=True)
+data = typer.Typer(help="Look at, convert, split, make and normalize judged data.", no_args_is_help=True)
 
 paper = typer.Typer(help="Make the tables and figures of the source papers again.", no_args_is_help=True)
 
@@ -51,7 +51,7 @@ data.command("describe")(describe.describe)
 data.command("convert")(convert.convert)
 data.command("split")(split.split)
 data.command("synth")(synth.synth)
-data.command("normalise")(normalise.normalise)
+data.command("normalize")(normalize.normalize)
 app.add_typer(data, name="data")
 paper.command("list")(papers.papers_list)
 paper.command("run")(papers.papers_run)

@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from podium.artefact import is_artefact
+from podium.artifact import is_artifact
 from podium.data import RankingData, Run
 from podium.errors import FormatError, OutputError, ParameterError, unknown_name
 from podium.forces import FORCES, Force, force
@@ -248,7 +248,7 @@ def note_filled(path: Path, found: int, other: str, wanted: int, absent: str) ->
 
 def refuse_model(data: Path) -> None:
     """Says so where a model stands in the place of judged data."""
-    if is_artefact(data):
+    if is_artifact(data):
         raise ParameterError(f"{data} is a model, not data; judged data is needed here")
 
 

@@ -34,7 +34,7 @@ def _show(value: object) -> str:
         return ", ".join(f"{key}: {_show(part)}" for key, part in value.items()) or "none"
     if isinstance(value, list):
         shown = ", ".join(_show(part) for part in value[:12]) + (", …" if len(value) > 12 else "")
-        numbered = ", counted from 0 as by data normalise --feature" if isinstance(next(iter(value), ""), int) else ""
+        numbered = ", counted from 0 as by data normalize --feature" if isinstance(next(iter(value), ""), int) else ""
         return f"{len(value)}{numbered}: {shown}" if value else "none"
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]

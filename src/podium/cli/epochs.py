@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from podium.cli.console import err
-from podium.files import replacing
+from podium.files import atomic_write
 from podium.training import Epoch
 
 SHOWN = 15
@@ -144,7 +144,7 @@ class TrainingLog:
 
     def finish(self, rows: Sequence[Epoch]) -> None:
         """Writes the file whole: in the end, because an interrupt may have come between an epoch and its row."""
-        with replacing(self.path) as file:
+        with atomic_write(self.path) as file:
             file.write(_line(self.settings))
             file.writelines(_line(row.to_dict()) for row in rows)
 

@@ -28,7 +28,7 @@ from podium.data import Run
 from podium.evaluation import Evaluation
 from podium.evaluation import evaluate as evaluate_scores
 from podium.evaluation.evaluate import DEFAULT_METRICS
-from podium.files import replacing
+from podium.files import atomic_write
 from podium.metrics.parameters import EMPTY_PAIRS
 
 
@@ -135,7 +135,7 @@ def empty_lines(result: Evaluation) -> list[str]:
 
 def _write_per_query(result: Evaluation, path: Path) -> None:
     names = list(result.mean)
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write("\t".join(["qid", *names]).encode() + b"\n")
         for k, query in enumerate(result.query_ids.tolist()):
             values = [repr(float(result.per_query[name][k])) for name in names]

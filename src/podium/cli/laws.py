@@ -9,7 +9,7 @@ import typer
 
 from podium.cli.console import Json, Seed, complete_metric, named_force, out, print_json, say
 from podium.errors import ParameterError
-from podium.files import replacing
+from podium.files import atomic_write
 from podium.forces import FORCES, Verdict, force_picture
 from podium.forces import laws as test_laws
 
@@ -67,7 +67,7 @@ def laws(
     judged, others = named_force(force), [named_force(name) for name in beside or ()]
     verdict = test_laws(judged, metric=metric, points=[_point(word) for word in at or ()], draws=draws, seed=seed)
     if plot is not None:
-        with replacing(plot) as file:
+        with atomic_write(plot) as file:
             file.write(force_picture(judged, beside=others, metric=metric).encode())
     if json:
         print_json(verdict.to_dict())
@@ -91,7 +91,7 @@ def _point(word: str) -> tuple[list[float], list[float]]:
 
 
 def _print(verdict: Verdict) -> None:
-    """The words of the verdict, with what holds and what is broken in colour."""
+    """The words of the verdict, with what holds and what is broken in color."""
     for line in repr(verdict).splitlines():
         for word, style in (("holds ", "bold green"), ("BROKEN", "bold red")):
             if line.startswith(word):

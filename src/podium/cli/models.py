@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.artefact import is_artefact, load_artefact
+from podium.artifact import is_artifact, load_artifact
 from podium.cli.console import note_filled, read_data, read_options, read_ranking, refuse_swapped
 from podium.data import RankingData
 from podium.errors import DataError, ParameterError
@@ -20,18 +20,18 @@ from podium.scoring import Scorer
 
 def is_model(path: Path) -> bool:
     """Whether a file is a model, perhaps a damaged one."""
-    return path.suffix == ".podium" or is_artefact(path)
+    return path.suffix == ".podium" or is_artifact(path)
 
 
 def load_scorer(path: Path, data: Path) -> Scorer:
     """The model of a file, ready to score."""
     _refuse_model_behind(data)
-    artefact = load_artefact(path)
-    return Scorer.of(artefact.header, artefact.arrays, path)
+    artifact = load_artifact(path)
+    return Scorer.of(artifact.header, artifact.arrays, path)
 
 
 def _refuse_model_behind(data: Path) -> None:
-    if is_artefact(data):
+    if is_artifact(data):
         raise ParameterError(f"{data} is a model where judged data is needed; the other way round?")
 
 

@@ -88,10 +88,10 @@ OPTIONS: dict[str, Any] = {
     "batch": Annotated[
         str | None, _option("--batch", "Queries an update; or pair, an update a pair of documents. By default 1.")
     ],
-    "optimiser": Annotated[
+    "optimizer": Annotated[
         str | None,
         _option(
-            "--optimiser",
+            "--optimizer",
             "adam, sgd, lbfgs (all queries at once, for a force with a cost) or bundle (the same for a cost with corners). By "
             "default adam; kernel-ranknet lbfgs.",
         ),

@@ -21,7 +21,7 @@ class Stopped(Exception):  # noqa: N818  (it is no error of the program)
 class Stoppable:
     """While it lasts, SIGTERM raises KeyboardInterrupt as Ctrl-C does; as a callback of training it raises it once more.
 
-    An exception that a signal raises is lost where Python ignores exceptions, in a finaliser say; the callback sees to it
+    An exception that a signal raises is lost where Python ignores exceptions, in a finalizer say; the callback sees to it
     that the stop is heard at the end of the epoch. `code` is the exit code for the signal that came; after `finish` signals go unheard until the process ends, so that
     nothing cuts short the writing of a model or denies that it was written.
     """

@@ -178,7 +178,7 @@ def _fit(
 ) -> None:
     parameters = ranker.get_params()
     table = EpochTable(
-        ranker.metric, epochs=ranker.most_epochs, has_rate=parameters.get("optimiser") in ("adam", "sgd")
+        ranker.metric, epochs=ranker.most_epochs, has_rate=parameters.get("optimizer") in ("adam", "sgd")
     )
     log = TrainingLog(job.log, settings)
 
@@ -232,7 +232,7 @@ def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> N
     """What was kept and where it is."""
     value = "" if ranker.best_value_ is None else f", {ranker.metric} {ranker.best_value_:.4f} on the validation data"
     if value and ranker.log_[-1].best_epoch is not None:
-        value += ", where the mean of it and its neighbours is best"
+        value += ", where the mean of it and its neighbors is best"
     came_to = "".join(
         f", {name} {f'{found:.4g}' if isinstance(found, float) else found}" for name, found in ranker.outcome.items()
     )

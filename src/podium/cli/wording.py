@@ -20,7 +20,7 @@ OPTIONS = {
             "learning_rate",
             "n_estimators",
             "num_leaves",
-            "optimiser",
+            "optimizer",
             "seed",
             "start_from",
             "trials",

@@ -1,17 +1,17 @@
-"""Judged queries in memory: RankingData, preference pairs, splits, normalisation, synthetic data."""
+"""Judged queries in memory: RankingData, preference pairs, splits, normalization, synthetic data."""
 
 from podium.data import synthetic
 from podium.data.describe import Description, describe
-from podium.data.normalise import NORMALISATIONS, normalise
+from podium.data.normalize import NORMALIZATIONS, normalize
 from podium.data.pairs import Pairs
 from podium.data.ranking_data import RankingData
 from podium.data.run import Run
-from podium.data.sampling import sample_unlabelled
+from podium.data.sampling import sample_unlabeled
 from podium.data.splits import folds, split
 from podium.data.strings import Strings
 
 __all__ = [
-    "NORMALISATIONS",
+    "NORMALIZATIONS",
     "Description",
     "Pairs",
     "RankingData",
@@ -19,8 +19,8 @@ __all__ = [
     "Strings",
     "describe",
     "folds",
-    "normalise",
-    "sample_unlabelled",
+    "normalize",
+    "sample_unlabeled",
     "split",
     "synthetic",
 ]

@@ -8,9 +8,9 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from podium.data.hashing import mix, own_texts, query_hashes
+from podium.data.hashing import own_texts, query_hashes, splitmix64
 from podium.data.ranking_data import RankingData
-from podium.errors import DataError, shown
+from podium.errors import DataError, short_repr
 
 Order = npt.NDArray[np.int64]
 
@@ -27,7 +27,9 @@ def check_data(name: str, given: object) -> None:
 def refuse_path(name: str, given: object) -> None:
     """Says so where a file's name stands in the place of what is in the file."""
     if isinstance(given, str | os.PathLike):
-        raise DataError(f"{name}={shown(given)} is the name of a file; read it first with podium.read({str(given)!r})")
+        raise DataError(
+            f"{name}={short_repr(given)} is the name of a file; read it first with podium.read({str(given)!r})"
+        )
 
 
 def canonical_order(data: RankingData) -> Order:
@@ -37,8 +39,8 @@ def canonical_order(data: RankingData) -> Order:
 
 def shuffled_order(keys: npt.NDArray[np.uint64], seed: int, round: int) -> Order:
     """Query numbers in an order drawn anew for every round, a function of the seed, the round and the ids' hashes."""
-    start = mix(mix(np.array([seed], np.uint64)) ^ np.uint64(round))
-    return np.lexsort((keys, mix(mix(keys ^ start)))).astype(np.int64)
+    start = splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(round))
+    return np.lexsort((keys, splitmix64(splitmix64(keys ^ start)))).astype(np.int64)
 
 
 def fingerprint(data: RankingData) -> str:

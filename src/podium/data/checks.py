@@ -11,7 +11,7 @@ from podium import _core
 from podium.data.conversion import as_weights
 from podium.data.grouping import first_appearance_codes, plain_ids
 from podium.data.pairs import Pairs
-from podium.errors import DataError, shown
+from podium.errors import DataError, short_repr
 from podium.threads import resolve_threads
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _refuse_repeated_queries(query_ids: Array) -> None:
     if count < len(codes):
         k = int(np.argmax(codes != np.arange(len(codes))))
         raise DataError(
-            f"query_ids: {shown(plain_ids(query_ids[k : k + 1])[0])} stands twice, last as query {k}; give each query an id of its own"
+            f"query_ids: {short_repr(plain_ids(query_ids[k : k + 1])[0])} stands twice, last as query {k}; give each query an id of its own"
         )
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from podium.data.grouping import as_ids
 from podium.data.pairs import Pairs
 from podium.data.strings import Strings
-from podium.errors import DataError, shown
+from podium.errors import DataError, short_repr
 
 Array = npt.NDArray[Any]
 
@@ -119,7 +119,7 @@ def as_query_weights(
 def as_feature_names(names: Any) -> tuple[str, ...] | None:
     """One text a column."""
     if isinstance(names, str):
-        raise DataError(f"feature_names={shown(names)} must be a list of names, one a column")
+        raise DataError(f"feature_names={short_repr(names)} must be a list of names, one a column")
     return None if names is None else tuple(str(name) for name in names)
 
 
@@ -157,5 +157,5 @@ def as_part(name: str, value: Any, query_ids: Array) -> Any:
 def as_pairs(pairs: Any) -> Pairs | None:
     """Pairs, or None."""
     if pairs is not None and not isinstance(pairs, Pairs):
-        raise DataError(f"pairs={shown(pairs)} must be Pairs; make them with podium.Pairs.of(winner, loser)")
+        raise DataError(f"pairs={short_repr(pairs)} must be Pairs; make them with podium.Pairs.of(winner, loser)")
     return pairs

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.errors import DataError, shown
+from podium.errors import DataError, short_repr
 
 Array = npt.NDArray[Any]
 
@@ -87,10 +87,10 @@ def check_query_ids(ids: Array | Sequence[object]) -> None:
         if not isinstance(text, str):
             continue
         if "\0" in text:
-            raise DataError(f"query id {shown(text)} (row {row}) holds a NUL character; write ids without it")
+            raise DataError(f"query id {short_repr(text)} (row {row}) holds a NUL character; write ids without it")
         if len(text) > MAX_ID_LENGTH:
             raise DataError(
-                f"query id {shown(text)} (row {row}) has {len(text)} characters; at most {MAX_ID_LENGTH} are taken: "
+                f"query id {short_repr(text)} (row {row}) has {len(text)} characters; at most {MAX_ID_LENGTH} are taken: "
                 "shorten the id"
             )
 

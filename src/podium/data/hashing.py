@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.errors import ParameterError, is_whole, shown
+from podium.errors import ParameterError, is_integer, short_repr
 
 U64 = npt.NDArray[np.uint64]
 
 
-def mix(values: U64) -> U64:
-    """The finaliser of SplitMix64: a bijection of 64-bit numbers whose every output bit depends on every input bit."""
+def splitmix64(values: U64) -> U64:
+    """The finalizer of SplitMix64: a bijection of 64-bit numbers whose every output bit depends on every input bit."""
     z = values + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -55,12 +55,12 @@ def unit_interval(hashes: U64) -> npt.NDArray[np.float64]:
 
 def counter_uniform(seed: int, stream: int, count: int) -> npt.NDArray[np.float64]:
     """`count` numbers in [0, 1) that are a function of the seed, of what they are for, and of their place."""
-    start = mix(mix(np.array([check_seed(seed)], np.uint64)) ^ np.uint64(stream))
-    return unit_interval(mix(mix(start ^ np.arange(count, dtype=np.uint64))))
+    start = splitmix64(splitmix64(np.array([check_seed(seed)], np.uint64)) ^ np.uint64(stream))
+    return unit_interval(splitmix64(splitmix64(start ^ np.arange(count, dtype=np.uint64))))
 
 
 def check_seed(seed: int) -> int:
     """The seed, if it is a whole number from 0 to 2**64 - 1."""
-    if not is_whole(seed) or not 0 <= seed < 2**64:
-        raise ParameterError(f"seed={shown(seed)} must be a whole number from 0 to 2**64 - 1")
+    if not is_integer(seed) or not 0 <= seed < 2**64:
+        raise ParameterError(f"seed={short_repr(seed)} must be a whole number from 0 to 2**64 - 1")
     return int(seed)

@@ -208,7 +208,7 @@ class RankingData:
         return RankingData.of_parts(**held)
 
     def select(self, queries: npt.ArrayLike) -> RankingData:
-        """The given queries (numbers or a mask), in the order given. Neighbouring queries are a view, others a copy.
+        """The given queries (numbers or a mask), in the order given. Neighboring queries are a view, others a copy.
 
         The rows of the selection are counted anew: its caller's order is the order it holds.
         """

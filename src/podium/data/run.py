@@ -13,7 +13,7 @@ from podium.data.conversion import as_numbers
 from podium.data.grouping import as_ids
 from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
-from podium.errors import DataError, ParameterError, shown
+from podium.errors import DataError, ParameterError, short_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Run:
                 "scores must be numbers"
             )
         if not isinstance(self.tag, str):
-            raise ParameterError(f"tag={shown(self.tag)} must be text: the name of the run")
+            raise ParameterError(f"tag={short_repr(self.tag)} must be text: the name of the run")
         for name, value in (
             ("query_ids", queries.view()),
             ("document_ids", documents),

@@ -1,16 +1,16 @@
-"""Fewer unlabelled documents, as in [RankNet, §6]: unlabelled documents count as label 0, and a share of them is used."""
+"""Fewer unlabeled documents, as in [RankNet, §6]: unlabeled documents count as label 0, and a share of them is used."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from podium.data.conversion import as_number
-from podium.data.hashing import mix, query_hashes, unit_interval
+from podium.data.hashing import query_hashes, splitmix64, unit_interval
 from podium.data.ranking_data import RankingData
-from podium.errors import ParameterError, shown
+from podium.errors import ParameterError, short_repr
 
 
-def sample_unlabelled(data: RankingData, share: float, *, label: float = 0.0, seed: int = 0) -> RankingData:
+def sample_unlabeled(data: RankingData, share: float, *, label: float = 0.0, seed: int = 0) -> RankingData:
     """Every document whose label is not `label`, and of the others each with probability `share`.
 
     The choice is a hash of seed, query id and position in the query, so it does not depend on the order of queries, and
@@ -19,11 +19,11 @@ def sample_unlabelled(data: RankingData, share: float, *, label: float = 0.0, se
     number = as_number(share)
     if number is None or not 0 <= number <= 1:
         raise ParameterError(
-            f"share={shown(share)} must lie in [0, 1]; it is the share of unlabelled documents to keep"
+            f"share={short_repr(share)} must lie in [0, 1]; it is the share of unlabeled documents to keep"
         )
     position = np.arange(data.n_documents) - np.repeat(data.query_offsets[:-1], data.query_sizes)
     hashes = np.repeat(query_hashes(data.query_ids, seed), data.query_sizes)
-    draw = unit_interval(mix(hashes + position.astype(np.uint64)))
+    draw = unit_interval(splitmix64(hashes + position.astype(np.uint64)))
     keep = (data.labels != label) | (draw < number)
     kept_of_query = np.add.reduceat(keep, data.query_offsets[:-1], dtype=np.int64)
     for query in np.flatnonzero(kept_of_query == 0):

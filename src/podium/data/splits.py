@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from podium.data.hashing import query_hashes
 from podium.data.ranking_data import RankingData
-from podium.errors import DataError, ParameterError, is_whole, shown
+from podium.errors import DataError, ParameterError, is_integer, short_repr
 
 
 def split(data: RankingData, shares: float | Sequence[float] = (0.8, 0.2), *, seed: int = 0) -> list[RankingData]:
@@ -43,8 +43,8 @@ def query_folds(
     data: RankingData, k: int, *, seed: int = 0
 ) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
     """The query numbers of (train, test) for each of k folds, rising."""
-    if not is_whole(k) or k < 2:
-        raise ParameterError(f"k={shown(k)} must be a whole number of at least 2")
+    if not is_integer(k) or k < 2:
+        raise ParameterError(f"k={short_repr(k)} must be a whole number of at least 2")
     if k > data.n_queries:
         raise DataError(
             f"{k} folds of {data.n_queries} queries leave a fold empty; there can be at most as many folds as queries"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.grouping import is_missing
-from podium.errors import DataError, shown
+from podium.errors import DataError, short_repr
 
 
 class Strings:
@@ -42,7 +42,7 @@ class Strings:
         except UnicodeError as error:
             raise DataError(f"{name}: an id is not Unicode text: {error}") from None
         except TypeError as error:
-            raise DataError(f"{name}={shown(values)} must be a list of ids, one a row: {error}") from None
+            raise DataError(f"{name}={short_repr(values)} must be a list of ids, one a row: {error}") from None
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
         return cls(offsets, np.frombuffer(b"".join(encoded), np.uint8))

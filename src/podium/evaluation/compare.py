@@ -122,10 +122,10 @@ def compare(
     data: RankingData,
     metric: str | Metric = "ndcg@10",
     *,
-    tests: Sequence[str] = ("wilcoxon", "t", "randomisation"),
+    tests: Sequence[str] = ("wilcoxon", "t", "randomization"),
     confidence: float = 0.95,
     seed: int = 0,
-    n_randomisations: int = 10_000,
+    n_randomizations: int = 10_000,
     n_changed: int = 10,
     num_threads: int | None = None,
 ) -> Comparison:
@@ -144,8 +144,8 @@ def compare(
         if not isinstance(test, str) or test not in TESTS:
             raise unknown_name("test", test, TESTS)
     confidence = check_confidence(confidence)
-    n_randomisations, n_changed = (
-        check_count("n_randomisations", n_randomisations),
+    n_randomizations, n_changed = (
+        check_count("n_randomizations", n_randomizations),
         check_count("n_changed", n_changed, 0),
     )
     seed = check_seed(seed)
@@ -158,7 +158,7 @@ def compare(
     sign = 1.0 if asked.higher_is_better else -1.0
     couples = list(itertools.combinations(values, 2))
     raw = [
-        {t: TESTS[t](values[a] - values[b], n_randomisations=n_randomisations, seed=seed) for t in tests}
+        {t: TESTS[t](values[a] - values[b], n_randomizations=n_randomizations, seed=seed) for t in tests}
         for a, b in couples
     ]
     corrected = {t: holm([p[t] for p in raw]) for t in tests}

@@ -12,7 +12,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-def wilcoxon(differences: Floats, *, n_randomisations: int, seed: int) -> float:
+def wilcoxon(differences: Floats, *, n_randomizations: int, seed: int) -> float:
     """Wilcoxon's signed rank test, two-sided; zero differences are dropped. [Wilcoxon 1945]"""
     nonzero = differences[differences != 0]
     if len(nonzero) == 0:
@@ -24,7 +24,7 @@ def wilcoxon(differences: Floats, *, n_randomisations: int, seed: int) -> float:
         return float(stats.wilcoxon(nonzero, zero_method="wilcox", alternative="two-sided").pvalue)
 
 
-def paired_t(differences: Floats, *, n_randomisations: int, seed: int) -> float:
+def paired_t(differences: Floats, *, n_randomizations: int, seed: int) -> float:
     """Student's t on the differences, two-sided: t = mean / (sd / √n) with n − 1 degrees of freedom."""
     n = len(differences)
     mean = float(differences.mean()) if n else 0.0
@@ -38,10 +38,10 @@ def paired_t(differences: Floats, *, n_randomisations: int, seed: int) -> float:
     return float(2 * special.stdtr(n - 1, -abs(mean / error)))
 
 
-def randomisation(differences: Floats, *, n_randomisations: int, seed: int) -> float:
+def randomization(differences: Floats, *, n_randomizations: int, seed: int) -> float:
     """How often random signs make the sum of differences at least as far from 0. [Fisher 1935; Smucker et al. 2007]
 
-    All 2^n signs are listed where there are at most `n_randomisations`; otherwise as many are drawn, and the order
+    All 2^n signs are listed where there are at most `n_randomizations`; otherwise as many are drawn, and the order
     observed counts as one more draw: p = (1 + reached) / (1 + drawn).
     """
     nonzero = differences[differences != 0]
@@ -50,23 +50,23 @@ def randomisation(differences: Floats, *, n_randomisations: int, seed: int) -> f
         return 1.0
     threshold = abs(float(nonzero.sum())) - 1e-12 * float(np.abs(nonzero).sum())
     chunk = max(1, 4_000_000 // n)
-    if n < 60 and 2**n <= n_randomisations:
+    if n < 60 and 2**n <= n_randomizations:
         numbers = np.arange(2**n)
         signs = 1.0 - 2.0 * ((numbers[:, None] >> np.arange(n)) & 1)
         return float((np.abs(signs @ nonzero) >= threshold).mean())
     rng = np.random.default_rng(seed)
     reached = 0
-    for done in range(0, n_randomisations, chunk):
-        draws = min(chunk, n_randomisations - done)
+    for done in range(0, n_randomizations, chunk):
+        draws = min(chunk, n_randomizations - done)
         signs = 1.0 - 2.0 * rng.integers(0, 2, (draws, n), dtype=np.int8)
         reached += int((np.abs(signs @ nonzero) >= threshold).sum())
-    return (1 + reached) / (1 + n_randomisations)
+    return (1 + reached) / (1 + n_randomizations)
 
 
 TESTS: dict[str, Callable[..., float]] = {
     "wilcoxon": wilcoxon,
     "t": paired_t,
-    "randomisation": randomisation,
+    "randomization": randomization,
 }
 
 

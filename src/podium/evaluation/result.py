@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from podium.data.conversion import as_number
 from podium.data.grouping import plain_ids
-from podium.errors import ParameterError, shown
+from podium.errors import ParameterError, short_repr
 from podium.metrics import Metric, metric
 
 Floats = npt.NDArray[np.float64]
@@ -103,7 +103,7 @@ def check_confidence(confidence: float) -> float:
     """A share strictly between 0 and 1."""
     number = as_number(confidence)
     if number is None or not 0 < number < 1:
-        raise ParameterError(f"confidence={shown(confidence)} must lie between 0 and 1, as in 0.95")
+        raise ParameterError(f"confidence={short_repr(confidence)} must lie between 0 and 1, as in 0.95")
     return float(number)
 
 
@@ -111,7 +111,7 @@ def check_count(name: str, count: int, least: int = 1) -> int:
     """A whole number of at least 1 (or 0)."""
     number = as_number(count)
     if not isinstance(number, int) or not least <= number < 2**63:
-        raise ParameterError(f"{name}={shown(count)} must be a whole number of at least {least}")
+        raise ParameterError(f"{name}={short_repr(count)} must be a whole number of at least {least}")
     return number
 
 

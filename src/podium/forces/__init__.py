@@ -6,19 +6,19 @@ from collections.abc import Iterable, Sequence
 
 import numpy.typing as npt
 
-from podium.errors import ParameterError, shown, unknown_name
+from podium.errors import ParameterError, short_repr, unknown_name
 from podium.forces import lists, networks, pairs, points
 from podium.forces.definition import Definition
 from podium.forces.force import Force, ForceData
 from podium.forces.laws_judge import judge
 from podium.forces.laws_verdict import Verdict
 from podium.forces.names import split_name
-from podium.forces.own import named_own_force, own_force
+from podium.forces.own import custom_force, named_own_force
 from podium.forces.own_function import Function
 from podium.forces.pictures import both_pictures
 from podium.metrics import Metric
 
-__all__ = ["FORCES", "Definition", "Force", "ForceData", "Verdict", "force", "force_picture", "laws", "own_force"]
+__all__ = ["FORCES", "Definition", "Force", "ForceData", "Verdict", "custom_force", "force", "force_picture", "laws"]
 
 FORCES: dict[str, Definition] = {
     definition.name: definition
@@ -30,7 +30,7 @@ FORCES: dict[str, Definition] = {
         pairs.HINGE,
         pairs.SQUARED_HINGE,
         pairs.EXPONENTIAL,
-        pairs.NEIGHBOURS,
+        pairs.NEIGHBORS,
         lists.LISTNET,
         lists.LISTMLE,
         lists.XENDCG,
@@ -45,16 +45,16 @@ FORCES: dict[str, Definition] = {
 def force(name: str | Force | Function) -> Force:
     """The force of a name such as `ranknet(sigma=1)`, `lambdarank(ndcg@10)` or `module:function`, or of a function.
 
-    A function is one of one query, `(scores, labels) -> (force, curvature)`; `own_force` takes it with options. A force
+    A function is one of one query, `(scores, labels) -> (force, curvature)`; `custom_force` takes it with options. A force
     comes back as it is.
     """
     if isinstance(name, Force):
         return name
     if not isinstance(name, str):
         if callable(name):
-            return own_force(name)
+            return custom_force(name)
         raise ParameterError(
-            f"force={shown(name)} must be a name such as 'lambdarank(ndcg@10)' or 'module:function', a function, or a Force"
+            f"force={short_repr(name)} must be a name such as 'lambdarank(ndcg@10)' or 'module:function', a function, or a Force"
         )
     own = named_own_force(name)
     if own is not None:
@@ -78,7 +78,7 @@ def laws(
 ) -> Verdict:
     """Which laws a force keeps, in words, with a counterexample for each that it breaks.
 
-    Momentum, action = reaction, conservative (a cost exists), convex (and the smallest regulariser that makes it so),
+    Momentum, action = reaction, conservative (a cost exists), convex (and the smallest regularizer that makes it so),
     consistent with its metric; and that a declared cost is the right one. A law holds as far as was looked.
 
     Args:

@@ -70,7 +70,7 @@ def _attempt(function: Callable[..., Any], part: Literal["force", "cost"]) -> Co
 
 
 def _reason(text: str) -> list[str]:
-    """The lines that say what is wrong, without colours and Numba's account of the stages it went through."""
+    """The lines that say what is wrong, without colors and Numba's account of the stages it went through."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     lines = [line for line in plain.splitlines() if not line.startswith("Failed in nopython mode pipeline")]
     return [line for line in lines if not line.strip().startswith(("During:", "File ", "-"))]
@@ -85,7 +85,7 @@ def _force_kernel(numba: Any, function: Any) -> Any:
     whole = numba.types.int64
 
     @numba.njit(error_model="numpy")
-    def act(n, scores, labels, force, curvature):  # type: ignore[no-untyped-def]
+    def compute(n, scores, labels, force, curvature):  # type: ignore[no-untyped-def]
         pushed, bent = function(numba.carray(scores, (n,)).copy(), numba.carray(labels, (n,)).copy())
         if len(pushed) != n or len(bent) != n:
             return 1
@@ -101,7 +101,7 @@ def _force_kernel(numba: Any, function: Any) -> Any:
     def kernel(n, scores, labels, force, curvature):  # type: ignore[no-untyped-def]
         status = 1
         try:
-            status = act(n, scores, labels, force, curvature)
+            status = compute(n, scores, labels, force, curvature)
         except Exception:
             status = 1
         return status
@@ -114,7 +114,7 @@ def _cost_kernel(numba: Any, function: Any) -> Any:
     whole = numba.types.int64
 
     @numba.njit(error_model="numpy")
-    def act(n, scores, labels, cost):  # type: ignore[no-untyped-def]
+    def compute(n, scores, labels, cost):  # type: ignore[no-untyped-def]
         costs = numba.carray(cost, (1,))
         costs[0] = function(numba.carray(scores, (n,)).copy(), numba.carray(labels, (n,)).copy())
         return 0 if np.isfinite(costs[0]) else 1
@@ -123,7 +123,7 @@ def _cost_kernel(numba: Any, function: Any) -> Any:
     def kernel(n, scores, labels, cost):  # type: ignore[no-untyped-def]
         status = 1
         try:
-            status = act(n, scores, labels, cost)
+            status = compute(n, scores, labels, cost)
         except Exception:
             status = 1
         return status

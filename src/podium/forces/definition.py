@@ -8,41 +8,41 @@ from dataclasses import dataclass
 from typing import Literal
 
 from podium.data.conversion import as_number
-from podium.errors import ParameterError, shown
+from podium.errors import ParameterError, short_repr
 from podium.metrics.parameters import Parameter, Value
 
 
 def _above_zero(name: str, given: object) -> Value:
     number = as_number(given)
     if number is None or not 0 < number < math.inf:
-        raise ParameterError(f"{name}={shown(given)} must be a number above 0")
+        raise ParameterError(f"{name}={short_repr(given)} must be a number above 0")
     return number
 
 
 def _not_negative(name: str, given: object) -> Value:
     number = as_number(given)
     if number is None or not 0 <= number < math.inf:
-        raise ParameterError(f"{name}={shown(given)} must be a number of at least 0")
+        raise ParameterError(f"{name}={short_repr(given)} must be a number of at least 0")
     return number
 
 
 def _truth(name: str, given: object) -> Value:
     if not isinstance(given, bool):
-        raise ParameterError(f"{name}={shown(given)} must be True or False")
+        raise ParameterError(f"{name}={short_repr(given)} must be True or False")
     return given
 
 
 def _places(name: str, given: object) -> Value:
     number = as_number(given)
     if number is None or number != int(number) or not 0 <= number < 2**31:
-        raise ParameterError(f"{name}={shown(given)} must be a number of places; 0 for the whole list")
+        raise ParameterError(f"{name}={short_repr(given)} must be a number of places; 0 for the whole list")
     return int(number)
 
 
 def _one_of(*choices: str) -> Callable[[str, object], Value]:
     def check(name: str, given: object) -> Value:
         if not isinstance(given, str) or given not in choices:
-            raise ParameterError(f"{name}={shown(given)} must be one of {', '.join(map(repr, choices))}")
+            raise ParameterError(f"{name}={short_repr(given)} must be one of {', '.join(map(repr, choices))}")
         return given
 
     return check
@@ -51,7 +51,7 @@ def _one_of(*choices: str) -> Callable[[str, object], Value]:
 def _count(name: str, given: object) -> Value:
     number = as_number(given)
     if number is None or number != int(number) or not 1 <= number <= 1000:
-        raise ParameterError(f"{name}={shown(given)} must be a whole number from 1 to 1000")
+        raise ParameterError(f"{name}={short_repr(given)} must be a whole number from 1 to 1000")
     return int(number)
 
 
@@ -59,8 +59,8 @@ SIGMA = Parameter("sigma", 1, "steepness of the logistic", _above_zero)
 MARGIN = Parameter("margin", 1, "how far above a document should stand", _above_zero)
 STEP_MARGIN = Parameter("margin", 0, "the force acts while the gap is below this", _not_negative)
 TRUNCATION = Parameter("truncation", 0, "only pairs with a document among the first this many; 0 for all", _places)
-NORMALISE = Parameter(
-    "normalise", False, "scale a query's forces by log₂(1 + S)/S, S = 2 Σ |force| over its pairs", _truth
+NORMALIZE = Parameter(
+    "normalize", False, "scale a query's forces by log₂(1 + S)/S, S = 2 Σ |force| over its pairs", _truth
 )
 DAMPING = Parameter(
     "damping",
@@ -113,7 +113,7 @@ class Definition:
     parameters: tuple[Parameter, ...] = ()
     takes: Literal["metric", "force"] | None = None
     leading: str | None = None  # a parameter that may stand first in the parentheses without its name
-    learnable: tuple[str, ...] = ()  # parameters that Force.act may be given in each call, and gives the slopes of
+    learnable: tuple[str, ...] = ()  # parameters that Force.compute may be given in each call, and gives the slopes of
     over: Literal["pairs", "preferences", "lists", "points"] = "pairs"
     has_cost: bool = True
     labels: Literal["any", "not negative", "levels"] = "any"

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.hashing import query_hashes
-from podium.errors import DataError, ParameterError, shown, unknown_name
+from podium.errors import DataError, ParameterError, short_repr, unknown_name
 from podium.forces.definition import Definition
 from podium.forces.own_function import OwnFunction
 from podium.metrics import Documents, Metric, metric, per_query
@@ -79,7 +79,7 @@ class Force:
             if definition.leading in parameters:
                 raise ParameterError(
                     f"{definition.name} has two of {definition.leading}: {str(first)!r} and "
-                    f"{shown(parameters[definition.leading])}; give one"
+                    f"{short_repr(parameters[definition.leading])}; give one"
                 )
             parameters, first = {definition.leading: str(first).strip("'\""), **parameters}, None
         for name in parameters:
@@ -127,9 +127,9 @@ class Force:
         return acting.definition.draws or acting.parameter("noise", 0) > 0
 
     @property
-    def reads_back(self) -> bool:
+    def is_importable(self) -> bool:
         """Whether the name finds the force again; not so for a lambda, or a function defined inside another."""
-        return self.own is None or self.own.reads_back
+        return self.own is None or self.own.is_importable
 
     @property
     def runs_in_python(self) -> bool:
@@ -171,9 +171,9 @@ class Force:
             sigma=float(acting.parameter("sigma")),
             margin=float(acting.parameter("margin")),
             ties=bool(acting.parameter("ties", False)),
-            neighbours=self.inner is not None,
+            neighbors=self.inner is not None,
             truncation=int(acting.parameter("truncation", 0)),
-            normalise=bool(acting.parameter("normalise", False)),
+            normalize=bool(acting.parameter("normalize", False)),
             damping=bool(acting.parameter("damping", False)),
             noise=float(acting.parameter("noise", 0)),
             draws=int(acting.parameter("draws", 1)),
@@ -251,7 +251,7 @@ class Force:
     def __call__(self, scores: npt.ArrayLike, data: RankingData, **options: Any) -> tuple[Floats, Floats]:
         """(force, curvature) of every document, for scores in the caller's row order."""
         held = data.from_caller_order(np.asarray(scores, np.float64))
-        outcome = self.act(held, ForceData(data), curvature=True, **options)
+        outcome = self.compute(held, ForceData(data), curvature=True, **options)
         assert outcome.curvature is not None
         return data.to_caller_order(outcome.force), data.to_caller_order(outcome.curvature)
 
@@ -259,13 +259,13 @@ class Force:
         """C of every query; a ParameterError for a force without a cost."""
         if not self.has_cost:
             raise ParameterError(f"{self} has no cost: it is a force that no cost need be the downhill of")
-        outcome = self.act(
+        outcome = self.compute(
             data.from_caller_order(np.asarray(scores, np.float64)), ForceData(data), cost=True, **options
         )
         assert outcome.cost is not None
         return outcome.cost
 
-    def act(
+    def compute(
         self,
         scores: Floats,
         data: ForceData,
@@ -325,11 +325,11 @@ class Force:
             raise DataError(f"{self}: {self.n_parameters(data)} rising thresholds are needed; found {held.tolist()}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from podium.forces import force, own_force
+        from podium.forces import custom_force, force
 
-        if self.own is None or self.own.reads_back:
+        if self.own is None or self.own.is_importable:
             return force, (str(self),)
-        return functools.partial(own_force, cost=self.own.cost, compile=self.own.compile), (self.own.function,)
+        return functools.partial(custom_force, cost=self.own.cost, compile=self.own.compile), (self.own.function,)
 
 
 @dataclass(frozen=True)

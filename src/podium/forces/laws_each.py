@@ -102,13 +102,13 @@ def conservative(field: Field, smooth: Sequence[Slopes], left_out: int, loops: S
             one, other = number(at.jacobian[i, j]), number(at.jacobian[j, i])
             words = f"∂λ_{i + 1}/∂s_{j + 1} = {one} but ∂λ_{j + 1}/∂s_{i + 1} = {other}"
             bent.append((len(at.point.labels), -float(skew[i, j]), _at(at.point, at.force, words)))
-    around = [loop for loop in loops if abs(loop.work) > LOOP * loop.travelled]
+    around = [loop for loop in loops if abs(loop.work) > LOOP * loop.traveled]
     gains = []
     for loop, force in zip(around, field.forces([loop.start for loop in around]) if around else [], strict=True):
         corners = " and ".join(f"({row(way.end.scores)})" for way in loop.ways[:-1])
         words = f"moving the scores to {corners} and back, the force does work {number(loop.work)} where a cost would give 0"
         gains.append((len(loop.start.labels), -abs(loop.work), _at(loop.start, force, words)))
-    shares = [abs(loop.work) / loop.travelled for loop in loops if loop.travelled]
+    shares = [abs(loop.work) / loop.traveled for loop in loops if loop.traveled]
     return Finding(
         law="conservative",
         statement="∂λ_i/∂s_j = ∂λ_j/∂s_i, so that a cost exists",
@@ -182,11 +182,11 @@ def convex(smooth: Sequence[Slopes], loops: Sequence[Loop], *, has_cost: bool) -
     )
 
 
-MEET, PART = 1e-11, 1e-5  # two neighbours are brought this close (a share of their gap), then move this far at most
+MEET, PART = 1e-11, 1e-5  # two neighbors are brought this close (a share of their gap), then move this far at most
 
 
 def consistent(sample: Sample, metric: Metric) -> Finding:
-    """Moving along the force does not lower Z: Z changes only where two neighbours meet, so there it is looked at."""
+    """Moving along the force does not lower Z: Z changes only where two neighbors meet, so there it is looked at."""
     field = sample.field
     pairs = [pair for point in sample.points for pair in _meetings(field, point)]
     meetings = [point for point, _, _ in pairs]
@@ -208,7 +208,7 @@ def consistent(sample: Sample, metric: Metric) -> Finding:
         law=f"consistent with {metric}",
         statement=f"moving along the force does not {'lower' if metric.higher_is_better else 'raise'} {metric}",
         holds=not broken,
-        words=f"Where two neighbours meet, a small step along the force worsens {metric} in {len(worse)} of {len(meetings)} "
+        words=f"Where two neighbors meet, a small step along the force worsens {metric} in {len(worse)} of {len(meetings)} "
         f"cases ({100 * share:.3g} %) and betters it in {len(better)}.",
         numbers={"share_worse": share, "share_better": len(better) / max(len(meetings), 1)},
         counterexample=_plainest(broken),
@@ -216,7 +216,7 @@ def consistent(sample: Sample, metric: Metric) -> Finding:
 
 
 def _meetings(field: Field, point: Point) -> list[tuple[Point, int, int]]:
-    """The point with each two neighbours of different labels brought together until they all but meet; upper, lower."""
+    """The point with each two neighbors of different labels brought together until they all but meet; upper, lower."""
     order = np.argsort(-field.ranked_by(point), kind="stable")
     out = []
     for upper, lower in itertools.pairwise(order.tolist()):

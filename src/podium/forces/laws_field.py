@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
-from podium.errors import DataError, shown
+from podium.errors import DataError, short_repr
 from podium.forces.force import Floats, Force, ForceData, Outcome
 from podium.metrics import Metric
 
@@ -95,7 +95,7 @@ class Field:
             sizes, keys = np.append(sizes, len(self._anchor.labels)), np.append(keys, self._anchor.key)
         data = RankingData(np.zeros((len(labels), 1), np.float32), labels, np.repeat(np.arange(len(sizes)), sizes))
         held = ForceData(data, query_keys=keys.astype(np.uint64))
-        return self._acting.act(scores, held, cost=cost, parameters=self._parameters, seed=self.seed, num_threads=1)
+        return self._acting.compute(scores, held, cost=cost, parameters=self._parameters, seed=self.seed, num_threads=1)
 
     def ranked_by(self, point: Point) -> Floats:
         """The number that documents are ranked by: the score, or the expected gain of several outputs."""
@@ -138,8 +138,10 @@ def given_point(field: Field, scores: npt.ArrayLike, labels: npt.ArrayLike, key:
     held, levels = field.shaped(scores), np.asarray(labels, np.float64)
     if levels.ndim != 1 or len(levels) == 0 or len(held) != len(levels):
         raise DataError(
-            f"a point is (scores, labels) of one query, one of each a document; found {shown(scores)} and {shown(labels)}"
+            f"a point is (scores, labels) of one query, one of each a document; found {short_repr(scores)} and {short_repr(labels)}"
         )
     if not (np.isfinite(held).all() and np.isfinite(levels).all()):
-        raise DataError(f"the scores and labels of a point must be finite; found {shown(scores)} and {shown(labels)}")
+        raise DataError(
+            f"the scores and labels of a point must be finite; found {short_repr(scores)} and {short_repr(labels)}"
+        )
     return Point(held, levels, key)

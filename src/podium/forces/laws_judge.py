@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.hashing import check_seed
-from podium.errors import ParameterError, is_whole, shown
+from podium.errors import ParameterError, is_integer, short_repr
 from podium.forces import laws_each as each
 from podium.forces.force import Force
 from podium.forces.laws_field import HIGHEST, Field, Point, Sample, given_point, random_points
@@ -29,9 +29,9 @@ def judge(
     seed: int,
 ) -> Verdict:
     """The verdict on a force; `podium.laws` says what each argument is."""
-    if not is_whole(draws) or not 1 <= draws <= MOST_DRAWS:
+    if not is_integer(draws) or not 1 <= draws <= MOST_DRAWS:
         raise ParameterError(
-            f"draws={shown(draws)} must be a whole number from 1 to {MOST_DRAWS}: how many lists to draw"
+            f"draws={short_repr(draws)} must be a whole number from 1 to {MOST_DRAWS}: how many lists to draw"
         )
     rng = np.random.default_rng(check_seed(seed))
     given = list(points)

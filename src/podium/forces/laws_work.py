@@ -44,7 +44,7 @@ class Way:
     start: Point
     end: Point
     work: float
-    travelled: float  # ∫|λ·ds|
+    traveled: float  # ∫|λ·ds|
     jumps: tuple[Jump, ...]
     settled: bool
 
@@ -66,9 +66,9 @@ class Loop:
         return sum(way.work for way in self.ways)
 
     @property
-    def travelled(self) -> float:
+    def traveled(self) -> float:
         """∮|λ·ds|, what the work is measured by."""
-        return sum(way.travelled for way in self.ways)
+        return sum(way.traveled for way in self.ways)
 
     @property
     def settled(self) -> bool:
@@ -88,7 +88,7 @@ def ways(field: Field, ends: Sequence[Ends]) -> list[Way]:
     panels: list[Panel] = [(way, k / PANELS, (k + 1) / PANELS) for way in range(len(ends)) for k in range(PANELS)]
     works, sizes = _rule(field, ends, panels)
     accuracy = EXACT * np.bincount([way for way, _, _ in panels], sizes, len(ends))
-    work, travelled = np.zeros(len(ends)), np.zeros(len(ends))
+    work, traveled = np.zeros(len(ends)), np.zeros(len(ends))
     short: list[Panel] = []
     rough: set[int] = set()
     for depth in range(DEEPEST):
@@ -101,7 +101,7 @@ def ways(field: Field, ends: Sequence[Ends]) -> list[Way]:
                 kept += [2 * k, 2 * k + 1]
                 continue
             work[way] += half_works[both].sum()
-            travelled[way] += half_sizes[both].sum()
+            traveled[way] += half_sizes[both].sum()
             if high - low < JUMP_LENGTH:
                 short.append((way, low, high))
         rough |= {way for way, count in Counter(halves[k][0] for k in kept).items() if count > MOST_PANELS}
@@ -111,7 +111,7 @@ def ways(field: Field, ends: Sequence[Ends]) -> list[Way]:
             break
     jumps = _jumps(field, ends, [panel for panel in short if panel[0] not in rough])
     return [
-        Way(*ends[k], float(work[k]), float(travelled[k]), tuple(jumps[k]), k not in rough) for k in range(len(ends))
+        Way(*ends[k], float(work[k]), float(traveled[k]), tuple(jumps[k]), k not in rough) for k in range(len(ends))
     ]
 
 

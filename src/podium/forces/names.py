@@ -27,6 +27,6 @@ def split_name(text: str) -> tuple[str, str | None, dict[str, object]]:
             ) from None
         raise ParameterError(
             f"force {text!r} cannot be read; write it as ranknet, ranknet(sigma=2), lambdarank(ndcg@10) or "
-            "neighbours(lambdarank(ndcg@10))"
+            "neighbors(lambdarank(ndcg@10))"
         ) from None
     return body.func.id, inner, parameters

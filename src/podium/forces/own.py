@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, overload
 
-from podium.errors import ParameterError, shown, unknown_name
+from podium.errors import ParameterError, short_repr, unknown_name
 from podium.forces.definition import Definition
 from podium.forces.force import Force
 from podium.forces.own_function import Function, OwnFunction, find_function
@@ -24,12 +24,12 @@ NAMED = re.compile(r"\s*(?P<path>[^\s:()]+:[^\s:()]+)\s*(?P<inside>\(.*\))?\s*",
 
 
 @overload
-def own_force(function: Function, *, cost: Function | None = None, compile: bool | None = None) -> Force: ...
+def custom_force(function: Function, *, cost: Function | None = None, compile: bool | None = None) -> Force: ...
 @overload
-def own_force(
+def custom_force(
     function: None = None, *, cost: Function | None = None, compile: bool | None = None
 ) -> Callable[[Function], Force]: ...
-def own_force(
+def custom_force(
     function: Function | None = None, *, cost: Function | None = None, compile: bool | None = None
 ) -> Force | Callable[[Function], Force]:
     """The force of a function of yours, `(scores, labels) -> (force, curvature)` of one query; a decorator too.
@@ -45,7 +45,7 @@ def own_force(
             compiles what Numba can and says so where it cannot, True insists, False runs as plain Python.
     """
     if function is None:
-        return lambda decorated: own_force(decorated, cost=cost, compile=compile)
+        return lambda decorated: custom_force(decorated, cost=cost, compile=compile)
     if isinstance(function, Force):
         raise ParameterError(f"{function!r} is a force already; give the function it is made of")
     return Force(OWN, own=OwnFunction(function, cost, compile))
@@ -64,7 +64,9 @@ def named_own_force(name: str) -> Force | None:
             )
         return found if found.own is None else Force(OWN, own=_changed(found.own, options))
     if not callable(found):
-        raise ParameterError(f"force {name!r}: {parts['path']} is {shown(found)}; it must be a function or a force")
+        raise ParameterError(
+            f"force {name!r}: {parts['path']} is {short_repr(found)}; it must be a function or a force"
+        )
     return Force(OWN, own=_changed(OwnFunction(found), options))
 
 

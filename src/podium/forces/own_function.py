@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium import _core
-from podium.errors import DataError, ParameterError, shown
+from podium.errors import DataError, ParameterError, short_repr
 from podium.forces.compiling import Compiled, compiled
 
 Floats = npt.NDArray[np.float64]
@@ -37,13 +37,15 @@ class OwnFunction:
     def __post_init__(self) -> None:
         for name, function in (("force", self.function), ("cost", self.cost)):
             if function is not None and not callable(function):
-                raise ParameterError(f"{name}={shown(function)} must be a function of (scores, labels)")
+                raise ParameterError(f"{name}={short_repr(function)} must be a function of (scores, labels)")
             try:
                 hash(function)
             except TypeError:
-                raise ParameterError(f"{name}={shown(function)} must be hashable; wrap it in a function") from None
+                raise ParameterError(f"{name}={short_repr(function)} must be hashable; wrap it in a function") from None
         if self.compile is not None and not isinstance(self.compile, bool):
-            raise ParameterError(f"compile={shown(self.compile)} must be True, False or None (compile if Numba can)")
+            raise ParameterError(
+                f"compile={short_repr(self.compile)} must be True, False or None (compile if Numba can)"
+            )
 
     @property
     def name(self) -> str:
@@ -64,7 +66,7 @@ class OwnFunction:
         return self.name.partition("(")[0]
 
     @property
-    def reads_back(self) -> bool:
+    def is_importable(self) -> bool:
         """Whether the name finds the same function again."""
         return not self.name.startswith(f"{UNNAMED}:")
 
@@ -92,7 +94,7 @@ class OwnFunction:
             force, curvature = answer
         except (TypeError, ValueError):
             raise DataError(
-                f"{self.called}: gave {shown(answer)}; it must give two arrays, (force, curvature), of {n} numbers each"
+                f"{self.called}: gave {short_repr(answer)}; it must give two arrays, (force, curvature), of {n} numbers each"
             ) from None
         return self._column("force", force, n), self._positive(self._column("curvature", curvature, n))
 
@@ -103,7 +105,7 @@ class OwnFunction:
         try:
             cost = float(answer)
         except (TypeError, ValueError):
-            raise DataError(f"{self.called}: the cost gave {shown(answer)}; it must give one number") from None
+            raise DataError(f"{self.called}: the cost gave {short_repr(answer)}; it must give one number") from None
         if not np.isfinite(cost):
             raise DataError(f"{self.called}: the cost gave {cost}; it must be finite")
         return cost
@@ -112,7 +114,7 @@ class OwnFunction:
         try:
             return function(scores, labels)
         except Exception as error:
-            query = f"scores {shown(scores.tolist())} and labels {shown(labels.tolist())}"
+            query = f"scores {short_repr(scores.tolist())} and labels {short_repr(labels.tolist())}"
             error.add_note(f"In the {part} of {self.called}, on a query with {query}")
             raise
 
@@ -120,7 +122,9 @@ class OwnFunction:
         try:
             column = np.ascontiguousarray(np.asarray(values, np.float64))
         except (TypeError, ValueError):
-            raise DataError(f"{self.called}: the {part} is {shown(values)}; it must be an array of numbers") from None
+            raise DataError(
+                f"{self.called}: the {part} is {short_repr(values)}; it must be an array of numbers"
+            ) from None
         if np.shape(values) != (n,):
             raise DataError(
                 f"{self.called}: the {part} has shape {np.shape(values)} for a query of {n} documents; give one number a "

@@ -5,7 +5,7 @@ from podium.forces.definition import (
     DRAWS,
     MARGIN,
     NOISE,
-    NORMALISE,
+    NORMALIZE,
     SIGMA,
     STEP_MARGIN,
     TIES,
@@ -25,7 +25,7 @@ LAMBDARANK = Definition(
     summary="RankNet's force times what the metric would gain if the two documents changed places.",
     formula="force σρ·|ΔZ|, curvature σ²ρ(1 − ρ)·|ΔZ|",
     source="LambdaRank, NIPS 2006",
-    parameters=(SIGMA, TRUNCATION, NORMALISE, DAMPING, NOISE, DRAWS),
+    parameters=(SIGMA, TRUNCATION, NORMALIZE, DAMPING, NOISE, DRAWS),
     takes="metric",
     has_cost=False,
 )
@@ -65,8 +65,8 @@ EXPONENTIAL = Definition(
     formula="C = e^{−o}; force e^{−o}",
     source="RankBoost",
 )
-NEIGHBOURS = Definition(
-    name="neighbours",
+NEIGHBORS = Definition(
+    name="neighbors",
     summary="Another force over pairs, kept only for documents that stand next to each other.",
     formula="Σ over pairs adjacent in the sorted list",
     source="LambdaRank, NIPS 2006, §6.2",

@@ -1,6 +1,6 @@
 """Pictures of forces as SVG: the pull on a pair against its score gap, and the field on three documents.
 
-They carry their own colours for light and dark, and need no package to be drawn or shown.
+They carry their own colors for light and dark, and need no package to be drawn or shown.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ def both_pictures(force: Force, beside: Sequence[Force], judged_by: str | Metric
 
 
 def _page(panels: Sequence[Iterable[str]], widths: Sequence[int]) -> str:
-    colours = ["; ".join(f"--c{k}: {colour}" for k, colour in enumerate(shades)) for shades in (LIGHT, DARK)]
+    colors = ["; ".join(f"--c{k}: {color}" for k, color in enumerate(shades)) for shades in (LIGHT, DARK)]
     width = sum(widths)
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {TALL}" width="{width}" height="{TALL}" role="img">',
-        f"<style>{STYLE % tuple(colours)}</style>",
+        f"<style>{STYLE % tuple(colors)}</style>",
         f'<rect width="{width}" height="{TALL}" rx="10" fill="var(--surface)"/>',
     ]
     for left, panel in zip(np.cumsum([0, *widths[:-1]]), panels, strict=True):
@@ -106,13 +106,13 @@ def _gap_panel(forces: Sequence[Force]) -> Iterable[str]:
     for k, (force, pull) in enumerate(zip(forces, pulls, strict=True)):
         kept = np.clip(pull, low - 1, high + 1)
         path = " ".join(f"{x(gap):.1f},{y(value):.1f}" for gap, value in zip(gaps, kept, strict=True))
-        colour = f'stroke="var(--c{k % len(LIGHT)})"'
+        color = f'stroke="var(--c{k % len(LIGHT)})"'
         near, seen = 0.01 * (high - low), np.abs(pull) > 0.05 * (high - low)
         covers = any(np.mean(seen & (np.abs(pull - other) < near)) > 0.3 for other in pulls[:k])
-        colour += ' stroke-dasharray="7 5"' if covers else ""  # what lies under it shows in the gaps
-        yield f'<polyline class="line" clip-path="url(#frame)" {colour} points="{path}"/>'
+        color += ' stroke-dasharray="7 5"' if covers else ""  # what lies under it shows in the gaps
+        yield f'<polyline class="line" clip-path="url(#frame)" {color} points="{path}"/>'
         key = top + 14 + 24 * k
-        yield f'<path class="line" {colour} d="M{right + 18} {key}h19"/>'
+        yield f'<path class="line" {color} d="M{right + 18} {key}h19"/>'
         yield f'<text class="name" x="{right + 42}" y="{key + 4}">{escape(_short(str(force), 19))}</text>'
 
 
@@ -175,12 +175,12 @@ def _field_panel(force: Force, judged_by: str | Metric | None) -> Iterable[str]:
 
 def _sixths(field: Field, judge: Metric, middle: Floats) -> Iterable[str]:
     """The six orders, each shaded by the metric and named at the rim."""
-    centres = np.radians(np.arange(0, 360, 60))
-    points = [Point(_scores(np.array([math.cos(angle), math.sin(angle)])), LABELS, 0) for angle in centres]
+    centers = np.radians(np.arange(0, 360, 60))
+    points = [Point(_scores(np.array([math.cos(angle), math.sin(angle)])), LABELS, 0) for angle in centers]
     values = field.values(judge, points)
     goodness = values if judge.higher_is_better else -values
     share = (goodness - goodness.min()) / ((goodness.max() - goodness.min()) or 1.0)
-    for angle, point, value, shade in zip(centres, points, values, share, strict=True):
+    for angle, point, value, shade in zip(centers, points, values, share, strict=True):
         ends = [
             middle + RADIUS * np.array([math.cos(a), -math.sin(a)]) for a in (angle - math.pi / 6, angle + math.pi / 6)
         ]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from podium.data import RankingData, Strings
 from podium.data.grouping import text_array
 from podium.errors import DataError, FormatError, MissingExtraError
-from podium.files import replacing
+from podium.files import atomic_write
 from podium.formats.columns import (
     ROLE_NAMES,
     Block,
@@ -96,7 +96,7 @@ def write_parquet(data: RankingData, path: str | os.PathLike[str], **roles: Unpa
     import pyarrow.parquet as pq
 
     plan = plan_writing(data, Roles.of(roles))
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         writer = None
         for block in row_blocks(data):
             batch = record_batch(plan, block)
@@ -110,7 +110,7 @@ def write_arrow(data: RankingData, path: str | os.PathLike[str], **roles: Unpack
     """Write data as an Arrow IPC file, rows in the caller's order; preference pairs are refused."""
     pa = require_pyarrow()
     plan = plan_writing(data, Roles.of(roles))
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         writer = None
         for block in row_blocks(data):
             batch = record_batch(plan, block)

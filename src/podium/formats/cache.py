@@ -18,7 +18,7 @@ from podium.data import Pairs, RankingData, Strings
 from podium.data.checks import check_pairs, check_row_order
 from podium.data.grouping import text_array
 from podium.errors import DataError, FormatError
-from podium.files import replacing
+from podium.files import atomic_write
 from podium.formats.format import Format, Progress
 from podium.formats.letor import iterate_blocks
 from podium.formats.letor_rows import LetorOptions, Rows
@@ -34,7 +34,7 @@ NAMES = {np.dtype(kind): name for name, kind in DTYPES.items()}
 
 def write_cache(data: RankingData, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
     """Writes every part of the data, exactly."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.seek(HEADER_BYTES)
         step = max(1, (16 << 20) // (4 * data.n_features + 4))
         for begin in range(0, data.n_documents, step):
@@ -58,7 +58,7 @@ def convert_letor(
     true number, and everything is written in a second reading.
     """
     threads = resolve_threads(num_threads)
-    with open_file(source) as text, replacing(path) as file:
+    with open_file(source) as text, atomic_write(path) as file:
         rows = Rows(source, options)
         shape: tuple[int, int] | None = None  # (index of the first feature, number of features) as written
         for block, _ in iterate_blocks(source, text, options, threads, progress):

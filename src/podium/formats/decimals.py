@@ -28,11 +28,11 @@ def nearest_float32(values: npt.NDArray[np.float64], texts: Sequence[str]) -> np
     with np.errstate(over="ignore", invalid="ignore"):
         rounded = values.astype(np.float32)
         error = values - rounded
-        neighbour = np.nextafter(rounded, np.where(error > 0, np.float32(np.inf), np.float32(-np.inf)))
-        half_way = (error != 0) & (2 * error == neighbour.astype(np.float64) - rounded)
+        neighbor = np.nextafter(rounded, np.where(error > 0, np.float32(np.inf), np.float32(-np.inf)))
+        half_way = (error != 0) & (2 * error == neighbor.astype(np.float64) - rounded)
     for k in np.flatnonzero(half_way).tolist():
         exact, middle = Decimal(texts[k].strip()), Decimal(float(values[k]))
-        low, high = sorted((rounded[k], neighbour[k]))
+        low, high = sorted((rounded[k], neighbor[k]))
         if exact != middle:
             rounded[k] = high if exact > middle else low
     return rounded

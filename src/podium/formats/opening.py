@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from podium.errors import FormatError
-from podium.files import replacing
+from podium.files import atomic_write
 
 GZIP_MAGIC = b"\x1f\x8b"
 HEAD_BYTES = 1 << 16
@@ -81,7 +81,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write bytes to, compressed where the name ends in `.gz`; it takes its name only when all went well."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         if os.fspath(path).endswith(".gz"):
             with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as stream:
                 yield stream  # type: ignore[misc]  # GzipFile has what IO[bytes] promises, but does not say so

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from podium.data import Strings
 from podium.data.grouping import MAX_ID_LENGTH, check_query_ids
-from podium.data.hashing import mix
-from podium.errors import DataError, FormatError, shown
+from podium.data.hashing import splitmix64
+from podium.errors import DataError, FormatError, short_repr
 from podium.formats.decimals import ids_from_texts
 from podium.formats.opening import decode, read_bytes
 
@@ -82,7 +82,9 @@ class Tokens:
             check_query_ids(ids)
         except DataError:
             row = next(row for row, text in zip(heads.tolist(), ids, strict=True) if "\0" in text)
-            self.fail(row, word, f"query id {shown(self.word(row, word))} holds a NUL character; write ids without it")
+            self.fail(
+                row, word, f"query id {short_repr(self.word(row, word))} holds a NUL character; write ids without it"
+            )
         return np.repeat(ids_from_texts(ids), np.diff(heads, append=len(texts)))
 
     def numbers(self, word: int, what: str, *, finite: bool) -> npt.NDArray[np.float64]:
@@ -155,7 +157,7 @@ class Tokens:
         while len(starts):
             eight = windows[starts]
             eight[np.arange(8) >= (ends - starts)[:, None]] = 0
-            hashes[rows] = mix(hashes[rows] ^ eight.view("<u8")[:, 0])
+            hashes[rows] = splitmix64(hashes[rows] ^ eight.view("<u8")[:, 0])
             more = np.flatnonzero(ends - starts > 8)
             rows = more if isinstance(rows, slice) else rows[more]
             starts, ends = starts[more] + 8, ends[more]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.conversion import as_number
-from podium.errors import ParameterError, shown, unknown_name
+from podium.errors import ParameterError, short_repr, unknown_name
 from podium.metrics import compute
 from podium.metrics.parameters import CONVENTION_DEFAULTS, Parameter, Value
 
@@ -53,10 +53,12 @@ class Definition:
             return None
         number = as_number(cutoff)
         if not isinstance(number, int):
-            raise ParameterError(f"cutoff={shown(cutoff)} must be a whole number; leave it out to use the whole list")
+            raise ParameterError(
+                f"cutoff={short_repr(cutoff)} must be a whole number; leave it out to use the whole list"
+            )
         if not 1 <= number < 2**63:
             bound = "at least 1" if number < 1 else "below 2**63"
-            raise ParameterError(f"cutoff={shown(cutoff)} must be {bound}; leave it out to use the whole list")
+            raise ParameterError(f"cutoff={short_repr(cutoff)} must be {bound}; leave it out to use the whole list")
         if not self.takes_cutoff:
             raise ParameterError(f"{self.name} takes no cutoff: it looks at the whole list; write {self.name!r}")
         return number
@@ -116,7 +118,7 @@ class Metric:
             scores: one a document, no NaN; the highest is ranked first.
             labels: one a document, higher is better.
             query_offsets: [queries + 1], rising from 0 to the number of documents.
-            judged: False where nobody labelled the document: it counts as not relevant, and bpref passes it over.
+            judged: False where nobody labeled the document: it counts as not relevant, and bpref passes it over.
             retrieved: False where the document was not ranked: it counts in ideals and totals only.
             tie_order: among equal scores the greater comes first; `ties='trec_eval'` needs it.
             num_threads: how many threads to use; all cores by default.

@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 
-from podium.errors import ParameterError, shown
+from podium.errors import ParameterError, short_repr
 
 _SHAPE = re.compile(r"\s*(?P<name>\w+)\s*(?:\((?P<inside>.*)\))?\s*(?:@(?P<cutoff>[^()]*))?\s*", re.DOTALL)
 
@@ -16,7 +16,7 @@ def split_name(text: str) -> tuple[str, dict[str, object], int | None]:
     match = _SHAPE.fullmatch(text)
     if match is None:
         raise ParameterError(
-            f"metric {shown(text)} cannot be read; write it as ndcg, ndcg@10 or ndcg(gain='linear', empty='skip')@10"
+            f"metric {short_repr(text)} cannot be read; write it as ndcg, ndcg@10 or ndcg(gain='linear', empty='skip')@10"
         )
     return match["name"], _parameters(text, match["inside"]), _cutoff(text, match["cutoff"])
 
@@ -38,10 +38,10 @@ def _parameters(text: str, inside: str | None) -> dict[str, object]:
             raise ValueError
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         raise ParameterError(
-            f"metric {shown(text)}: parameters {shown(inside)} must be name=value pairs, each once and text in quotes, such as gain='linear', rel=2"
+            f"metric {short_repr(text)}: parameters {short_repr(inside)} must be name=value pairs, each once and text in quotes, such as gain='linear', rel=2"
         ) from None
     if "cutoff" in names:
-        raise ParameterError(f"metric {shown(text)}: write the cutoff behind an @, as in ndcg@10")
+        raise ParameterError(f"metric {short_repr(text)}: write the cutoff behind an @, as in ndcg@10")
     return dict(zip(names, values, strict=True))
 
 
@@ -51,7 +51,7 @@ def _cutoff(text: str, cutoff: str | None) -> int | None:
     digits = cutoff.strip()
     if not re.fullmatch(r"[+-]?[0-9]{1,400}", digits):
         raise ParameterError(
-            f"metric {shown(text)}: cutoff={shown(digits)} must be a whole number of at least 1; "
+            f"metric {short_repr(text)}: cutoff={short_repr(digits)} must be a whole number of at least 1; "
             "leave it out to use the whole list, and name several metrics one by one"
         )
     return int(digits)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.data.conversion import as_number
-from podium.errors import ParameterError, shown
+from podium.errors import ParameterError, short_repr
 
 Value = str | float | int | tuple[float | int, ...]
 
@@ -28,7 +28,7 @@ class Parameter:
 def _one_of(*choices: str) -> Callable[[str, object], Value]:
     def check(name: str, given: object) -> Value:
         if not isinstance(given, str) or given not in choices:
-            raise ParameterError(f"{name}={shown(given)} must be one of {', '.join(map(repr, choices))}")
+            raise ParameterError(f"{name}={short_repr(given)} must be one of {', '.join(map(repr, choices))}")
         return str(given)
 
     return check
@@ -40,7 +40,7 @@ def _number(low: float, high: float, rule: str) -> Callable[[str, object], Value
     def check(name: str, given: object) -> Value:
         number = as_number(given)
         if number is None or not low < number <= high or abs(number) > sys.float_info.max:
-            raise ParameterError(f"{name}={shown(given)} must be {rule}")
+            raise ParameterError(f"{name}={short_repr(given)} must be {rule}")
         return number
 
     return check
@@ -56,14 +56,14 @@ def _gain(name: str, given: object) -> Value:
         if gains and len(kept) == len(gains):
             return kept
     raise ParameterError(
-        f"{name}={shown(given)} must be 'exponential', 'linear' or one gain ≥ 0 for each label 0, 1, …, as in (0, 1, 3, 7)"
+        f"{name}={short_repr(given)} must be 'exponential', 'linear' or one gain ≥ 0 for each label 0, 1, …, as in (0, 1, 3, 7)"
     )
 
 
 def _persistence(name: str, given: object) -> Value:
     number = as_number(given)
     if number is None or not 0 < number < 1:
-        raise ParameterError(f"{name}={shown(given)} must lie between 0 and 1, both excluded")
+        raise ParameterError(f"{name}={short_repr(given)} must lie between 0 and 1, both excluded")
     return number
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from podium.errors import ParameterError, shown, unknown_name
+from podium.errors import ParameterError, short_repr, unknown_name
 from podium.models.kernel import KernelModel, KernelSpec
 from podium.models.model import CoreModel, GradientModel, GradientSpec, Model, Spec
 from podium.models.nadaraya_watson import NadarayaWatson, NadarayaWatsonSpec
@@ -51,7 +51,7 @@ MODELS: dict[str, Definition] = {
             "linear",
             "A weight a feature.",
             "s = w · x̂ + b",
-            ("standardise",),
+            ("standardize",),
             lambda **settings: LinearSpec(**settings),
             Net.restore,
         ),
@@ -59,7 +59,7 @@ MODELS: dict[str, Definition] = {
             "net",
             "Dense layers of any depth and width: net(10), net(128, 64, activation='relu').",
             "s = W_L a(… a(W_1 x̂ + b_1) …) + b_L",
-            ("activation", "standardise", "init"),
+            ("activation", "standardize", "init"),
             _make_net,
             Net.restore,
         ),
@@ -67,7 +67,7 @@ MODELS: dict[str, Definition] = {
             "kernel",
             "A kernel expansion over the training documents, or over landmarks where there are many: kernel(rbf).",
             "s = Σ_i α_i k(x̂, x̂_i) + b",
-            ("width", "degree", "offset", "landmarks", "standardise"),
+            ("width", "degree", "offset", "landmarks", "standardize"),
             lambda *kernel, **settings: KernelSpec(*kernel, **settings),
             KernelModel.restore,
         ),
@@ -75,7 +75,7 @@ MODELS: dict[str, Definition] = {
             "quadratic",
             "A weight a feature and a weight a product of two features: quadratic.",
             "s = x̂ᵀ A x̂ + w · x̂ + b, x̂ divided by `width`, √features unless told otherwise",
-            ("width", "standardise"),
+            ("width", "standardize"),
             lambda **settings: QuadraticSpec(**settings),
             QuadraticModel.restore,
         ),
@@ -105,7 +105,7 @@ def model(name: str | Spec) -> Spec:
         return name
     if not isinstance(name, str):
         raise ParameterError(
-            f"model={shown(name)} must be a name such as 'linear', 'net(10)', 'kernel(rbf)' or 'trees'"
+            f"model={short_repr(name)} must be a name such as 'linear', 'net(10)', 'kernel(rbf)' or 'trees'"
         )
     base, first, parameters = split_name(name)
     definition = MODELS.get(base.lower())
@@ -117,7 +117,9 @@ def model(name: str | Spec) -> Spec:
     try:
         return definition.make(*first, **parameters)
     except TypeError:
-        raise ParameterError(f"model {name!r}: {base} takes no {shown(first)} in front of its parameters") from None
+        raise ParameterError(
+            f"model {name!r}: {base} takes no {short_repr(first)} in front of its parameters"
+        ) from None
 
 
 def restore_model(name: str, settings: dict[str, Any], arrays: dict[str, Any]) -> Model:

@@ -12,25 +12,25 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import RankingData
-from podium.data.hashing import mix, query_hashes
+from podium.data.hashing import query_hashes, splitmix64
 from podium.errors import DataError
 from podium.models.model import Floats
 from podium.models.trees import Arrays, TreeModel, TreesSpec, categories_of, forest_of
 
-SAMPLE = 100_000  # documents from which the bins are chosen
-LARGE = 100_000  # documents from which on trees are large and grown from a sample
-SHARED = 40_000  # documents from which on features with few bins share a byte
+BIN_SAMPLE_DOCUMENTS = 100_000  # documents from which the bins are chosen
+LARGE_DATA_DOCUMENTS = 100_000  # documents from which on trees are large and grown from a sample
+SHARED_BYTE_DOCUMENTS = 40_000  # documents from which on features with few bins share a byte
 FEW_QUERIES = 20  # below, a tree sees them all
 FORESTS = 4  # side by side where documents are few
 MOST_DOCUMENTS = 2**28  # past this, forces in fixed point would lose their digits
-LARGEST = 1e60  # of a force: the cube of a sum of them is still a number
+LARGEST_FORCE = 1e60  # of a force: the cube of a sum of them is still a number
 NO_DEPTH = 2**31 - 1
 HISTOGRAM_BYTES = 512 << 20
 
 
-def settled(spec: TreesSpec, data: RankingData) -> TreesSpec:
+def resolve_defaults(spec: TreesSpec, data: RankingData) -> TreesSpec:
     """The settings with what is None chosen by the size of the data."""
-    large = data.n_documents >= LARGE
+    large = data.n_documents >= LARGE_DATA_DOCUMENTS
     chosen: dict[str, Any] = {
         "num_leaves": (32 if large else 8) - (spec.growth != "symmetric"),
         "min_documents": min(20, max(1, data.n_documents // 150)),
@@ -50,14 +50,14 @@ def _draws(spec: TreesSpec) -> bool:
 
 
 @dataclass(frozen=True)
-class Watched:
+class TrackedScores:
     """Documents whose scores follow the trees as they grow."""
 
     columns: _core.BinColumns | None  # None: the training documents
     scores: Floats  # [documents · outputs]
 
 
-class TreesInTraining:
+class TreeBooster:
     """What absorbs a force by growing: `grow(force, curvature)`."""
 
     def __init__(
@@ -74,7 +74,7 @@ class TreesInTraining:
             raise DataError(f"trees take fewer than 2^28 documents; found {data.n_documents}")
         spec.check_features(data.n_features)
         self.spec, self.seed, self.n_outputs, self.n_features = (
-            settled(spec, data),
+            resolve_defaults(spec, data),
             seed,
             len(base),
             data.n_features,
@@ -89,24 +89,26 @@ class TreesInTraining:
         self.categories = {feature: bins.cuts(feature) for feature in spec.categorical}
         if start is not None:
             _check_start(start, self)
-        offsets, share = np.ascontiguousarray(data.query_offsets), data.n_documents >= SHARED
+        offsets, share = np.ascontiguousarray(data.query_offsets), data.n_documents >= SHARED_BYTE_DOCUMENTS
         self.booster = _core.Booster(features, bins, offsets, keys, share, num_threads)
         self.directions = [dict(spec.monotone).get(f, 0) for f in range(data.n_features)] if spec.monotone else []
         self.trees: list[_core.BoostedTree] = []
         self.weights: list[float] = []
         self.train = self._watch(data, None, num_threads)
         alone = self.forests == 1
-        self.own = [self.train] if alone else [Watched(None, self.train.scores.copy()) for _ in range(self.forests)]
+        self.own = (
+            [self.train] if alone else [TrackedScores(None, self.train.scores.copy()) for _ in range(self.forests)]
+        )
 
-    def watch(self, data: RankingData, num_threads: int) -> Watched:
+    def watch(self, data: RankingData, num_threads: int) -> TrackedScores:
         """Other documents that shall be scored as the trees grow."""
         return self._watch(data, self.booster.bin(np.ascontiguousarray(data.features)), num_threads)
 
-    def _watch(self, data: RankingData, columns: _core.BinColumns | None, num_threads: int) -> Watched:
+    def _watch(self, data: RankingData, columns: _core.BinColumns | None, num_threads: int) -> TrackedScores:
         scores = np.tile(self.base, data.n_documents)
         if self.start is not None:
             scores = self.start.scores(data.features, num_threads=num_threads).reshape(-1)
-        return Watched(columns, np.ascontiguousarray(scores, np.float64))
+        return TrackedScores(columns, np.ascontiguousarray(scores, np.float64))
 
     @property
     def forests(self) -> int:
@@ -125,10 +127,10 @@ class TreesInTraining:
         forces = np.ascontiguousarray(force.reshape(-1, self.n_outputs).T)
         curvatures = np.ascontiguousarray(curvature.reshape(-1, self.n_outputs).T)
         most = max(np.abs(forces).max(initial=0), curvatures.max(initial=0))
-        if not (most <= LARGEST and curvatures.min(initial=0) >= 0):
+        if not (most <= LARGEST_FORCE and curvatures.min(initial=0) >= 0):
             raise DataError(
                 f"the force of round {self.n_steps // self.forests + 1} has a value trees cannot take: forces and curvatures must "
-                f"be numbers of at most {LARGEST:g} in size, and curvatures not negative; scale the labels or the force, or "
+                f"be numbers of at most {LARGEST_FORCE:g} in size, and curvatures not negative; scale the labels or the force, or "
                 f"try a smaller learning_rate than {learning_rate:g}"
             )
         for output in range(self.n_outputs):
@@ -158,7 +160,7 @@ class TreesInTraining:
             histogram_bytes=HISTOGRAM_BYTES,
         )
 
-    def add(self, watched: Watched, steps: Sequence[int], scales: Sequence[float]) -> None:
+    def add(self, watched: TrackedScores, steps: Sequence[int], scales: Sequence[float]) -> None:
         """Adds `scale` times the trees of these steps to the scores."""
         for number, scale in zip(steps, scales, strict=True):
             for output in range(self.n_outputs):
@@ -197,7 +199,7 @@ class TreesInTraining:
         )
 
 
-def _check_start(start: TreeModel, now: TreesInTraining) -> None:
+def _check_start(start: TreeModel, now: TreeBooster) -> None:
     if (start.n_features, start.n_outputs) != (now.n_features, now.n_outputs):
         raise DataError(
             f"the model to go on from has {start.n_features} features and {start.n_outputs} outputs, this training "
@@ -223,13 +225,15 @@ def _check_start(start: TreeModel, now: TreesInTraining) -> None:
 
 
 def _draw(seed: int, tree: int) -> int:
-    return int(mix(mix(np.array([seed], np.uint64)) ^ np.uint64(tree))[0])
+    return int(splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(tree))[0])
 
 
 def _sample(data: RankingData, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
     """Documents by a hash of query and place in the query, so that no order of queries changes the bins."""
-    if data.n_documents <= SAMPLE:
+    if data.n_documents <= BIN_SAMPLE_DOCUMENTS:
         return np.arange(data.n_documents, dtype=np.int64)
     place = np.arange(data.n_documents) - np.repeat(data.query_offsets[:-1], data.query_sizes)
-    drawn = mix(np.repeat(mix(keys), data.query_sizes) ^ place.astype(np.uint64))
-    return np.flatnonzero(drawn < np.uint64(math.floor(SAMPLE / data.n_documents * 2.0**64))).astype(np.int64)
+    drawn = splitmix64(np.repeat(splitmix64(keys), data.query_sizes) ^ place.astype(np.uint64))
+    return np.flatnonzero(drawn < np.uint64(math.floor(BIN_SAMPLE_DOCUMENTS / data.n_documents * 2.0**64))).astype(
+        np.int64
+    )

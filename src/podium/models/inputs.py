@@ -1,4 +1,4 @@
-"""From features to inputs: x̂ = (x − centre) · scale, and a fixed value where a feature is missing."""
+"""From features to inputs: x̂ = (x − center) · scale, and a fixed value where a feature is missing."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class InputMap:
-    """One centre, scale and filling a feature; learned from the training documents and saved with the model."""
+    """One center, scale and filling a feature; learned from the training documents and saved with the model."""
 
-    centre: Floats
+    center: Floats
     scale: Floats
     filled: Floats
 
@@ -30,33 +30,33 @@ class InputMap:
         return cls(np.zeros(n_features), np.ones(n_features), np.zeros(n_features))
 
     @classmethod
-    def of(cls, data: RankingData, *, standardise: bool, num_threads: int = 1) -> InputMap:
+    def of(cls, data: RankingData, *, standardize: bool, num_threads: int = 1) -> InputMap:
         """Mean 0 and variance 1 over the training documents, or features as they are; missing ones count as the mean.
 
-        A feature that is constant, or missing everywhere, is 0 when standardised.
+        A feature that is constant, or missing everywhere, is 0 when standardized.
         """
         features = np.ascontiguousarray(data.features)
         offsets, order = np.ascontiguousarray(data.query_offsets), canonical_order(data)
         mean, deviation = _core.column_moments(features, offsets, order, num_threads)
-        if not standardise:
+        if not standardize:
             return cls(np.zeros(data.n_features), np.ones(data.n_features), mean)
         varies = deviation > 1e-7 * np.abs(mean)
         return cls(mean, np.where(varies, 1 / np.where(varies, deviation, 1.0), 0.0), np.zeros(data.n_features))
 
     def __call__(self, features: npt.NDArray[np.float32]) -> Floats:
         """Inputs of every row, in float64."""
-        moved = (features.astype(np.float64) - self.centre) * self.scale
+        moved = (features.astype(np.float64) - self.center) * self.scale
         return np.where(np.isnan(moved), self.filled, moved)
 
     @property
     def arrays(self) -> dict[str, Floats]:
         """The three arrays by name, as they are saved."""
-        return {"inputs.centre": self.centre, "inputs.scale": self.scale, "inputs.filled": self.filled}
+        return {"inputs.center": self.center, "inputs.scale": self.scale, "inputs.filled": self.filled}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], n_features: int) -> InputMap:
         """The map of saved arrays."""
-        return cls(*(saved(arrays, f"inputs.{part}", n_features) for part in ("centre", "scale", "filled")))
+        return cls(*(saved(arrays, f"inputs.{part}", n_features) for part in ("center", "scale", "filled")))
 
 
 def saved(arrays: dict[str, Any], name: str, *shape: int | None) -> Floats:

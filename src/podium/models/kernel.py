@@ -19,8 +19,8 @@ from podium import _core
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
 from podium.data.conversion import as_number
-from podium.data.hashing import counter_uniform, mix, query_hashes
-from podium.errors import DataError, ParameterError, is_whole, shown, unknown_name
+from podium.data.hashing import counter_uniform, query_hashes, splitmix64
+from podium.errors import DataError, ParameterError, is_integer, short_repr, unknown_name
 from podium.models.inputs import InputMap, saved
 from podium.models.model import CoreInputs, CoreModel, Features, Floats, GradientModel, GradientSpec, Model
 
@@ -43,7 +43,7 @@ class Kernel:
         count, n_features = landmarks.shape
         net = _core.Net([n_features, count], _core.Activation.tanh)  # a product of matrices with one order of sums
         weights = np.concatenate([landmarks.T.reshape(-1), np.zeros(count)])
-        dots = _core.net_scores(net, weights, features, map.centre, map.scale, map.filled, num_threads)
+        dots = _core.net_scores(net, weights, features, map.center, map.scale, map.filled, num_threads)
         dots = dots.reshape(len(features), count)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self._of_dots(dots, features, map, landmarks)
@@ -64,7 +64,7 @@ class Kernel:
 def too_large() -> DataError:
     """The error for documents whose kernel values no number can hold."""
     return DataError(
-        "the kernel is too large on these documents to be computed; standardise the features, or use a larger width or a "
+        "the kernel is too large on these documents to be computed; standardize the features, or use a larger width or a "
         "lower degree"
     )
 
@@ -192,7 +192,7 @@ class KernelSpec(GradientSpec):
     degree: int = 2
     offset: float = 1.0
     landmarks: int = 2000
-    standardise: bool = True
+    standardize: bool = True
 
     name = "kernel"
 
@@ -201,21 +201,21 @@ class KernelSpec(GradientSpec):
             raise unknown_name("kernel", self.kernel, KERNELS)
         width, offset = as_number(self.width), as_number(self.offset)
         if self.width is not None and (width is None or not width > 0):
-            raise ParameterError(f"width={shown(self.width)} must be a number above 0; leave it out for √features")
+            raise ParameterError(f"width={short_repr(self.width)} must be a number above 0; leave it out for √features")
         if offset is None or offset < 0:
-            raise ParameterError(f"offset={shown(self.offset)} must be a number of at least 0")
+            raise ParameterError(f"offset={short_repr(self.offset)} must be a number of at least 0")
         for name, most in (("degree", 10), ("landmarks", 20_000)):
             value = getattr(self, name)
-            if not is_whole(value) or not 1 <= value <= most:
-                raise ParameterError(f"{name}={shown(value)} must be a whole number from 1 to {most}")
+            if not is_integer(value) or not 1 <= value <= most:
+                raise ParameterError(f"{name}={short_repr(value)} must be a whole number from 1 to {most}")
             object.__setattr__(self, name, int(value))
-        if not isinstance(self.standardise, bool):
-            raise ParameterError(f"standardise={shown(self.standardise)} must be True or False")
+        if not isinstance(self.standardize, bool):
+            raise ParameterError(f"standardize={short_repr(self.standardize)} must be True or False")
         object.__setattr__(self, "width", None if width is None else float(width))
         object.__setattr__(self, "offset", float(offset))
 
     def __str__(self) -> str:
-        defaults = {"width": None, "degree": 2, "offset": 1.0, "landmarks": 2000, "standardise": True}
+        defaults = {"width": None, "degree": 2, "offset": 1.0, "landmarks": 2000, "standardize": True}
         given = [f"{key}={getattr(self, key)!r}" for key, value in defaults.items() if getattr(self, key) != value]
         return f"kernel({', '.join([self.kernel, *given])})"
 
@@ -223,7 +223,7 @@ class KernelSpec(GradientSpec):
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
     ) -> KernelInTraining:
         """Landmarks drawn from the documents (all of them where they are few), f = 0; after a restart f is drawn too."""
-        map = InputMap.of(data, standardise=self.standardise, num_threads=num_threads)
+        map = InputMap.of(data, standardize=self.standardize, num_threads=num_threads)
         width = math.sqrt(data.n_features) if self.width is None else self.width
         kernel = Kernel(self.kernel, width, self.degree, self.offset)
         rows = np.ascontiguousarray(data.features[landmark_rows(data, self.landmarks, seed)])
@@ -235,7 +235,7 @@ class KernelSpec(GradientSpec):
         model = KernelInTraining(kernel, map, landmarks, np.ascontiguousarray(basis), n_outputs)
         if restart:
             drawn = 2 * counter_uniform(seed, 1000 * restart, len(model.vector)) - 1
-            model.vector = model.penalised * drawn / math.sqrt(max(basis.shape[1], 1))
+            model.vector = model.penalized * drawn / math.sqrt(max(basis.shape[1], 1))
         return model
 
 
@@ -248,5 +248,5 @@ def landmark_rows(data: RankingData, count: int, seed: int) -> npt.NDArray[np.in
     if data.n_documents <= count:
         return rows
     keys = np.repeat(query_hashes(data.query_ids, seed)[order], sizes)
-    drawn = mix(mix(keys) ^ place.astype(np.uint64))
+    drawn = splitmix64(splitmix64(keys) ^ place.astype(np.uint64))
     return rows[np.sort(np.argsort(drawn, kind="stable")[:count])]

@@ -102,8 +102,8 @@ class GradientModel(Model):
         return self.backward(part.features, force, num_threads=num_threads)
 
     @property
-    def penalised(self) -> Floats:
-        """1 for the parameters that a regulariser holds small, 0 for those it leaves alone, in the order of `vector`."""
+    def penalized(self) -> Floats:
+        """1 for the parameters that a regularizer holds small, 0 for those it leaves alone, in the order of `vector`."""
         return np.ones(len(self.vector))
 
     def finished(self) -> Model:
@@ -137,14 +137,14 @@ class CoreModel(GradientModel):
         """The rows as the net takes them."""
 
     @property
-    def penalised(self) -> Floats:
+    def penalized(self) -> Floats:
         """Weights, not the bias of a layer."""
         return self.net.weight_mask()
 
     def scores_of(self, inputs: CoreInputs, *, num_threads: int = 1) -> Floats:
         """Scores of rows already prepared."""
         out = _core.net_scores(
-            self.net, self.vector, inputs.features, inputs.map.centre, inputs.map.scale, inputs.map.filled, num_threads
+            self.net, self.vector, inputs.features, inputs.map.center, inputs.map.scale, inputs.map.filled, num_threads
         )
         return out if self.n_outputs == 1 else out.reshape(-1, self.n_outputs)
 
@@ -161,7 +161,7 @@ class CoreModel(GradientModel):
             self.net,
             self.vector,
             inputs.features,
-            inputs.map.centre,
+            inputs.map.center,
             inputs.map.scale,
             inputs.map.filled,
             np.ascontiguousarray(force, np.float64).reshape(-1),

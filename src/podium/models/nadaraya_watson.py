@@ -16,7 +16,7 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.hashing import counter_uniform
-from podium.errors import DataError, ParameterError, is_whole, shown, unknown_name
+from podium.errors import DataError, ParameterError, is_integer, short_repr, unknown_name
 from podium.models.inputs import InputMap, saved
 from podium.models.model import Features, Floats, GradientModel, GradientSpec
 from podium.models.references import References, choose_references
@@ -140,33 +140,33 @@ class NadarayaWatsonSpec(GradientSpec):
 
     Attributes:
         references: at most this many.
-        choose: where there are more documents, 'sample' takes some of them and 'kmeans' the centres of all.
+        choose: where there are more documents, 'sample' takes some of them and 'kmeans' the centers of all.
         leave_out: whether a training query is scored without its own documents, so that none can vote for itself; with
             one query alone there is nobody else, and it is not.
-        standardise: whether features are brought to mean 0 and variance 1 first.
+        standardize: whether features are brought to mean 0 and variance 1 first.
     """
 
     references: int = 20_000
     choose: str = "sample"
     leave_out: bool = True
-    standardise: bool = True
+    standardize: bool = True
 
     name = "nadaraya-watson"
 
     def __post_init__(self) -> None:
-        if not is_whole(self.references) or not 1 <= self.references <= MOST_REFERENCES:
+        if not is_integer(self.references) or not 1 <= self.references <= MOST_REFERENCES:
             raise ParameterError(
-                f"references={shown(self.references)} must be a whole number from 1 to {MOST_REFERENCES}"
+                f"references={short_repr(self.references)} must be a whole number from 1 to {MOST_REFERENCES}"
             )
         object.__setattr__(self, "references", int(self.references))
         if self.choose not in CHOICES:
             raise unknown_name("choose", self.choose, CHOICES)
-        for name in ("leave_out", "standardise"):
+        for name in ("leave_out", "standardize"):
             if not isinstance(getattr(self, name), bool):
-                raise ParameterError(f"{name}={shown(getattr(self, name))} must be True or False")
+                raise ParameterError(f"{name}={short_repr(getattr(self, name))} must be True or False")
 
     def __str__(self) -> str:
-        defaults = {"references": 20_000, "choose": "sample", "leave_out": True, "standardise": True}
+        defaults = {"references": 20_000, "choose": "sample", "leave_out": True, "standardize": True}
         given = [f"{key}={getattr(self, key)!r}" for key, value in defaults.items() if getattr(self, key) != value]
         return f"{self.name}({', '.join(given)})" if given else self.name
 
@@ -178,10 +178,10 @@ class NadarayaWatsonSpec(GradientSpec):
             raise ParameterError(
                 f"nadaraya-watson gives a document one score, and this force wants {n_outputs}; use another force, or a net"
             )
-        map = InputMap.of(data, standardise=True, num_threads=num_threads)
-        if not self.standardise:
-            # Distances do not see the centre, but their sums round less around it.
-            map = InputMap(map.centre, np.ones(data.n_features), np.zeros(data.n_features))
+        map = InputMap.of(data, standardize=True, num_threads=num_threads)
+        if not self.standardize:
+            # Distances do not see the center, but their sums round less around it.
+            map = InputMap(map.center, np.ones(data.n_features), np.zeros(data.n_features))
         references = choose_references(
             data, map, most=self.references, choose=self.choose, seed=seed, num_threads=num_threads
         )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.hashing import counter_uniform
-from podium.errors import DataError, ParameterError, is_whole, shown, unknown_name
+from podium.errors import DataError, ParameterError, is_integer, short_repr, unknown_name
 from podium.models.inputs import InputMap, saved
 from podium.models.model import CoreInputs, CoreModel, Features, Floats, GradientSpec
 
@@ -24,7 +24,7 @@ MOST_UNITS = 100_000
 
 
 class Net(CoreModel):
-    """s = W_L a(… a(W_1 x̂ + b_1) …) + b_L, x̂ the standardised features, a the activation."""
+    """s = W_L a(… a(W_1 x̂ + b_1) …) + b_L, x̂ the standardized features, a the activation."""
 
     def __init__(self, widths: tuple[int, ...], activation: str, map: InputMap, vector: Floats) -> None:
         self.widths, self.activation, self.map = widths, activation, map
@@ -49,7 +49,7 @@ class Net(CoreModel):
         return len(self.widths) == 2
 
     def prepare(self, features: Features, *, num_threads: int = 1) -> CoreInputs:
-        """The rows with the map that standardises them on their way into the net."""
+        """The rows with the map that standardizes them on their way into the net."""
         return CoreInputs(np.ascontiguousarray(features), self.map)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -87,16 +87,16 @@ class NetSpec(GradientSpec):
 
     hidden: tuple[int, ...] = (10,)
     activation: str = "tanh"
-    standardise: bool = True
+    standardize: bool = True
     init: str = "uniform"
 
     name = "net"
 
     def __post_init__(self) -> None:
         given = self.hidden if isinstance(self.hidden, Sequence | np.ndarray) else (self.hidden,)
-        if not all(is_whole(width) and 1 <= width <= MOST_UNITS for width in given):
+        if not all(is_integer(width) and 1 <= width <= MOST_UNITS for width in given):
             raise ParameterError(
-                f"hidden={shown(self.hidden)} must be whole numbers from 1 to {MOST_UNITS}, one a layer; write net(10) or "
+                f"hidden={short_repr(self.hidden)} must be whole numbers from 1 to {MOST_UNITS}, one a layer; write net(10) or "
                 "net(128, 64)"
             )
         object.__setattr__(self, "hidden", tuple(int(width) for width in given))
@@ -106,12 +106,12 @@ class NetSpec(GradientSpec):
             raise unknown_name("activation", self.activation, ACTIVATIONS)
         if self.init not in STARTS:
             raise unknown_name("init", self.init, STARTS)
-        if not isinstance(self.standardise, bool):
-            raise ParameterError(f"standardise={shown(self.standardise)} must be True or False")
+        if not isinstance(self.standardize, bool):
+            raise ParameterError(f"standardize={short_repr(self.standardize)} must be True or False")
 
     def __str__(self) -> str:
         words = [str(width) for width in self.hidden]
-        for key, default in (("activation", "tanh"), ("standardise", True), ("init", "uniform")):
+        for key, default in (("activation", "tanh"), ("standardize", True), ("init", "uniform")):
             if getattr(self, key) != default:
                 words.append(f"{key}={getattr(self, key)!r}")
         return f"net({', '.join(words)})"
@@ -131,7 +131,7 @@ class NetSpec(GradientSpec):
         return Net(
             widths,
             self.activation,
-            InputMap.of(data, standardise=self.standardise, num_threads=num_threads),
+            InputMap.of(data, standardize=self.standardize, num_threads=num_threads),
             np.concatenate(parts) + 0.0,
         )
 
@@ -145,4 +145,4 @@ class LinearSpec(NetSpec):
     name = "linear"
 
     def __str__(self) -> str:
-        return "linear" if self.standardise else "linear(standardise=False)"
+        return "linear" if self.standardize else "linear(standardize=False)"

@@ -13,25 +13,25 @@ from podium import _core
 from podium.data import RankingData
 from podium.data.conversion import as_number
 from podium.data.hashing import counter_uniform
-from podium.errors import DataError, ParameterError, shown
+from podium.errors import DataError, ParameterError, short_repr
 from podium.models.inputs import InputMap, saved
 from podium.models.model import Features, Floats, GradientModel, GradientSpec
 
 MOST_FEATURES = 10_000  # whose A takes 800 MB
 
 
-def scaled_map(data: RankingData, *, standardise: bool, width: float | None, num_threads: int) -> InputMap:
-    """Inputs divided by a width, √features by default: standardised documents then have a length of about 1."""
-    map = InputMap.of(data, standardise=standardise, num_threads=num_threads)
+def scaled_map(data: RankingData, *, standardize: bool, width: float | None, num_threads: int) -> InputMap:
+    """Inputs divided by a width, √features by default: standardized documents then have a length of about 1."""
+    map = InputMap.of(data, standardize=standardize, num_threads=num_threads)
     by = math.sqrt(data.n_features) if width is None else width
-    return InputMap(map.centre, map.scale / by, map.filled / by)
+    return InputMap(map.center, map.scale / by, map.filled / by)
 
 
 def check_width(width: object) -> float | None:
     """A width, if it is a number above 0; None stands for √features."""
     number = as_number(width)
     if width is not None and (number is None or not 0 < number < math.inf):
-        raise ParameterError(f"width={shown(width)} must be a number above 0; leave it out for √features")
+        raise ParameterError(f"width={short_repr(width)} must be a number above 0; leave it out for √features")
     return None if number is None else float(number)
 
 
@@ -39,7 +39,7 @@ class QuadraticModel(GradientModel):
     """s = x̂ᵀ A x̂ + w·x̂ + b, one A, w, b an output."""
 
     def __init__(self, map: InputMap, vector: Floats, n_outputs: int = 1) -> None:
-        self.map, self.n_features, self.n_outputs = map, len(map.centre), n_outputs
+        self.map, self.n_features, self.n_outputs = map, len(map.center), n_outputs
         self.vector = vector
 
     @property
@@ -55,7 +55,7 @@ class QuadraticModel(GradientModel):
         self._vector = np.ascontiguousarray(values, np.float64)
 
     @property
-    def penalised(self) -> Floats:
+    def penalized(self) -> Floats:
         """All but b."""
         mask = np.ones((self.n_outputs, self.n_features**2 + self.n_features + 1))
         mask[:, -1] = 0
@@ -66,7 +66,7 @@ class QuadraticModel(GradientModel):
         self.check_features(features)
         rows, map = np.ascontiguousarray(features, np.float32), self.map
         parts = [
-            _core.quadratic_scores(np.ascontiguousarray(part), rows, map.centre, map.scale, map.filled, num_threads)
+            _core.quadratic_scores(np.ascontiguousarray(part), rows, map.center, map.scale, map.filled, num_threads)
             for part in self.vector.reshape(self.n_outputs, -1)
         ]
         return parts[0] if self.n_outputs == 1 else np.stack(parts, axis=1)
@@ -79,7 +79,7 @@ class QuadraticModel(GradientModel):
         return np.concatenate(
             [
                 _core.quadratic_backward(
-                    rows, map.centre, map.scale, map.filled, np.ascontiguousarray(table[:, k]), num_threads
+                    rows, map.center, map.scale, map.filled, np.ascontiguousarray(table[:, k]), num_threads
                 )
                 for k in range(self.n_outputs)
             ]
@@ -115,17 +115,17 @@ class QuadraticSpec(GradientSpec):
     """s = x̂ᵀ A x̂ + w·x̂ + b."""
 
     width: float | None = None
-    standardise: bool = True
+    standardize: bool = True
 
     name = "quadratic"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "width", check_width(self.width))
-        if not isinstance(self.standardise, bool):
-            raise ParameterError(f"standardise={shown(self.standardise)} must be True or False")
+        if not isinstance(self.standardize, bool):
+            raise ParameterError(f"standardize={short_repr(self.standardize)} must be True or False")
 
     def __str__(self) -> str:
-        defaults = {"width": None, "standardise": True}
+        defaults = {"width": None, "standardize": True}
         given = [f"{key}={getattr(self, key)!r}" for key, value in defaults.items() if getattr(self, key) != value]
         return f"quadratic({', '.join(given)})" if given else "quadratic"
 
@@ -134,12 +134,12 @@ class QuadraticSpec(GradientSpec):
     ) -> QuadraticModel:
         """The function 0; after a restart one that is drawn."""
         check_features(data.n_features)
-        map = scaled_map(data, standardise=self.standardise, width=self.width, num_threads=num_threads)
+        map = scaled_map(data, standardize=self.standardize, width=self.width, num_threads=num_threads)
         size = n_outputs * (data.n_features**2 + data.n_features + 1)
         model = QuadraticModel(map, np.zeros(size), n_outputs)
         if restart:
             drawn = 2 * counter_uniform(seed, 1000 * restart, size) - 1
-            model.vector = model.penalised * drawn / math.sqrt(max(data.n_features, 1))
+            model.vector = model.penalized * drawn / math.sqrt(max(data.n_features, 1))
         return model
 
 

@@ -15,8 +15,8 @@ from podium.models.kernel import landmark_rows
 
 Floats = npt.NDArray[np.float64]
 ROUNDS = 5  # of k-means
-BLOCK = 512  # documents compared with all centres at a time
-NOTHING = 1e-12  # of a centre's mass; less is left only by rounding
+BLOCK = 512  # documents compared with all centers at a time
+NOTHING = 1e-12  # of a center's mass; less is left only by rounding
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Share:
 
 @dataclass(frozen=True)
 class References:
-    """Documents, or centres of documents, with the mean label and the mass of each.
+    """Documents, or centers of documents, with the mean label and the mass of each.
 
     `shares` has every training query's part in them, by query id; empty for a model that is no longer trained.
     """
@@ -62,7 +62,7 @@ class References:
 def choose_references(
     data: RankingData, map: InputMap, *, most: int, choose: str, seed: int, num_threads: int
 ) -> References:
-    """All documents where they are few; else `most` of them at random, or as many centres by k-means.
+    """All documents where they are few; else `most` of them at random, or as many centers by k-means.
 
     The choice follows the seed and the queries' ids, never their order.
     """
@@ -72,9 +72,9 @@ def choose_references(
     if choose == "kmeans" and len(rows) < data.n_documents:
         every = landmark_rows(data, data.n_documents, seed)
         inputs = map(data.features[every])
-        centres = _centres(inputs, inputs[_places(rows, every)], num_threads)
-        of = _nearest(inputs, centres, num_threads)
-        return _gathered(data, every, of, centres, labels, weights)
+        centers = _centers(inputs, inputs[_places(rows, every)], num_threads)
+        of = _nearest(inputs, centers, num_threads)
+        return _gathered(data, every, of, centers, labels, weights)
     return _gathered(data, rows, np.arange(len(rows)), map(data.features[rows]), labels, weights)
 
 
@@ -128,10 +128,10 @@ def _places(rows: npt.NDArray[np.int64], among: npt.NDArray[np.int64]) -> npt.ND
     return place[rows]
 
 
-def _nearest(inputs: Floats, centres: Floats, num_threads: int) -> npt.NDArray[np.int64]:
-    """The nearest centre of every row; of equal ones the first."""
+def _nearest(inputs: Floats, centers: Floats, num_threads: int) -> npt.NDArray[np.int64]:
+    """The nearest center of every row; of equal ones the first."""
     out = np.empty(len(inputs), np.int64)
-    half, across = 0.5 * (centres**2).sum(axis=1), np.ascontiguousarray(centres.T)
+    half, across = 0.5 * (centers**2).sum(axis=1), np.ascontiguousarray(centers.T)
     for begin in range(0, len(inputs), BLOCK):
         rows = inputs[begin : begin + BLOCK]
         near = _core.matrix_product(rows, across, num_threads).reshape(len(rows), -1) - half
@@ -139,15 +139,15 @@ def _nearest(inputs: Floats, centres: Floats, num_threads: int) -> npt.NDArray[n
     return out
 
 
-def _centres(inputs: Floats, start: Floats, num_threads: int) -> Floats:
-    """k-means from a start: each centre moves to the mean of the rows nearest to it. [Lloyd 1982]"""
-    centres = start.copy()
+def _centers(inputs: Floats, start: Floats, num_threads: int) -> Floats:
+    """k-means from a start: each center moves to the mean of the rows nearest to it. [Lloyd 1982]"""
+    centers = start.copy()
     for _ in range(ROUNDS):
-        of = _nearest(inputs, centres, num_threads)
-        count = np.bincount(of, minlength=len(centres))
-        sums = np.stack([np.bincount(of, column, len(centres)) for column in inputs.T], axis=1)
-        centres = np.where(count[:, None] > 0, sums / np.maximum(count, 1)[:, None], centres)
-    return np.ascontiguousarray(centres)
+        of = _nearest(inputs, centers, num_threads)
+        count = np.bincount(of, minlength=len(centers))
+        sums = np.stack([np.bincount(of, column, len(centers)) for column in inputs.T], axis=1)
+        centers = np.where(count[:, None] > 0, sums / np.maximum(count, 1)[:, None], centers)
+    return np.ascontiguousarray(centers)
 
 
 def _log(mass: Floats) -> Floats:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data.conversion import as_number
-from podium.errors import DataError, ParameterError, is_whole, shown, unknown_name
+from podium.errors import DataError, ParameterError, is_integer, short_repr, unknown_name
 from podium.models.model import Features, Floats, Model, Spec
 
 GROWTHS = ("leaf", "depth", "symmetric")
@@ -202,7 +202,7 @@ class TreesSpec(Spec):
         if self.sampling is not None and self.sampling not in SAMPLINGS:
             raise unknown_name("sampling", self.sampling, SAMPLINGS)
         if not isinstance(self.random_thresholds, bool | np.bool_):
-            raise ParameterError(f"random_thresholds={shown(self.random_thresholds)} must be True or False")
+            raise ParameterError(f"random_thresholds={short_repr(self.random_thresholds)} must be True or False")
         object.__setattr__(self, "random_thresholds", bool(self.random_thresholds))
         object.__setattr__(self, "monotone", _directions(self.monotone))
         object.__setattr__(self, "categorical", _features("categorical", self.categorical))
@@ -218,8 +218,8 @@ class TreesSpec(Spec):
         value = getattr(self, field)
         if value is None and field != "max_bins":
             return
-        if not is_whole(value) or not low <= value <= high:
-            raise ParameterError(f"{field}={shown(value)} must be a whole number from {low} to {high}")
+        if not is_integer(value) or not low <= value <= high:
+            raise ParameterError(f"{field}={short_repr(value)} must be a whole number from {low} to {high}")
         object.__setattr__(self, field, int(value))
 
     def _number(self, field: str, rule: str, holds: Any) -> None:
@@ -228,7 +228,7 @@ class TreesSpec(Spec):
             return
         number = as_number(value)
         if number is None or abs(number) > sys.float_info.max or not holds(number):
-            raise ParameterError(f"{field}={shown(value)} must be a number {rule}")
+            raise ParameterError(f"{field}={short_repr(value)} must be a number {rule}")
         object.__setattr__(self, field, float(number))
 
     def __str__(self) -> str:
@@ -249,9 +249,9 @@ def _features(name: str, given: Any) -> tuple[int, ...]:
     if given is None:
         return ()
     if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray | set | frozenset):
-        raise ParameterError(f"{name}={shown(given)} must be a list of feature numbers, counted from 0")
-    if not all(is_whole(feature) and feature >= 0 for feature in given):
-        raise ParameterError(f"{name}={shown(given)} must be feature numbers, counted from 0")
+        raise ParameterError(f"{name}={short_repr(given)} must be a list of feature numbers, counted from 0")
+    if not all(is_integer(feature) and feature >= 0 for feature in given):
+        raise ParameterError(f"{name}={short_repr(given)} must be feature numbers, counted from 0")
     return tuple(sorted({int(feature) for feature in given}))
 
 
@@ -259,7 +259,7 @@ def _directions(given: Any) -> tuple[tuple[int, int], ...]:
     directions: dict[int, int] | None
     try:
         pairs = list(given.items()) if isinstance(given, Mapping) else [] if given is None else list(given)
-        directions = {int(feature): int(sign) for feature, sign in pairs if is_whole(feature) and is_whole(sign)}
+        directions = {int(feature): int(sign) for feature, sign in pairs if is_integer(feature) and is_integer(sign)}
     except (TypeError, ValueError):
         pairs, directions = [], None
     if (
@@ -268,6 +268,6 @@ def _directions(given: Any) -> tuple[tuple[int, int], ...]:
         or any(f < 0 or abs(sign) != 1 for f, sign in directions.items())
     ):
         raise ParameterError(
-            f"monotone={shown(given)} must give features, counted from 0, and +1 or -1, as in {{3: 1, 7: -1}}"
+            f"monotone={short_repr(given)} must give features, counted from 0, and +1 or -1, as in {{3: 1, 7: -1}}"
         )
     return tuple(sorted(directions.items()))

@@ -20,7 +20,7 @@ METRIC = "ndcg@10"
 FILLED = {
     "lambdarank": "lambdarank(ndcg@10)",
     "step": "step(ndcg@10, margin=1)",
-    "neighbours": "neighbours(lambdarank(ndcg@10))",
+    "neighbors": "neighbors(lambdarank(ndcg@10))",
 }
 # models with a size of their own
 SIZED = {
@@ -95,7 +95,7 @@ def report(cells: Cells) -> Report:
                 if key not in named:
                     row.append(_why(found.where(force=force, model=model), notes))
                     continue
-                quality = marked(Spread.of(named[key]).shown(4), key, best, level)
+                quality = marked(Spread.of(named[key]).short_repr(4), key, best, level)
                 row.append(f"{_unbroken(quality)} {_unbroken(f'({seconds[key]:.1f} s)')}")
             rows.append(row)
         draws, queries = len(found.axis("draw")), len(next(iter(named.values())))
@@ -137,7 +137,7 @@ def _panel(data: str, models: list[str], named: dict[tuple[str, str], Floats], s
         keys = sorted((key for key in named if key[1] == model), key=lambda key: seconds[key])
         if keys:
             x, y = [seconds[key] for key in keys], [float(named[key].mean()) for key in keys]
-            lines.append(Line(model, x, y, colour=number, kind="points", marker="o"))
+            lines.append(Line(model, x, y, color=number, kind="points", marker="o"))
     return Panel(data, "processor seconds a training", "NDCG@10", lines, x_log=True)
 
 

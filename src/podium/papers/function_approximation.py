@@ -61,7 +61,7 @@ def figure1(cells: Cells) -> Report:
                         "P_ik",
                         [
                             Line("P_ik", found["chances"], found["combined"]),
-                            Line("P", [0.0, 1.0], [0.0, 1.0], kind="others", colour=8),
+                            Line("P", [0.0, 1.0], [0.0, 1.0], kind="others", color=8),
                         ],
                     ),
                 ],
@@ -140,7 +140,7 @@ STEPS = (0.2, 0.4, 0.5, 0.6, 0.8, 0.95)
 
 
 def chains(documents: int, orders: int) -> dict[str, Any]:
-    """A table completed from neighbours, asked for the neighbours of other orders, and completed from those."""
+    """A table completed from neighbors, asked for the neighbors of other orders, and completed from those."""
     rng = np.random.default_rng(0)
     table = podium.posteriors.complete(rng.uniform(0.15, 0.85, documents - 1))
     off = []
@@ -176,7 +176,7 @@ def theorem1(cells: Cells) -> Report:
                 "theorem1",
                 [
                     Panel(
-                        "Every pair, from the four of neighbours",
+                        "Every pair, from the four of neighbors",
                         "stands above",
                         "document",
                         grid=table.tolist(),
@@ -193,7 +193,7 @@ def theorem1(cells: Cells) -> Report:
         ],
         claims=[
             Claim(
-                "Theorem 1: the posteriors of neighbours along any order fix every pair's posterior, and back",
+                "Theorem 1: the posteriors of neighbors along any order fix every pair's posterior, and back",
                 off < 1e-9,
                 f"{len(found['off'])} random orders gave the same table to within {off:.1e}.",
             ),
@@ -229,7 +229,7 @@ A_FIGURE2 = Experiment(
 A_THEOREM1 = Experiment(
     name="a-theorem1",
     paper=f"{PAPER}, Theorem 1 and Lemma 1",
-    title="Neighbours' posteriors fix every pair's; confidence grows along a chain.",
+    title="Neighbors' posteriors fix every pair's; confidence grows along a chain.",
     work=chains,
     full=[{"documents": 5, "orders": 120}],
     quick=[{"documents": 5, "orders": 120}],

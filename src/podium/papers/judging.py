@@ -68,7 +68,7 @@ def p_value(first: Floats, second: Floats) -> float:
     """Wilcoxon's signed rank test of values of the same queries; 1 where the ranks lean the other way than the mean."""
     gaps = first - second
     leaning = float(np.sum(np.sign(gaps) * rankdata(np.abs(gaps))))
-    return 1.0 if leaning * gaps.mean() < 0 else wilcoxon(gaps, n_randomisations=1, seed=0)
+    return 1.0 if leaning * gaps.mean() < 0 else wilcoxon(gaps, n_randomizations=1, seed=0)
 
 
 def above(sentence: str, ours: Floats, theirs: Floats, found: str = "", p: float | None = None) -> Claim:

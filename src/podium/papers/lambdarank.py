@@ -40,7 +40,7 @@ NETS: dict[str, tuple[int, ...]] = {"linear": (), "two layers": (10,)}
 
 
 def figure2_cell(
-    optimiser: str, labels: str, net: str, system: str, learning_rate: float, epochs: int, queries: int, generator: int
+    optimizer: str, labels: str, net: str, system: str, learning_rate: float, epochs: int, queries: int, generator: int
 ) -> dict[str, Any]:
     """One system with one learning rate: validation NDCG@10, and test NDCG at every level."""
     train, valid, test = artificial("polynomial", generator, queries, queries // 2, queries, levels=LABELS[labels])
@@ -48,7 +48,7 @@ def figure2_cell(
         hidden=NETS[net],
         **EXTRA[system],
         metric="ndcg@10",
-        optimiser=optimiser,
+        optimizer=optimizer,
         learning_rate=learning_rate,
         epochs=epochs,
         restart_rounds=50,
@@ -63,14 +63,14 @@ def figure2_cell(
 def chosen(cells: Cells, **settings: Any) -> dict[str, Any]:
     """The cell whose descent and learning rate are best on validation, with those two."""
     best = max(cells.where(**settings), key=lambda cell: float(cell.result["valid"]))
-    return {**best.result, **{name: best.settings[name] for name in ("optimiser", "learning_rate")}}
+    return {**best.result, **{name: best.settings[name] for name in ("optimizer", "learning_rate")}}
 
 
 def figure2(cells: Cells) -> Report:
     """Mean NDCG with 95 % intervals by truncation level, both systems, linear and two layers."""
     parts = {
         "": cells.where(labels=REAL),
-        ", plain descent": cells.where(labels=REAL, optimiser=PLAIN),
+        ", plain descent": cells.where(labels=REAL, optimizer=PLAIN),
         ", equally frequent labels": cells.where(labels=EQUAL),
     }
     tables, panels, claims, edges = [], [], [], []
@@ -102,11 +102,11 @@ def _chosen(cells: Cells) -> Best:
 
 
 def _descent(found: dict[str, Any]) -> str:
-    return f"{'plain' if found['optimiser'] == PLAIN else 'Adam'} {found['learning_rate']:g}"
+    return f"{'plain' if found['optimizer'] == PLAIN else 'Adam'} {found['learning_rate']:g}"
 
 
 def _at_an_end(cells: Cells, system: str, found: dict[str, Any]) -> bool:
-    rates = cells.where(system=system, optimiser=found["optimiser"]).axis("learning_rate")
+    rates = cells.where(system=system, optimizer=found["optimizer"]).axis("learning_rate")
     return len(rates) > 1 and found["learning_rate"] in (min(rates), max(rates))
 
 
@@ -125,9 +125,9 @@ def _gaps(best: Best, name: str) -> Floats:
 def _table(best: Best, title: str) -> Table:
     rows = []
     for name in METRICS:
-        shown = [_mean(several, name).shown(4) for several in best.values()]
+        shown = [_mean(several, name).short_repr(4) for several in best.values()]
         clear = _apart(best, name)
-        rows.append([name, *shown, f"{sum(clear)} of {len(clear)}", Spread.of(_gaps(best, name)).shown(4)])
+        rows.append([name, *shown, f"{sum(clear)} of {len(clear)}", Spread.of(_gaps(best, name)).short_repr(4)])
     columns = ["", *SYSTEMS, "generators with intervals apart", "difference query by query"]
     return Table(f"NDCG on test, {title}", columns, rows)
 
@@ -142,7 +142,7 @@ def _panel(best: Best, title: str) -> Panel:
     for number, (system, several) in enumerate(best.items()):
         spreads = [_mean(several, name) for name in METRICS]
         y, low, high = ([getattr(spread, side) for spread in spreads] for side in ("mean", "low", "high"))
-        lines.append(Line(system, list(LEVELS), y, low, high, colour=number, marker="o"))
+        lines.append(Line(system, list(LEVELS), y, low, high, color=number, marker="o"))
     return Panel(title, "truncation level", "NDCG on test", lines, x_ticks=list(LEVELS))
 
 
@@ -168,7 +168,7 @@ def _claims(best: Best, title: str) -> list[Claim]:
         Claim(
             f"It gains more the fewer documents count ({title})",
             more.mean > 0,
-            f"What it gains at 1 less what it gains at 10 is {more.shown(4)}, query by query.",
+            f"What it gains at 1 less what it gains at 10 is {more.short_repr(4)}, query by query.",
             close=more.low <= 0 <= more.high,
         ),
     ]
@@ -183,8 +183,8 @@ def _full(labels: str, rates: dict[str, tuple[float, ...]], generators: int) -> 
     sizes = {"epochs": 300, "queries": 10_000, "generator": range(generators)}
     return [
         cell
-        for optimiser, several in rates.items()
-        for cell in grid(optimiser=optimiser, labels=labels, **shape, learning_rate=several, **sizes)
+        for optimizer, several in rates.items()
+        for cell in grid(optimizer=optimizer, labels=labels, **shape, learning_rate=several, **sizes)
     ]
 
 
@@ -196,7 +196,7 @@ D_FIGURE2 = Experiment(
     title="LambdaRank and RankNet on polynomial data, NDCG by truncation level.",
     work=figure2_cell,
     full=[*_full(REAL, RATES, 2), *_full(EQUAL, FEWER, 1)],
-    quick=grid(optimiser=PLAIN, learning_rate=1e-3, **QUICK),
+    quick=grid(optimizer=PLAIN, learning_rate=1e-3, **QUICK),
     report=figure2,
     minutes=40,
 )

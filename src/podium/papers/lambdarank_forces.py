@@ -1,7 +1,7 @@
 """LambdaRank (NIPS 2006), §6.2: ten forces, of which the paper took the last one.
 
 Step potentials, springs, finite differences of NDCG and a smooth pairwise cost scaled by the NDCG a swap would gain; each
-between all pairs of documents and between neighbours of the sorted list only. RankNet's own, which knows nothing of NDCG, is
+between all pairs of documents and between neighbors of the sorted list only. RankNet's own, which knows nothing of NDCG, is
 there to compare with.
 """
 
@@ -47,8 +47,8 @@ def finite_difference(scores: Floats, labels: Floats) -> tuple[Floats, Floats]:
     return force, np.ones(n)
 
 
-def neighbour_difference(scores: Floats, labels: Floats) -> tuple[Floats, Floats]:
-    """λ of neighbours: the NDCG that their swap changes over the gap it takes, REACH at least; none past REACH if right."""
+def neighbor_difference(scores: Floats, labels: Floats) -> tuple[Floats, Floats]:
+    """λ of neighbors: the NDCG that their swap changes over the gap it takes, REACH at least; none past REACH if right."""
     n = len(scores)
     order = np.argsort(-scores)
     gains = (2.0**labels - 1.0)[order]
@@ -69,14 +69,14 @@ def neighbour_difference(scores: Floats, labels: Floats) -> tuple[Floats, Floats
 
 FORCES: dict[str, Any] = {
     "step, all pairs": "step(ndcg@10, margin=1)",
-    "step, neighbours": "neighbours(step(ndcg@10, margin=1))",
+    "step, neighbors": "neighbors(step(ndcg@10, margin=1))",
     "step, no margin": "step(ndcg@10)",
     "spring, all pairs": "spring(margin=1)",
-    "spring, neighbours": "neighbours(spring(margin=1))",
+    "spring, neighbors": "neighbors(spring(margin=1))",
     "finite difference, all": finite_difference,
-    "finite difference, neighbours": neighbour_difference,
+    "finite difference, neighbors": neighbor_difference,
     "RankNet, all pairs": "ranknet",
-    "RankNet × ΔNDCG, neighbours": "neighbours(lambdarank(ndcg@10))",
+    "RankNet × ΔNDCG, neighbors": "neighbors(lambdarank(ndcg@10))",
     "RankNet × ΔNDCG, all pairs": "lambdarank(ndcg@10)",
 }
 LEVEL = 0.005
@@ -133,7 +133,7 @@ def forces(cells: Cells) -> Report:
         best, level = level_with_best(per_query)
         for force in FORCES:
             found = cells.where(data=data, force=force)
-            shown = Spread.of(per_query[force]).shown(4) if force in per_query else "; ".join(found.reasons())
+            shown = Spread.of(per_query[force]).short_repr(4) if force in per_query else "; ".join(found.reasons())
             mark = marked(shown, force, best, level)
             valid = f"{found.numbers('valid').mean():.4f}" if force in per_query else "–"
             table[force] += [valid, mark]
@@ -147,7 +147,9 @@ def forces(cells: Cells) -> Report:
 
 def _claim(data: str, per_query: dict[str, Floats], best: str, first: str) -> Claim:
     gap = Spread.of(per_query[CHOSEN] - per_query[best])
-    found = "It is the highest on test" if best == CHOSEN else f"{gap.shown(4)} against the highest on test, {best}"
+    found = (
+        "It is the highest on test" if best == CHOSEN else f"{gap.short_repr(4)} against the highest on test, {best}"
+    )
     return Claim(
         f"RankNet's cost scaled by the NDCG of the swap, over all pairs, is the best or level with it ({data})",
         gap.mean > -LEVEL,

@@ -35,7 +35,7 @@ def figure1_cell(panel: str, version: str, layers: str, queries: int, documents:
     ranker = podium.RankNet(
         hidden=LAYERS[layers],
         batch=BATCH[version],
-        optimiser="sgd",
+        optimizer="sgd",
         learning_rate=1e-3 if panel == "left" else 1e-6,
         epochs=epochs,
         early_stopping_rounds=None,
@@ -67,12 +67,11 @@ def figure1(cells: Cells) -> Report:
         found = left.where(version=version, layers="one layer")
         best = [np.maximum.accumulate(cell.result["valid"]) for cell in found]
         curve += [
-            Line(version, cell.result["ends"], b, colour=number, marker="o")
-            for cell, b in zip(found, best, strict=True)
+            Line(version, cell.result["ends"], b, color=number, marker="o") for cell, b in zip(found, best, strict=True)
         ]
     total = documents * queries
     timed = [
-        Line(f"{version}, slope {slopes[version]:.2f}", total, seconds, colour=number, marker="o")
+        Line(f"{version}, slope {slopes[version]:.2f}", total, seconds, color=number, marker="o")
         for number, (version, seconds) in enumerate(curves.items())
     ]
     panels = [

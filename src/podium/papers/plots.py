@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 Points = Sequence[float] | npt.NDArray[np.float64]
 
-COLOURS = ("#2a78d6", "#e34948", "#008300", "#eda100", "#4a3aa7", "#1baf7a", "#e87ba4", "#eb6834", "#5c5b57", "#0b0b0b")
+COLORS = ("#2a78d6", "#e34948", "#008300", "#eda100", "#4a3aa7", "#1baf7a", "#e87ba4", "#eb6834", "#5c5b57", "#0b0b0b")
 STYLES = {"ours": "-", "paper": "--", "others": ":", "points": "none"}
 NUMBERS = {"x", "y", "low", "high", "x_ticks"}
 MOST_INSIDE = 5  # lines that are named inside the axes; more are named beside them
@@ -42,7 +42,7 @@ class Line:
     low: Points | None = None
     high: Points | None = None
     kind: str = "ours"
-    colour: int | None = None
+    color: int | None = None
     marker: str = ""
 
 
@@ -132,14 +132,12 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
         _draw_grid(axes, panel)
         return
     for number, line in enumerate(panel.lines):
-        colour = COLOURS[(number if line.colour is None else line.colour) % len(COLOURS)]
-        axes.plot(
-            line.x, line.y, ls=STYLES[line.kind], color=colour, marker=line.marker or None, ms=4, label=line.label
-        )
+        color = COLORS[(number if line.color is None else line.color) % len(COLORS)]
+        axes.plot(line.x, line.y, ls=STYLES[line.kind], color=color, marker=line.marker or None, ms=4, label=line.label)
         if line.low is not None and line.high is not None:
             under = [value - low for value, low in zip(line.y, line.low, strict=True)]
             over = [high - value for value, high in zip(line.y, line.high, strict=True)]
-            axes.errorbar(line.x, line.y, (under, over), fmt="none", ecolor=colour, elinewidth=1, capsize=2)
+            axes.errorbar(line.x, line.y, (under, over), fmt="none", ecolor=color, elinewidth=1, capsize=2)
     if panel.x_log:
         axes.set_xscale("log")
     if panel.y_log:

@@ -35,13 +35,13 @@ JUDGED = 100  # queries of validation and of test: 5,000 vectors each
 def ranknet(**parameters: Any) -> podium.RankNet:
     """RankNet with the paper's schedule."""
     paper: dict[str, Any] = {
-        "optimiser": "sgd",
+        "optimizer": "sgd",
         "batch": "pair",
         "learning_rate": 0.001,
         "rate_rule": "halve",
         "epochs": 100,
         "early_stopping_rounds": None,
-        "standardise": False,
+        "standardize": False,
         "metric": "pairwise_correct",
         "num_threads": 1,
     }
@@ -89,15 +89,15 @@ def table1(cells: Cells) -> Report:
                     f"{task}, {model}",
                     str(n),
                     f"{figure:.2f}",
-                    spread.shown(),
+                    spread.short_repr(),
                     spread.range_shown(),
                     verdict,
                     str(spread.n),
                 ]
             )
         low, high = [s.low for s in spreads], [s.high for s in spreads]
-        lines.append(Line(f"{task}, {model}", VECTORS, means[task, model], low, high, colour=number, marker="o"))
-        lines.append(Line(f"{task}, {model}, paper", VECTORS, paper, kind="paper", colour=number))
+        lines.append(Line(f"{task}, {model}", VECTORS, means[task, model], low, high, color=number, marker="o"))
+        lines.append(Line(f"{task}, {model}, paper", VECTORS, paper, kind="paper", color=number))
     gain = {task: _second_layer(cells, task) for task in ("network", "polynomial")}
     columns = ["task, net", "vectors", "paper", "ours ± interval", "a further generator", "paper inside", "generators"]
     return Report(
@@ -109,19 +109,19 @@ def table1(cells: Cells) -> Report:
             Claim(
                 "Every row grows with the training set",
                 all(step.mean > 0 for step in steps),
-                f"The smallest step is {min(steps, key=lambda step: step.mean).shown()} points.",
+                f"The smallest step is {min(steps, key=lambda step: step.mean).short_repr()} points.",
                 close=any(step.low <= 0 <= step.high for step in steps) and not any(step.high < 0 for step in steps),
             ),
             Claim(
                 "Two layers help on the network's data",
                 gain["network"][-1].mean > 0,
-                f"By vectors: {', '.join(s.shown() for s in gain['network'])} points (the paper: −0.10, −0.06, +7.03, +7.61).",
+                f"By vectors: {', '.join(s.short_repr() for s in gain['network'])} points (the paper: −0.10, −0.06, +7.03, +7.61).",
                 close=not gain["network"][-1].low > 0,
             ),
             Claim(
                 "Two layers do not help on the polynomial's data",
                 gain["polynomial"][-1].mean < 0.5,
-                f"By vectors: {', '.join(s.shown() for s in gain['polynomial'])} points "
+                f"By vectors: {', '.join(s.short_repr() for s in gain['polynomial'])} points "
                 "(the paper: −0.09, +0.29, +0.26, +0.27); less than half a point is taken as no help.",
                 close=gain["polynomial"][-1].low < 0.5 < gain["polynomial"][-1].high,
             ),
@@ -180,7 +180,7 @@ def table2(cells: Cells) -> Report:
         gap = Spread.of(joined - without)
         gaps.append(gap)
         paper = TABLE2[vectors]
-        ours = [Spread.of(side).shown(4) for side in (without, joined)]
+        ours = [Spread.of(side).short_repr(4) for side in (without, joined)]
         rows.append(
             [
                 str(vectors),
@@ -188,7 +188,7 @@ def table2(cells: Cells) -> Report:
                 ours[0],
                 f"{paper[1]:.3f}",
                 ours[1],
-                gap.shown(4),
+                gap.short_repr(4),
                 f"{counts[0]:,.0f} / {counts[1]:,.0f}",
                 str(gap.n),
             ]
@@ -199,8 +199,8 @@ def table2(cells: Cells) -> Report:
         spreads = [Spread.of(cells.numbers("correct", vectors=n, ties=ties)) for n in cells.axis("vectors")]
         name = "all ties" if ties else "no ties"
         x, y = cells.axis("vectors"), [s.mean for s in spreads]
-        lines.append(Line(name, x, y, [s.low for s in spreads], [s.high for s in spreads], colour=number, marker="o"))
-        lines.append(Line(f"{name}, paper", x, [TABLE2[n][number] for n in x], kind="paper", colour=number))
+        lines.append(Line(name, x, y, [s.low for s in spreads], [s.high for s in spreads], color=number, marker="o"))
+        lines.append(Line(f"{name}, paper", x, [TABLE2[n][number] for n in x], kind="paper", color=number))
     ticks = cells.axis("vectors")
     return Report(
         tables=[Table("Test pairs in the right order", [*columns, "pairs", "generators"], rows)],
@@ -230,7 +230,7 @@ C_TABLE2 = Experiment(
 
 SCHEDULES: dict[str, dict[str, Any]] = {
     "the paper's": {},
-    "Adam": {"optimiser": "adam", "batch": 1, "rate_rule": "constant", "learning_rate": 0.003},
+    "Adam": {"optimizer": "adam", "batch": 1, "rate_rule": "constant", "learning_rate": 0.003},
 }
 
 
@@ -271,10 +271,12 @@ def zero_error(cells: Cells) -> Report:
     for schedule in cells.axis("schedule"):
         found = cells.where(schedule=schedule)
         train = Spread.of(found.numbers("train"))
-        rows.append([f"{schedule}: training, at the end", "0", train.shown(3), "–", str(train.n)])
+        rows.append([f"{schedule}: training, at the end", "0", train.short_repr(3), "–", str(train.n)])
         for key, name, paper in (("valid", "validation, best epoch", 9.61), ("test", "test", 10.01)):
             spread = Spread.of(found.numbers(key))
-            rows.append([f"{schedule}: {name}", f"{paper:.2f}", spread.shown(), spread.range_shown(), str(spread.n)])
+            rows.append(
+                [f"{schedule}: {name}", f"{paper:.2f}", spread.short_repr(), spread.range_shown(), str(spread.n)]
+            )
         curve = np.array(next(iter(found)).result["curve"], float)
         lines = [Line("training", curve[:, 0], curve[:, 1]), Line("validation", curve[:, 0], curve[:, 2])]
         panels.append(Panel(f"Schedule: {schedule}", "epoch", "wrong pairs, %", lines, x_log=True))

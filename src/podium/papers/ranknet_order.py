@@ -22,7 +22,7 @@ from podium.rankers import BaseRanker
 
 METRIC = "ndcg@15"
 NEAR = 1.1  # times that are no further apart than this are level
-PAIRS = {"optimiser": "sgd", "batch": "pair", "rate_rule": "halve", "learning_rate": 0.001}  # as in the paper
+PAIRS = {"optimizer": "sgd", "batch": "pair", "rate_rule": "halve", "learning_rate": 0.001}  # as in the paper
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def order_cell(system: str, seed: int, epochs: int, test_queries: int | None) ->
 
 
 def table4(cells: Cells) -> Report:
-    """The paper's and ours by system, and whether neighbours in the paper's order stand that way here."""
+    """The paper's and ours by system, and whether neighbors in the paper's order stand that way here."""
     rows, per_query = [], {}
     for system in SYSTEMS:
         found = cells.where(system=system)
@@ -74,7 +74,7 @@ def table4(cells: Cells) -> Report:
         per_query[system] = by_query(found, METRIC, same=True)
         spread = Spread.of(per_query[system])
         valid = found.numbers("valid").mean()
-        rows.append([system, f"{SYSTEMS[system].ndcg:.3f}", spread.shown(4), f"{valid:.4f}", str(len(found))])
+        rows.append([system, f"{SYSTEMS[system].ndcg:.3f}", spread.short_repr(4), f"{valid:.4f}", str(len(found))])
     pairs = list(itertools.pairwise(per_query))
     corrected = holm([p_value(per_query[better], per_query[worse]) for worse, better in pairs]) if pairs else []
     claims = [

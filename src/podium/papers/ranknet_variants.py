@@ -27,9 +27,9 @@ DRAWN: dict[str, dict[str, Any]] = {
 }
 LEARNED: dict[str, dict[str, Any]] = {
     "learner with sigmoid units": {"activation": "sigmoid"},
-    "inputs standardised": {"standardise": True},
+    "inputs standardized": {"standardize": True},
     "an update a query": {"batch": 1, "learning_rate": 0.001},
-    "Adam": {"optimiser": "adam", "batch": 1, "rate_rule": "constant"},
+    "Adam": {"optimizer": "adam", "batch": 1, "rate_rule": "constant"},
 }
 COUNTED = ("ties of labels count half", "all pairs, by the value before it is binned")  # of the base's training
 TRAINED = (BASE, *DRAWN, *LEARNED)
@@ -83,7 +83,7 @@ def variants(cells: Cells) -> Report:
             spread = Spread.of(found)
             gap = spread.mean - TABLE1[task, model][VECTORS.index(n)]
             off.append(abs(gap))
-            row.append(f"{spread.shown()} ({gap:+.2f})")
+            row.append(f"{spread.short_repr()} ({gap:+.2f})")
         share = float(cells.numbers("pairs", variant=trained).mean())
         rows.append([*row, f"{100 * share:.1f}", str(spread.n)])
         if "–" not in row:

@@ -122,7 +122,7 @@ class Spread:
         """Whether a value is one that a further seed could well give."""
         return self.least <= value <= self.most
 
-    def shown(self, digits: int = 2) -> str:
+    def short_repr(self, digits: int = 2) -> str:
         """mean ± half the interval of the mean."""
         if self.n == 0:
             return "–"

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from podium.files import replacing
+from podium.files import atomic_write
 from podium.papers.experiment import Cell, Settings
 
 LONGEST_NAME = 80
@@ -32,7 +32,7 @@ def _dumps(value: Any) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Text, never half there."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(text.encode())
 
 

@@ -107,7 +107,7 @@ def _panels(whole: dict[tuple[str, str], Cells]) -> list[Panel]:
         for number, (source, system) in enumerate(shown):
             y = [fold_means(whole[source, system], metric) for metric in metrics]
             kind, label = ("others", f"{system} (LETOR)") if source == "LETOR" else ("ours", system)
-            lines.append(Line(label, list(LEVELS), y, kind=kind, colour=number, marker="o"))
+            lines.append(Line(label, list(LEVELS), y, kind=kind, color=number, marker="o"))
         panels.append(Panel(title, "truncation level", title, lines, x_ticks=list(LEVELS)))
     by_map = sorted(shown, key=lambda key: fold_means(whole[key], MAP))
     places = list(range(1, len(by_map) + 1))
@@ -115,7 +115,7 @@ def _panels(whole: dict[tuple[str, str], Cells]) -> list[Panel]:
     for place, (source, system) in zip(places, by_map, strict=True):
         value = fold_means(whole[source, system], MAP)
         label = f"{value:.3f} {system}{' (LETOR)' if source == 'LETOR' else ''}"
-        points.append(Line(label, [place], [value], colour=shown.index((source, system)), marker="o"))
+        points.append(Line(label, [place], [value], color=shown.index((source, system)), marker="o"))
     return [*panels, Panel("MAP, from the lowest", "", "MAP", points, x_ticks=[])]
 
 
@@ -142,7 +142,7 @@ def _claims(whole: dict[tuple[str, str], Cells]) -> list[Claim]:
             Claim(
                 f"The full network is above or level with the best LETOR baseline in {name}",
                 gap.mean > -LEVEL,
-                f"{gap.shown(4)} against {best}; level is taken as above −{LEVEL}.",
+                f"{gap.short_repr(4)} against {best}; level is taken as above −{LEVEL}.",
                 close=gap.low <= -LEVEL <= gap.high,
             )
         )

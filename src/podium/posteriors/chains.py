@@ -1,4 +1,4 @@
-"""Theorem 1: the posteriors of neighbours along any order of the documents fix every pair's posterior, and back.
+"""Theorem 1: the posteriors of neighbors along any order of the documents fix every pair's posterior, and back.
 
 [RankNet, §3; Ranking as Function Approximation, §5.1]
 """
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.conversion import as_number, as_numbers
-from podium.errors import DataError, ParameterError, shown
+from podium.errors import DataError, ParameterError, short_repr
 from podium.posteriors.odds import Floats, ScaledOdds, as_probabilities, check_undetermined, limited
 
 Ints = npt.NDArray[np.int64]
@@ -19,7 +19,7 @@ BLOCK_ENTRIES = 1 << 18  # pairs completed at a time, so that a large table need
 
 
 def complete(adjacent: npt.ArrayLike, order: npt.ArrayLike | None = None, *, undetermined: str = "error") -> Floats:
-    """Every pair's posterior from those of neighbours: P[i, j] = P(i ▷ j), ½ where i = j. [Theorem 1]
+    """Every pair's posterior from those of neighbors: P[i, j] = P(i ▷ j), ½ where i = j. [Theorem 1]
 
     The odds of a pair are the product of the odds of the steps between its documents. Equal steps P give
     Δⁿ / (1 + Δⁿ) at n steps, Δ = P / (1 − P). [Lemma 1]
@@ -33,7 +33,7 @@ def complete(adjacent: npt.ArrayLike, order: npt.ArrayLike | None = None, *, und
     check_undetermined(undetermined)
     steps = as_probabilities("adjacent", adjacent)
     if steps.ndim != 1:
-        raise DataError(f"adjacent has shape {steps.shape}; give one probability for each two neighbours")
+        raise DataError(f"adjacent has shape {steps.shape}; give one probability for each two neighbors")
     places = _as_order(order, len(steps) + 1)
     odds = _running_product(ScaledOdds.of(steps))
     ups, downs = (np.append(0, np.cumsum(steps == limit)) for limit in (1, 0))
@@ -55,17 +55,17 @@ def complete(adjacent: npt.ArrayLike, order: npt.ArrayLike | None = None, *, und
 
 
 def adjacencies(posteriors: npt.ArrayLike, order: npt.ArrayLike | None = None, *, tolerance: float = 1e-6) -> Floats:
-    """The posteriors of neighbours along an order: those that `complete` gives the whole table back from. [Theorem 1]
+    """The posteriors of neighbors along an order: those that `complete` gives the whole table back from. [Theorem 1]
 
     Args:
         posteriors: P[i, j] = P(i ▷ j) for every pair; the diagonal is not looked at. NaN is a pair that is undetermined.
         order: a permutation of the documents 0, 1, …; by default those in turn.
-        tolerance: how far an entry may stand from what the neighbours say of it. A table that is further off has no
+        tolerance: how far an entry may stand from what the neighbors say of it. A table that is further off has no
             scores behind it and is refused: `consistency` says how far off it is.
     """
     allowed = as_number(tolerance)
     if allowed is None or not 0 <= allowed <= 1:
-        raise ParameterError(f"tolerance={shown(tolerance)} must be a probability in [0, 1]")
+        raise ParameterError(f"tolerance={short_repr(tolerance)} must be a probability in [0, 1]")
     table = as_numbers("posteriors", posteriors).reshape(np.shape(posteriors)).copy()
     if table.ndim != 2 or len(set(table.shape)) != 1 or not table.size:
         raise DataError(f"posteriors have shape {table.shape}; give a square table, one row and column a document")
@@ -77,27 +77,27 @@ def adjacencies(posteriors: npt.ArrayLike, order: npt.ArrayLike | None = None, *
     if np.isnan(steps).any():
         k = int(np.argmax(np.isnan(steps)))
         raise DataError(
-            f"documents {places[k]} and {places[k + 1]} are neighbours in the order and their posterior is NaN; choose "
-            "an order whose neighbours all have one"
+            f"documents {places[k]} and {places[k + 1]} are neighbors in the order and their posterior is NaN; choose "
+            "an order whose neighbors all have one"
         )
     _refuse_unlike(table, complete(steps, places, undetermined="nan"), allowed)
     return steps
 
 
 def _refuse_unlike(table: Floats, completed: Floats, tolerance: float) -> None:
-    """That a table is what its neighbours make of it."""
+    """That a table is what its neighbors make of it."""
     lost = np.isnan(completed) & ~np.isnan(table)
     if lost.any():
         i, j = np.argwhere(lost)[0].tolist()
         raise DataError(
-            f"P[{i}, {j}] = {table[i, j]:g} cannot be had from neighbours in this order, which has both a certain step up "
+            f"P[{i}, {j}] = {table[i, j]:g} cannot be had from neighbors in this order, which has both a certain step up "
             "and a certain step down between the two; choose an order in which certain winners come first"
         )
     gaps = np.where(np.isnan(completed), 0, np.abs(np.where(np.isnan(table), np.inf, table) - completed))
     i, j = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
     if gaps[i, j] > tolerance:
         raise DataError(
-            f"P[{i}, {j}] = {table[i, j]:g} where the neighbours along the order make it {completed[i, j]:g}: no scores give "
+            f"P[{i}, {j}] = {table[i, j]:g} where the neighbors along the order make it {completed[i, j]:g}: no scores give "
             "this table; see how far it is from any with consistency, or raise tolerance"
         )
 
@@ -122,5 +122,5 @@ def _as_order(order: npt.ArrayLike | None, count: int) -> Ints:
             f"order is {given.dtype} of shape {given.shape}; {count} documents need the numbers 0 to {count - 1}, each once"
         )
     if (np.sort(given) != np.arange(count)).any():
-        raise DataError(f"order={shown(given.tolist())} must hold each number from 0 to {count - 1} once")
+        raise DataError(f"order={short_repr(given.tolist())} must hold each number from 0 to {count - 1} once")
     return given.astype(np.int64)

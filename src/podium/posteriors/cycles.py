@@ -4,7 +4,7 @@ Going round a cycle, the log odds of any set of scores sum to 0. The worst cycle
 the cycle of largest mean. That mean has a second meaning (linear programming duality): whatever the scores, some
 pair of the cycle is off by at least it, and there are scores for which no pair of the graph is off by more.
 
-Howard's policy iteration finds it. Each document points to one neighbour (its policy); following the pointers ends in
+Howard's policy iteration finds it. Each document points to one neighbor (its policy); following the pointers ends in
 one cycle for each connected part, and a document changes its pointer where another pays more. Every round raises the
 mean of the cycle or, at the same mean, what some document gets, so the end is reached, and where no pointer wants to
 change, no cycle has a larger mean.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from podium.data import Pairs, RankingData
 from podium.data.grouping import distinct, is_missing, plain_ids
-from podium.errors import DataError, shown
+from podium.errors import DataError, short_repr
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -35,7 +35,7 @@ class Graph:
         if same.any():
             k = int(np.argmax(same))
             name = self.documents[self.winner[k]]
-            raise DataError(f"pair {k} sets document {shown(name)} above itself; leave it out")
+            raise DataError(f"pair {k} sets document {short_repr(name)} above itself; leave it out")
 
 
 def graph_of(
@@ -48,7 +48,7 @@ def graph_of(
     if not isinstance(pairs, Pairs | RankingData):
         if loser is None:
             raise DataError(
-                f"pairs={shown(pairs)} must be Pairs, RankingData with pairs, or ids of winners followed by those of losers"
+                f"pairs={short_repr(pairs)} must be Pairs, RankingData with pairs, or ids of winners followed by those of losers"
             )
         return _of_ids(pairs, loser, 1.0 if probability is None else probability, 1.0 if weight is None else weight)
     if any(given is not None for given in (loser, probability, weight)):

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 
-from podium.errors import FormatError, ParameterError, shown
+from podium.errors import FormatError, ParameterError, short_repr
 from podium.formats.decimals import ids_from_texts
 from podium.formats.opening import reading, text_lines
 from podium.posteriors.votes import OUTCOMES, Votes
@@ -111,11 +111,11 @@ def _check_row(path: PathLike, line: int, cells: Sequence[str], place: dict[str,
             )
     a, b = (cells[place[name]] for name in DOCUMENTS)
     if a == b:
-        raise FormatError(path, f"document {shown(a)} is compared with itself; leave the vote out", line=line)
+        raise FormatError(path, f"document {short_repr(a)} is compared with itself; leave the vote out", line=line)
     if "outcome" in place and cells[place["outcome"]] not in OUTCOMES:
         text = cells[place["outcome"]]
         raise FormatError(
-            path, f"the outcome is {shown(text)}; it must be a, b or tie", line=line, column=place["outcome"] + 1
+            path, f"the outcome is {short_repr(text)}; it must be a, b or tie", line=line, column=place["outcome"] + 1
         )
 
 
@@ -127,7 +127,7 @@ def _count(path: PathLike, line: int, name: str, column: int, text: str) -> floa
     if not 0 <= value < math.inf:
         raise FormatError(
             path,
-            f"column {name!r} is {shown(text)}; it must be a number of votes, 0 or more",
+            f"column {name!r} is {short_repr(text)}; it must be a number of votes, 0 or more",
             line=line,
             column=column + 1,
         )

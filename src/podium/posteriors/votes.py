@@ -19,7 +19,7 @@ import numpy.typing as npt
 from podium.data import Pairs, RankingData, Strings
 from podium.data.conversion import as_number, as_weights
 from podium.data.grouping import as_ids, distinct, id_texts, is_missing
-from podium.errors import DataError, ParameterError, shown
+from podium.errors import DataError, ParameterError, short_repr
 from podium.posteriors.lookup import Rows
 
 Ints = npt.NDArray[np.int64]
@@ -72,7 +72,7 @@ class Votes:
             _same_length(name, count, len(first))
         for k, word in enumerate(words):
             if word not in OUTCOMES:
-                raise DataError(f"outcome[{k}] is {shown(word)}; it must be 'a', 'b' or 'tie'")
+                raise DataError(f"outcome[{k}] is {short_repr(word)}; it must be 'a', 'b' or 'tie'")
         given = np.array([OUTCOMES.index(word) for word in words], np.int64)
         counts = np.eye(3)[given].reshape(-1, 3)
         voters = None if who is None else _voters(who, len(first))
@@ -138,7 +138,7 @@ class Votes:
             ("missing", missing, ("error", "skip")),
         ):
             if value not in known:
-                raise ParameterError(f"{name}={shown(value)} must be {known[0]!r} or {known[1]!r}")
+                raise ParameterError(f"{name}={short_repr(value)} must be {known[0]!r} or {known[1]!r}")
         rows = Rows(data, by)
         first, second = rows.find(self.query_ids, self.first, self.second, skip=missing == "skip")
         found = np.flatnonzero((first >= 0) & (second >= 0))
@@ -158,7 +158,7 @@ class Votes:
 def _beta_mean(wins: Floats, ties: Floats, totals: Floats, prior: float) -> Floats:
     c = as_number(prior)
     if c is None or c < 0:
-        raise ParameterError(f"prior={shown(prior)} must be a number of at least 0, the votes to add to each side")
+        raise ParameterError(f"prior={short_repr(prior)} must be a number of at least 0, the votes to add to each side")
     return (wins + ties / 2 + c) / (totals + 2 * c)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from podium.artefact import load_artefact
+from podium.artifact import load_artifact
 from podium.errors import FormatError
 
 if TYPE_CHECKING:
@@ -140,9 +140,9 @@ RANKERS: Mapping[str, type[BaseRanker]] = _Rankers()
 
 def load(path: str | os.PathLike[str]) -> BaseRanker:
     """The ranker that `ranker.save` or `podium train` wrote; it scores as it did."""
-    artefact = load_artefact(path)
-    name = artefact.header.get("ranker")
+    artifact = load_artifact(path)
+    name = artifact.header.get("ranker")
     if name not in (*NAMES.values(), "Ranker"):
         raise FormatError(path, f"holds a {name!r}, which this Podium does not know")
     kind: type[BaseRanker] = __getattr__(str(name))
-    return kind.restore(artefact, path)
+    return kind.restore(artifact, path)

@@ -18,15 +18,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import __version__
-from podium.artefact import Artefact, save_artefact
+from podium.artifact import Artifact, save_artifact
 from podium.data import RankingData
 from podium.data.canonical import fingerprint, refuse_path
-from podium.errors import DataError, FormatError, ParameterError, shown
+from podium.errors import DataError, FormatError, ParameterError, short_repr
 from podium.evaluation import evaluate
 from podium.forces import FORCES
 from podium.metrics import metric as as_metric
 from podium.models import MODELS
-from podium.rankers.explaining import Explains
+from podium.rankers.explaining import ExplainMixin
 from podium.scoring import Scorer, check_names
 from podium.training.checkpoint import Checkpoint
 from podium.training.progress import Callback, Epoch
@@ -37,7 +37,7 @@ Valid = RankingData | tuple[Any, Any, Any]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
+class BaseRanker(ExplainMixin, BaseEstimator):  # type: ignore[misc]
     """A ranker.
 
     Args:
@@ -95,7 +95,9 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
         if isinstance(checkpoint, str | os.PathLike):
             checkpoint = Checkpoint(checkpoint)
         if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
-            raise ParameterError(f"checkpoint={shown(checkpoint)} must be the path of a file, or a podium.Checkpoint")
+            raise ParameterError(
+                f"checkpoint={short_repr(checkpoint)} must be the path of a file, or a podium.Checkpoint"
+            )
         called = (callbacks,) if callable(callbacks) else tuple(callbacks)
         with self._features_kept():
             data = self._as_data(X, y, qid, reset=True)
@@ -108,7 +110,7 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
         self.fingerprint_ = fingerprint(data)
         if self.interrupted_:
             warnings.warn(f"training was interrupted; the best so far (epoch {self.best_epoch_}) is kept", stacklevel=2)
-        flat = self._nothing_ranked(data)
+        flat = self._constant_score_reason(data)
         if flat is not None:
             warnings.warn(f"nothing is ranked: {flat}", stacklevel=2)
         elif self.ran_out:
@@ -120,7 +122,7 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
             )
         return self
 
-    def _nothing_ranked(self, data: RankingData) -> str | None:
+    def _constant_score_reason(self, data: RankingData) -> str | None:
         """Why the model tells no two documents apart in queries where it should; None where it does, or need not."""
         differ = np.flatnonzero(np.diff(data.labels) * (np.diff(data.document_queries) == 0))
         queries = np.unique(data.document_queries[differ])
@@ -190,12 +192,12 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
         """One score a row, in the caller's order; higher is better. Scores compare inside a query only."""
         check_is_fitted(self, "scorer_")
         refuse_path("X", X)
-        if not isinstance(X, RankingData) and not self._needs_no_looking_at(X):
+        if not isinstance(X, RankingData) and not self._is_plain_float_matrix(X):
             with np.errstate(over="ignore"):  # a number too large for float32 is refused as infinite
                 X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
         return self.scorer_.scores(X, num_threads=self.num_threads)
 
-    def _needs_no_looking_at(self, X: Any) -> bool:
+    def _is_plain_float_matrix(self, X: Any) -> bool:
         """Whether the scorer's own checks are enough: scikit-learn's take longer than scoring a few documents."""
         return (
             type(X) is np.ndarray
@@ -240,9 +242,9 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
                 "scores anywhere, but is trained on only here; define the force in a module of its own",
                 stacklevel=2,
             )
-        save_artefact(path, self._artefact())
+        save_artifact(path, self._artifact())
 
-    def _artefact(self) -> Artefact:
+    def _artifact(self) -> Artifact:
         model = self.scorer_.model
         header = {
             "library": __version__,
@@ -254,14 +256,14 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
             "features": {
                 "count": model.n_features,
                 "names": None if self.feature_names_ is None else list(self.feature_names_),
-                **({} if self.scorer_.normalise is None else {"normalise": self.scorer_.normalise}),
+                **({} if self.scorer_.normalize is None else {"normalize": self.scorer_.normalize}),
             },
             "data": self.fingerprint_,
             "training": {"epochs": self.n_epochs_, "best_epoch": self.best_epoch_, "best_value": self.best_value_},
-            "more": self._more(),
+            "more": self._extra_state(),
         }
         arrays = {f"model.{name}": value for name, value in model.arrays().items()}
-        return Artefact(header, {**arrays, **{f"more.{name}": value for name, value in self._more_arrays().items()}})
+        return Artifact(header, {**arrays, **{f"more.{name}": value for name, value in self._extra_arrays().items()}})
 
     def _saved_parameters(self) -> dict[str, Any]:
         """The parameters as JSON; threads are left out, because the model does not depend on them."""
@@ -272,19 +274,19 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "num_threads"}
         return {name: json.loads(json.dumps(value, default=plain)) for name, value in parameters.items()}
 
-    def _more(self) -> dict[str, Any]:
+    def _extra_state(self) -> dict[str, Any]:
         """What a ranker keeps beside its model; JSON."""
         return {}
 
-    def _more_arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def _extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Arrays a ranker keeps beside its model's."""
         return {}
 
     @classmethod
-    def restore(cls, artefact: Artefact, path: str | os.PathLike[str]) -> BaseRanker:
+    def restore(cls, artifact: Artifact, path: str | os.PathLike[str]) -> BaseRanker:
         """The ranker of a saved model."""
-        header = artefact.header
-        scorer = Scorer.of(header, artefact.arrays, path)
+        header = artifact.header
+        scorer = Scorer.of(header, artifact.arrays, path)
         try:
             known: dict[str, Any] = {
                 name: tuple(value) if isinstance(value, list) else value
@@ -293,9 +295,9 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
             }
             ranker = cls(**known)
             ranker._set_fitted(scorer, header)
-            ranker._restore_more(
+            ranker._load_extra_state(
                 header["more"],
-                {name.removeprefix("more."): v for name, v in artefact.arrays.items() if name.startswith("more.")},
+                {name.removeprefix("more."): v for name, v in artifact.arrays.items() if name.startswith("more.")},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(path, f"is a Podium model with a part missing or wrong: {error!r}") from None
@@ -320,8 +322,8 @@ class BaseRanker(Explains, BaseEstimator):  # type: ignore[misc]
         if names is not None:
             self.feature_names_in_ = np.array(names, object)
 
-    def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Takes back what `_more` and `_more_arrays` gave."""
+    def _load_extra_state(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Takes back what `_extra_state` and `_extra_arrays` gave."""
 
     def _as_data(self, X: Any, y: Any, qid: Any, *, reset: bool) -> RankingData:
         refuse_path("X", X)

@@ -11,7 +11,7 @@ from podium.models.trees import TreesSpec
 from podium.rankers.ranker import PlannedRanker
 from podium.training.boost_schedule import BoostSchedule
 
-FAR = 1e18  # beside this every leaf weighs the same, and the split that gains most is the one with the most force on a side
+DOMINANT_L2 = 1e18  # beside this every leaf weighs the same, and the split that gains most is the one with the most force on a side
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -42,7 +42,7 @@ class RankBoost(PlannedRanker):
     def _model(self) -> TreesSpec:
         return TreesSpec(
             num_leaves=2,
-            l2=FAR,
+            l2=DOMINANT_L2,
             min_documents=1,
             max_bins=self.max_bins,
             row_sampling=1.0,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium.data import RankingData
 from podium.data.grouping import id_texts
-from podium.errors import DataError, ParameterError, is_whole, shown
+from podium.errors import DataError, ParameterError, is_integer, short_repr
 from podium.evaluation.result import as_json, json_id
 from podium.formats.columns import default_names
 from podium.models.explaining import attributions, importance
@@ -26,7 +26,7 @@ SHOWN = 10  # reasons that are printed one by one
 LONG_ID = 24  # characters of a document id that make too wide a column
 
 
-class Explains:
+class ExplainMixin:
     """What a ranker can say about its model. Attributions and importance by gain or splits are known of trees; why one
     document stands above another, of trees and linear models."""
 
@@ -53,7 +53,7 @@ class Explains:
     def why(self, data: RankingData, *, above: int | str, below: int | str, query: Any = None) -> Why:
         """Why one document of a query stands above another: what each feature adds to the gap of their scores.
 
-        For trees, and for linear models, where it is the weight times the difference of the standardised values.
+        For trees, and for linear models, where it is the weight times the difference of the standardized values.
 
         Args:
             data: the query, alone or among others.
@@ -174,7 +174,7 @@ class Why:
     __repr__ = __str__
 
 
-def why(ranker: Explains, data: RankingData, *, above: int | str, below: int | str, query: Any = None) -> Why:
+def why(ranker: ExplainMixin, data: RankingData, *, above: int | str, below: int | str, query: Any = None) -> Why:
     """Why one document of a query stands above another: of trees the difference of their attributions; of a linear model
     what the score gains where one value after the other is taken from the other document.
 
@@ -203,7 +203,7 @@ def why(ranker: Explains, data: RankingData, *, above: int | str, below: int | s
     first, last = (int(row) for row in data.query_offsets[number : number + 2])
     rows = [_document(data, first, last, name, given) for name, given in (("above", above), ("below", below))]
     if rows[0] == rows[1]:
-        raise ParameterError(f"above and below are both document {shown(above)}; name two documents of the query")
+        raise ParameterError(f"above and below are both document {short_repr(above)}; name two documents of the query")
     names = data.feature_names or ranker.scorer_.feature_names or default_names(data.n_features)
     check_names(data.feature_names, ranker.scorer_.feature_names)
     features = data.features[rows]
@@ -237,7 +237,7 @@ def query_number(data: RankingData, query: Any) -> int:
         return texts.index(str(query))
     except ValueError:
         raise ParameterError(
-            f"query={shown(query)} is not in the data; it has {data.n_queries} queries: {', '.join(texts[:5])}"
+            f"query={short_repr(query)} is not in the data; it has {data.n_queries} queries: {', '.join(texts[:5])}"
             f"{', …' if len(texts) > 5 else ''}"
         ) from None
 
@@ -255,9 +255,9 @@ def _document(data: RankingData, first: int, last: int, name: str, given: int | 
                 return called[0]
         if given.isdecimal():
             given = int(given)
-    if not is_whole(given):
+    if not is_integer(given):
         reason = "the data has no document ids" if data.document_ids is None else "no document of the query has this id"
-        raise ParameterError(f"{name}={shown(given)}: {reason}; give a number from 1 to {last - first}")
+        raise ParameterError(f"{name}={short_repr(given)}: {reason}; give a number from 1 to {last - first}")
     if not 1 <= int(given) <= last - first:
         ids = "" if data.document_ids is None else ", or its id"
         raise ParameterError(f"{name}={given} must be a document of the query, a number from 1 to {last - first}{ids}")

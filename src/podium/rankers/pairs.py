@@ -21,19 +21,19 @@ class NetRanker(GradientRanker):
     Args:
         hidden: widths of the hidden layers; () makes it linear.
         activation: tanh, sigmoid or relu.
-        standardise: whether features are brought to mean 0 and variance 1 first.
+        standardize: whether features are brought to mean 0 and variance 1 first.
         init: uniform in ±1/√inputs; or zero_first, the first layer 0 and the second uniform in ±0.1.
     """
 
     hidden: tuple[int, ...] = ()
     activation: str = "tanh"
-    standardise: bool = True
+    standardize: bool = True
     init: str = "uniform"
 
     def _model(self) -> Spec:
         linear = isinstance(self.hidden, Sequence | np.ndarray) and len(self.hidden) == 0
-        net = NetSpec((1,) if linear else self.hidden, self.activation, self.standardise, self.init)
-        return LinearSpec(standardise=self.standardise) if linear else net
+        net = NetSpec((1,) if linear else self.hidden, self.activation, self.standardize, self.init)
+        return LinearSpec(standardize=self.standardize) if linear else net
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -76,15 +76,15 @@ class KernelRankNet(GradientRanker):
 
     Args:
         kernel: rbf, poly or linear.
-        width: of rbf and poly, in standardised features; √features by default.
+        width: of rbf and poly, in standardized features; √features by default.
         degree: of poly.
         offset: of poly.
         landmarks: documents that stand for all of them where there are more. [Nyström]
         sigma: steepness of the logistic.
-        standardise: whether features are brought to mean 0 and variance 1 first.
+        standardize: whether features are brought to mean 0 and variance 1 first.
     """
 
-    optimiser: str = "lbfgs"
+    optimizer: str = "lbfgs"
     l2: float = 1.0
     kernel: str = "rbf"
     width: float | None = None
@@ -92,10 +92,10 @@ class KernelRankNet(GradientRanker):
     offset: float = 1.0
     landmarks: int = 2000
     sigma: float = 1.0
-    standardise: bool = True
+    standardize: bool = True
 
     def _force(self) -> Force:
         return Force.of(FORCES["ranknet"], sigma=self.sigma)
 
     def _model(self) -> Spec:
-        return KernelSpec(self.kernel, self.width, self.degree, self.offset, self.landmarks, self.standardise)
+        return KernelSpec(self.kernel, self.width, self.degree, self.offset, self.landmarks, self.standardize)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.canonical import fingerprint
-from podium.errors import DataError, ParameterError, shown
+from podium.errors import DataError, ParameterError, short_repr
 from podium.forces import FORCES, Force
 from podium.models import Spec
 from podium.models.inputs import InputMap
@@ -33,7 +33,7 @@ from podium.training.online_learners import Learner
 from podium.training.online_schedule import COUNTS, SHARES
 
 # By the first call of a stream, or by fit:
-SETTLED = ("form", "levels", "perceptrons", "share", "standardise", "supports", "width")
+SETTLED = ("form", "levels", "perceptrons", "share", "standardize", "supports", "width")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -46,7 +46,7 @@ class OnlineRanker(PlannedRanker):
         epochs: at most this many passes over the documents, each in an order drawn anew.
         early_stopping_rounds: with validation data, stop after this many epochs without progress; None never does.
         levels: how many levels there are; by default one more than the highest label.
-        standardise: whether features are brought to mean 0 and variance 1 first.
+        standardize: whether features are brought to mean 0 and variance 1 first.
         width: what they are divided by then; √features by default, which brings a document to a length of about 1, so that
             thresholds, which move by 1, keep pace with the scores.
 
@@ -57,14 +57,14 @@ class OnlineRanker(PlannedRanker):
     epochs: int = 100
     early_stopping_rounds: int | None = 20
     levels: int | None = None
-    standardise: bool = True
+    standardize: bool = True
     width: float | None = None
 
     def _force(self) -> Force:
         return Force.of(FORCES["ordinal"])  # whose labels these are; what moves documents is the perceptron's own rule
 
     def _model(self) -> Spec:
-        return LinearSpec(standardise=self.standardise)
+        return LinearSpec(standardize=self.standardize)
 
     def _schedule(self, data: RankingData, has_valid: bool) -> OnlineSchedule:
         return OnlineSchedule(
@@ -88,11 +88,11 @@ class OnlineRanker(PlannedRanker):
     def _take_chosen(self, chosen: dict[str, Any]) -> None:
         self.chosen_ = chosen
 
-    def _more(self) -> dict[str, Any]:
-        return {**super()._more(), "chosen": self.chosen_}
+    def _extra_state(self) -> dict[str, Any]:
+        return {**super()._extra_state(), "chosen": self.chosen_}
 
-    def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-        super()._restore_more(more, arrays)
+    def _load_extra_state(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        super()._load_extra_state(more, arrays)
         self._take_chosen(dict(more["chosen"]))
 
     def _map(self) -> InputMap:
@@ -108,9 +108,9 @@ class OnlineRanker(PlannedRanker):
     def partial_fit(self, X: Any, y: npt.ArrayLike | None = None, *, qid: npt.ArrayLike | None = None) -> OnlineRanker:
         """Learns from documents of a stream, once and in the order given, and goes on from what is known.
 
-        The first call, or `fit`, settles what cannot change later: the features, how they are standardised, the number of
+        The first call, or `fit`, settles what cannot change later: the features, how they are standardized, the number of
         levels and the other parameters of the function, so that it should see a fair part of the stream; or set
-        `standardise=False` and `levels`. After `fit`, or once loaded from a file, many perceptrons go on from where their
+        `standardize=False` and `levels`. After `fit`, or once loaded from a file, many perceptrons go on from where their
         mean stands, as many and with the same share as were chosen.
 
         Args:
@@ -150,7 +150,7 @@ class OnlineRanker(PlannedRanker):
         if not map.scale.any():
             raise DataError(
                 f"every feature is constant in the first part of the stream ({data.n_documents} documents), which settles how "
-                "features are standardised: all would be 0 for good; give a larger first part, or set standardise=False"
+                "features are standardized: all would be 0 for good; give a larger first part, or set standardize=False"
             )
         return make_learner(plan.schedule, map, levels, has_valid=False)
 
@@ -161,7 +161,7 @@ class OnlineRanker(PlannedRanker):
         for name in SETTLED:
             if name in now and name in before and now[name] != before[name]:
                 raise ParameterError(
-                    f"{name}={shown(now[name])} differs from {name}={shown(before[name])}, which what is known was learned with "
+                    f"{name}={short_repr(now[name])} differs from {name}={short_repr(before[name])}, which what is known was learned with "
                     f"and partial_fit keeps; set it back, or begin anew with another {type(self).__name__}"
                 )
         if data.n_features != self.n_features_in_:
@@ -204,8 +204,8 @@ class QuadraticPRank(OnlineRanker):
 
     def _model(self) -> Spec:
         if self.form == "kernel":
-            return KernelSpec("poly", self.width, 2, 1.0, standardise=self.standardise)
-        return QuadraticSpec(self.width, self.standardise)
+            return KernelSpec("poly", self.width, 2, 1.0, standardize=self.standardize)
+        return QuadraticSpec(self.width, self.standardize)
 
     def _kind(self) -> dict[str, Any]:
         return {"form": str(self.form), "supports": self.supports}

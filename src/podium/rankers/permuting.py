@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
-from podium.data.hashing import U64, mix, query_hashes
-from podium.errors import DataError, ParameterError, shown
+from podium.data.hashing import U64, query_hashes, splitmix64
+from podium.errors import DataError, ParameterError, short_repr
 from podium.evaluation import evaluate
 from podium.evaluation.result import as_json, check_confidence, check_count, student_interval
 from podium.formats.columns import default_names
@@ -112,7 +112,7 @@ def permutation_importance(
     if not isinstance(data, RankingData):
         raise DataError(f"data must be a RankingData, not {type(data).__name__}; make one: RankingData(X, y, qid)")
     if among not in AMONG:
-        raise ParameterError(f"among={shown(among)} must be 'query' or 'all'")
+        raise ParameterError(f"among={short_repr(among)} must be 'query' or 'all'")
     repeats, confidence = check_count("repeats", repeats), check_confidence(confidence)
     meant = as_metric(getattr(ranker, "metric", "ndcg@10") if metric is None else metric)
     keys = _document_keys(data, seed)
@@ -121,7 +121,7 @@ def permutation_importance(
     falls = np.zeros((data.n_features, data.n_queries))
     falls[:, np.isnan(before)] = np.nan
     for repeat in range(repeats):
-        source = _sources(data, mix(keys ^ np.uint64(repeat)), keys, among)
+        source = _sources(data, splitmix64(keys ^ np.uint64(repeat)), keys, among)
         for feature in _used(ranker, data.n_features):
             falls[feature] += (before - probe.values(feature, source)) / repeats
     if not meant.higher_is_better:
@@ -172,7 +172,7 @@ class _Probe:
 def _document_keys(data: RankingData, seed: int) -> U64:
     """One number a document, from seed, query id and place in the query."""
     place = np.arange(data.n_documents) - np.repeat(data.query_offsets[:-1], data.query_sizes)
-    return mix(np.repeat(query_hashes(data.query_ids, seed), data.query_sizes) + place.astype(np.uint64))
+    return splitmix64(np.repeat(query_hashes(data.query_ids, seed), data.query_sizes) + place.astype(np.uint64))
 
 
 def _sources(data: RankingData, draw: U64, keys: U64, among: str) -> npt.NDArray[np.int64]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
-from podium.errors import ParameterError, shown
+from podium.errors import ParameterError, short_repr
 
 WORDS = {"true": True, "false": False, "none": None}
 BETWEEN = re.compile(r"(?P<low>[^,;]+?)\.\.(?P<high>[^,;:]+?)(?P<log>:log)?")
@@ -77,7 +77,7 @@ def as_range(declared: Range | str | Iterable[Any]) -> Range:
     choices = tuple(declared) if isinstance(declared, Iterable) else ()
     if not choices:
         raise ParameterError(
-            f"range {shown(declared)}: give a word such as '1e-4..1e-1:log', or a list of the values to try"
+            f"range {short_repr(declared)}: give a word such as '1e-4..1e-1:log', or a list of the values to try"
         )
     return Range(choices=choices)
 

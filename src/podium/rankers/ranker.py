@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.hashing import check_seed
-from podium.errors import ParameterError, shown
+from podium.errors import ParameterError, short_repr
 from podium.forces import Force
 from podium.forces import force as as_force
 from podium.metrics import metric as as_metric
@@ -76,14 +76,14 @@ class PlannedRanker(BaseRanker):
         self.interrupted_, self.certificate_ = trained.interrupted, trained.certificate
         self.thresholds_ = trained.thresholds
 
-    def _more_arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def _extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {"thresholds": self.thresholds_} if len(self.thresholds_) else {}
 
-    def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+    def _load_extra_state(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
         self.thresholds_ = arrays.get("thresholds", np.empty(0))
         self.certificate_ = more.get("certificate")
 
-    def _more(self) -> dict[str, Any]:
+    def _extra_state(self) -> dict[str, Any]:
         return {"certificate": self.certificate_}
 
 
@@ -92,7 +92,7 @@ class GradientRanker(PlannedRanker):
     """A ranker that follows gradients.
 
     Args:
-        optimiser: adam, sgd, lbfgs (all queries at once, for a force with a cost) or bundle (the same for a convex force
+        optimizer: adam, sgd, lbfgs (all queries at once, for a force with a cost) or bundle (the same for a convex force
             with l2 whose cost may have corners).
         learning_rate: of adam and sgd.
         batch: queries an update, or "pair": an update a pair of documents.
@@ -106,7 +106,7 @@ class GradientRanker(PlannedRanker):
             the objective; else the share of the first gradient.
     """
 
-    optimiser: str = "adam"
+    optimizer: str = "adam"
     learning_rate: float = 0.001
     batch: int | str = 1
     epochs: int = 100
@@ -119,7 +119,7 @@ class GradientRanker(PlannedRanker):
     def _schedule(self, data: RankingData, has_valid: bool) -> Schedule | BoostSchedule:
         """How the forces are absorbed."""
         return Schedule(
-            optimiser=self.optimiser,
+            optimizer=self.optimizer,
             learning_rate=self.learning_rate,
             batch=self.batch,
             epochs=self.epochs,
@@ -171,14 +171,14 @@ class Ranker(GradientRanker):
         others = {f.name: getattr(self, f.name) for f in fields(Schedule) if f.name not in settled}
         if not trees:
             if self.smoothing is not None:
-                raise ParameterError(f"smoothing={shown(self.smoothing)} belongs to trees; leave it out")
+                raise ParameterError(f"smoothing={short_repr(self.smoothing)} belongs to trees; leave it out")
             return Schedule(
                 **{**settled, **others, "learning_rate": 0.001 if self.learning_rate is None else self.learning_rate}
             )
         for field in fields(Schedule):
             if field.name in others and others[field.name] != field.default:
                 raise ParameterError(
-                    f"{field.name}={shown(others[field.name])} belongs to models that follow gradients; trees take "
+                    f"{field.name}={short_repr(others[field.name])} belongs to models that follow gradients; trees take "
                     "learning_rate, epochs, early_stopping_rounds and smoothing, and what trees(…) is given"
                 )
         return BoostSchedule(**settled, smoothing=self.smoothing)

@@ -67,9 +67,9 @@ class RankProp(NetRanker):
         """How the phases ended, and how many there were."""
         return {"verdict": self.verdict_, "phases": self.n_phases_}
 
-    def _more(self) -> dict[str, Any]:
-        return {**super()._more(), **self.outcome}
+    def _extra_state(self) -> dict[str, Any]:
+        return {**super()._extra_state(), **self.outcome}
 
-    def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[np.float64]]) -> None:
-        super()._restore_more(more, arrays)
+    def _load_extra_state(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[np.float64]]) -> None:
+        super()._load_extra_state(more, arrays)
         self.verdict_, self.n_phases_ = str(more["verdict"]), int(more["phases"])

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from podium.data import RankingData
 from podium.data.canonical import check_data, fingerprint
 from podium.data.hashing import query_hashes, unit_interval
-from podium.errors import DataError, FormatError, ParameterError, is_whole, shown, unknown_name
+from podium.errors import DataError, FormatError, ParameterError, is_integer, short_repr, unknown_name
 from podium.metrics import metric as as_metric
 from podium.rankers.base import BaseRanker
 from podium.rankers.cross_validation import fit_or_stop
@@ -98,8 +98,8 @@ def tune(
     """
     check_data("data", data)
     check_data("valid", valid)
-    if not is_whole(eta) or eta < 2:
-        raise ParameterError(f"eta={shown(eta)} must be a whole number of at least 2")
+    if not is_integer(eta) or eta < 2:
+        raise ParameterError(f"eta={short_repr(eta)} must be a whole number of at least 2")
     read = check_ranges(ranker, ranges)
     drawn = draw_trials(ranker, read, trials, seed=seed, halving=halving)
     search = Search(ranker, data, valid, read, tuple(callbacks), on_trial or (lambda trial: None))
@@ -135,8 +135,8 @@ def draw_trials(
     ranker: BaseRanker, ranges: dict[str, Range], trials: int, *, seed: int, halving: bool
 ) -> dict[int, dict[str, Any]]:
     """The parameters of every trial by number, each of them such that the ranker takes them."""
-    if not is_whole(trials) or trials < 1:
-        raise ParameterError(f"trials={shown(trials)} must be a whole number of at least 1")
+    if not is_integer(trials) or trials < 1:
+        raise ParameterError(f"trials={short_repr(trials)} must be a whole number of at least 1")
     if halving and ranker.budget in ranges:
         raise ParameterError(f"halving chooses {ranker.budget} itself; leave out its range, or halving")
     drawn = draw(ranges, trials, seed)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy.typing as npt
 
 from podium.data import RankingData
-from podium.data.normalise import NORMALISATIONS, normalise
-from podium.errors import ParameterError, shown, unknown_name
+from podium.data.normalize import NORMALIZATIONS, normalize
+from podium.errors import ParameterError, short_repr, unknown_name
 from podium.forces import FORCES, Force
 from podium.models.nadaraya_watson import NadarayaWatsonSpec
 from podium.rankers.ranker import PlannedRanker
@@ -19,7 +19,7 @@ from podium.training import FeasibleSchedule, Plan, Trained
 from podium.training.checkpoint import Checkpoint
 from podium.training.progress import Callback
 
-SCALES = tuple(name for name in NORMALISATIONS if name != "log")
+SCALES = tuple(name for name in NORMALIZATIONS if name != "log")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -45,11 +45,11 @@ class StructRank(PlannedRanker):
         early_stopping_rounds: with validation data, leave a start after this many passes without progress; None never does.
         max_seconds: begin no pass after this long; None for any time.
         references: at most this many training documents vote.
-        choose: where there are more, sample takes some of them and kmeans the centres of all.
+        choose: where there are more, sample takes some of them and kmeans the centers of all.
         leave_out: whether a training query is scored without its own documents, so that none votes for itself.
-        standardise: whether features are brought to mean 0 and variance 1 first; None does it unless all of them lie in
+        standardize: whether features are brought to mean 0 and variance 1 first; None does it unless all of them lie in
             [−1, 1] already.
-        normalise: minmax or zscore rescales features inside each query first, in training and in scoring, which then needs
+        normalize: minmax or zscore rescales features inside each query first, in training and in scoring, which then needs
             whole queries; None leaves them.
 
     Attributes:
@@ -74,8 +74,8 @@ class StructRank(PlannedRanker):
     references: int = 20_000
     choose: str = "sample"
     leave_out: bool = True
-    standardise: bool | None = None
-    normalise: str | None = None
+    standardize: bool | None = None
+    normalize: str | None = None
 
     @property
     def most_epochs(self) -> int:
@@ -88,14 +88,14 @@ class StructRank(PlannedRanker):
         return drawn if self.topology == "random" else Force.of(FORCES["structrank"], **named)
 
     def _model(self) -> NadarayaWatsonSpec:
-        standardise = True if self.standardise is None else self.standardise
-        if self.normalise is not None and self.normalise not in SCALES:
-            raise unknown_name("normalise", self.normalise, SCALES)
-        return NadarayaWatsonSpec(self.references, self.choose, self.leave_out, standardise)
+        standardize = True if self.standardize is None else self.standardize
+        if self.normalize is not None and self.normalize not in SCALES:
+            raise unknown_name("normalize", self.normalize, SCALES)
+        return NadarayaWatsonSpec(self.references, self.choose, self.leave_out, standardize)
 
     def _feasible(self, has_valid: bool) -> FeasibleSchedule:
         if not isinstance(self.tie, bool):
-            raise ParameterError(f"tie={shown(self.tie)} must be True or False")
+            raise ParameterError(f"tie={short_repr(self.tie)} must be True or False")
         return FeasibleSchedule(
             passes=self.epochs,
             starts=self.starts,
@@ -113,9 +113,9 @@ class StructRank(PlannedRanker):
 
     def _plan(self, data: RankingData, has_valid: bool) -> Plan:
         plan = super()._plan(data, has_valid)
-        if self.standardise is None and on_one_scale(data):
+        if self.standardize is None and on_one_scale(data):
             assert isinstance(plan.model, NadarayaWatsonSpec)
-            return replace(plan, model=replace(plan.model, standardise=False))
+            return replace(plan, model=replace(plan.model, standardize=False))
         return plan
 
     def _learn(
@@ -125,15 +125,15 @@ class StructRank(PlannedRanker):
         callbacks: tuple[Callback, ...],
         checkpoint: Checkpoint | None,
     ) -> None:
-        if self.normalise is not None:
+        if self.normalize is not None:
             self._model()  # says whether there is such a scale
-            data = normalise(data, self.normalise)
-            valid = None if valid is None else normalise(valid, self.normalise)
+            data = normalize(data, self.normalize)
+            valid = None if valid is None else normalize(valid, self.normalize)
         super()._learn(data, valid, callbacks, checkpoint)
 
     def _keep(self, plan: Plan, data: RankingData, trained: Trained) -> None:
         super()._keep(plan, data, trained)
-        self.scorer_ = Scorer(trained.model, data.feature_names, self.normalise)
+        self.scorer_ = Scorer(trained.model, data.feature_names, self.normalize)
         self._set_learned(trained.learned or {})
 
     def _set_learned(self, learned: dict[str, float]) -> None:
@@ -144,9 +144,9 @@ class StructRank(PlannedRanker):
         """The norm that was chosen, and the steepness that was learned."""
         return {"w1": self.w1_, "w2": self.w2_, "norm": self.norm_}
 
-    def _more(self) -> dict[str, Any]:
-        return {**super()._more(), **self.outcome}
+    def _extra_state(self) -> dict[str, Any]:
+        return {**super()._extra_state(), **self.outcome}
 
-    def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-        super()._restore_more(more, arrays)
+    def _load_extra_state(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        super()._load_extra_state(more, arrays)
         self._set_learned(more)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.errors import FormatError, ParameterError
-from podium.files import replacing
+from podium.files import atomic_write
 
 KIND = "podium study 1"
 REMEDY = "remove the file to begin anew"
@@ -62,7 +62,7 @@ class Study:
 
     def _begin(self) -> None:
         if self.path is not None and self._head is not None:
-            with replacing(self.path) as file:
+            with atomic_write(self.path) as file:
                 file.write(self._head)
         self._head = None
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.conversion import as_number
-from podium.errors import ParameterError, shown, unknown_name
+from podium.errors import ParameterError, short_repr, unknown_name
 from podium.forces import FORCES, Force
 from podium.models import Spec
 from podium.models.kernel import KernelSpec
@@ -38,10 +38,10 @@ class RankSVM(PlannedRanker):
         loss: hinge or squared_hinge.
         query_norm: whether the mean is taken inside each query first, so that queries count alike; else pairs do.
         kernel: linear, rbf or poly.
-        width: of rbf and poly, in standardised features; √features by default.
+        width: of rbf and poly, in standardized features; √features by default.
         degree: of poly.
         landmarks: of rbf and poly, documents that stand for all of them where there are more. [Nyström]
-        standardise: whether features are brought to mean 0 and variance 1 first; None does it unless all of them lie in
+        standardize: whether features are brought to mean 0 and variance 1 first; None does it unless all of them lie in
             [−1, 1] already, because the scale of a feature is then part of what it says.
         tolerance: the solution's objective is proven to be within this share of the least one.
         epochs: at most this many iterations.
@@ -58,7 +58,7 @@ class RankSVM(PlannedRanker):
     width: float | None = None
     degree: int = 2
     landmarks: int = 2000
-    standardise: bool | None = None
+    standardize: bool | None = None
     tolerance: float = 1e-4
     epochs: int = 2000
 
@@ -66,24 +66,24 @@ class RankSVM(PlannedRanker):
         if self.loss not in tuple(SOLVERS):
             raise unknown_name("loss", self.loss, SOLVERS)
         if not isinstance(self.query_norm, bool):
-            raise ParameterError(f"query_norm={shown(self.query_norm)} must be True or False")
+            raise ParameterError(f"query_norm={short_repr(self.query_norm)} must be True or False")
         return Force.of(FORCES[self.loss])
 
     def _model(self) -> Spec:
-        standardise = True if self.standardise is None else self.standardise
-        curved = KernelSpec(self.kernel, self.width, self.degree, landmarks=self.landmarks, standardise=standardise)
-        return LinearSpec(standardise=standardise) if self.kernel == "linear" else curved
+        standardize = True if self.standardize is None else self.standardize
+        curved = KernelSpec(self.kernel, self.width, self.degree, landmarks=self.landmarks, standardize=standardize)
+        return LinearSpec(standardize=standardize) if self.kernel == "linear" else curved
 
     def _plan(self, data: RankingData, has_valid: bool) -> Plan:
         plan = super()._plan(data, has_valid)
-        if self.standardise is None and on_one_scale(data):
+        if self.standardize is None and on_one_scale(data):
             assert isinstance(plan.model, LinearSpec | KernelSpec)
-            return replace(plan, model=replace(plan.model, standardise=False))
+            return replace(plan, model=replace(plan.model, standardize=False))
         return plan
 
     def _schedule(self, data: RankingData, has_valid: bool) -> Schedule:
         return Schedule(
-            optimiser=SOLVERS[self.loss], epochs=self.epochs, l2=1 / self._candidates()[0], tolerance=self.tolerance
+            optimizer=SOLVERS[self.loss], epochs=self.epochs, l2=1 / self._candidates()[0], tolerance=self.tolerance
         )
 
     def _candidates(self) -> list[float]:
@@ -91,7 +91,7 @@ class RankSVM(PlannedRanker):
         given: list[Any] = list(self.C) if several else [self.C]  # type: ignore[arg-type]
         numbers = [as_number(value) for value in given]
         if not numbers or not all(number is not None and number > 0 for number in numbers):
-            raise ParameterError(f"C={shown(self.C)} must be a number above 0, or several of them")
+            raise ParameterError(f"C={short_repr(self.C)} must be a number above 0, or several of them")
         return [float(number) for number in numbers if number is not None]
 
     def _learn(
@@ -104,7 +104,7 @@ class RankSVM(PlannedRanker):
         candidates = self._candidates()
         if len(candidates) > 1 and (valid is None or checkpoint is not None):
             what = "validation data to choose by; give valid=" if valid is None else "one C a checkpoint"
-            raise ParameterError(f"C={shown(self.C)}: several values need {what}, or a single C")
+            raise ParameterError(f"C={short_repr(self.C)}: several values need {what}, or a single C")
         plan = self._plan(data, has_valid=False)
         if valid is not None:
             check_choice(plan.metric, valid, "validation", plan.num_threads)
@@ -141,11 +141,11 @@ class RankSVM(PlannedRanker):
             name: value * self.C_ if isinstance(value, float) else value for name, value in self.certificate_.items()
         }
 
-    def _more(self) -> dict[str, Any]:
-        return {**super()._more(), "C": self.C_}
+    def _extra_state(self) -> dict[str, Any]:
+        return {**super()._extra_state(), "C": self.C_}
 
-    def _restore_more(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-        super()._restore_more(more, arrays)
+    def _load_extra_state(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        super()._load_extra_state(more, arrays)
         self.C_ = float(more["C"])
 
 

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.conversion import as_number
-from podium.errors import DataError, ParameterError, shown
+from podium.errors import DataError, ParameterError, short_repr
 from podium.forces import FORCES, Force
 from podium.metrics import metric as as_metric
-from podium.models.growing import LARGE
+from podium.models.growing import LARGE_DATA_DOCUMENTS
 from podium.models.trees import TreeModel, TreesSpec
 from podium.rankers.base import BaseRanker, Valid
 from podium.rankers.ranker import PlannedRanker
@@ -143,7 +143,7 @@ class TreeRanker(PlannedRanker):
             check_names(data.feature_names, self._start.feature_names_)
         also = (self.also,) if isinstance(self.also, str) else self.also
         if not isinstance(also, list | tuple):
-            raise ParameterError(f"also={shown(also)} must be the names of metrics, as in ['map', 'err@10']")
+            raise ParameterError(f"also={short_repr(also)} must be the names of metrics, as in ['map', 'err@10']")
         trained = train(
             plan,
             weighted(data, self.class_weight),
@@ -179,7 +179,7 @@ class LambdaMART(TreeRanker):
         target: the metric whose change the forces carry; by default the metric it is judged by.
         sigma: steepness of the logistic.
         truncation: only pairs with a document among the first this many move; None for all that can change the target.
-        normalise: whether a query's forces are scaled by log₂(1 + S)/S, S = 2 Σ |force| over its pairs.
+        normalize: whether a query's forces are scaled by log₂(1 + S)/S, S = 2 Σ |force| over its pairs.
         damping: whether a pair's force is divided by 0.01 + its gap in scores, where not all of a query's are equal.
         noise: places are those of scores with noise of standard deviation π/√3 times this, so that a force does not hang on which of
             two nearly equal documents stands first, or at the start of all; 0 for LambdaMART as it was published.
@@ -189,14 +189,14 @@ class LambdaMART(TreeRanker):
     target: str | None = None
     sigma: float = 1.0
     truncation: int | None = None
-    normalise: bool = False
+    normalize: bool = False
     damping: bool = False
     noise: float = 1.0
     draws: int | None = None
 
     def _plan(self, data: RankingData, has_valid: bool) -> Plan:
         plan = super()._plan(data, has_valid)
-        few = self.draws is None and bool(self.noise) and data.n_documents < LARGE
+        few = self.draws is None and bool(self.noise) and data.n_documents < LARGE_DATA_DOCUMENTS
         return replace(plan, force=self._force(FEW_DRAWS)) if few else plan
 
     def _force(self, draws: int = 1) -> Force:
@@ -205,7 +205,7 @@ class LambdaMART(TreeRanker):
             self.target or self.metric,
             sigma=self.sigma,
             truncation=0 if self.truncation is None else self.truncation,
-            normalise=self.normalise,
+            normalize=self.normalize,
             damping=self.damping,
             noise=self.noise,
             draws=draws if self.draws is None else self.draws,
@@ -240,7 +240,7 @@ def _by_label(data: RankingData, given: Any) -> npt.NDArray[np.float64]:
         known = {None: None}
     if any(label is None or weight is None or weight < 0 for label, weight in known.items()):
         raise ParameterError(
-            f"class_weight={shown(given)} must be 'balanced', or map labels to weights of at least 0, as in {{0: 1, 1: 5}}"
+            f"class_weight={short_repr(given)} must be 'balanced', or map labels to weights of at least 0, as in {{0: 1, 1: 5}}"
         )
     labels, place = np.unique(data.labels, return_inverse=True)
     missing = [label for label in labels.tolist() if label not in known]
@@ -267,5 +267,7 @@ def _ranker(start_from: BaseRanker | str | os.PathLike[str] | None) -> BaseRanke
 
         start_from = load(start_from)
     if not isinstance(getattr(start_from, "model_", None), TreeModel):
-        raise ParameterError(f"start_from={shown(start_from)} must be a trained ranker of trees, or the path of one")
+        raise ParameterError(
+            f"start_from={short_repr(start_from)} must be a trained ranker of trees, or the path of one"
+        )
     return start_from

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.conversion import as_features
-from podium.data.normalise import NORMALISATIONS, normalise
+from podium.data.normalize import NORMALIZATIONS, normalize
 from podium.errors import DataError, FormatError
 from podium.models import Model, restore_model
 from podium.models.heads import to_scores
@@ -28,12 +28,12 @@ class Scorer:
     Attributes:
         model: what turns features into outputs.
         feature_names: of the features it was trained on, or None.
-        normalise: how features are rescaled inside each query first, or None; whole queries are then needed.
+        normalize: how features are rescaled inside each query first, or None; whole queries are then needed.
     """
 
     model: Model
     feature_names: tuple[str, ...] | None = None
-    normalise: str | None = None
+    normalize: str | None = None
 
     @classmethod
     def of(cls, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], path: str | os.PathLike[str]) -> Scorer:
@@ -44,9 +44,9 @@ class Scorer:
             names = header["features"]["names"]
             if names is not None and len(names) != model.n_features:
                 raise ValueError(f"{len(names)} names for {model.n_features} features")
-            scale = header["features"].get("normalise")
-            if scale is not None and scale not in NORMALISATIONS:
-                raise ValueError(f"no normalisation is called {scale!r}")
+            scale = header["features"].get("normalize")
+            if scale is not None and scale not in NORMALIZATIONS:
+                raise ValueError(f"no normalization is called {scale!r}")
             return cls(model, None if names is None else tuple(str(name) for name in names), scale)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(path, f"is a Podium model with a part missing or wrong: {error!r}") from None
@@ -54,16 +54,16 @@ class Scorer:
     def scores(self, rows: RankingData | npt.ArrayLike, *, num_threads: int | None = None) -> Floats:
         """One score a row, in the caller's order."""
         data = rows if isinstance(rows, RankingData) else None
-        if self.normalise is not None and data is None:
+        if self.normalize is not None and data is None:
             raise DataError(
-                f"the model rescales features inside each query (normalise={self.normalise!r}), so it scores whole queries: "
+                f"the model rescales features inside each query (normalize={self.normalize!r}), so it scores whole queries: "
                 "give podium.RankingData(X, y, qid), with any y"
             )
         features = data.features if data is not None else check_rows(rows)
         if data is not None:
             check_names(data.feature_names, self.feature_names)
-            if self.normalise is not None:
-                features = normalise(data, self.normalise).features
+            if self.normalize is not None:
+                features = normalize(data, self.normalize).features
         outputs = self.model.scores(features, num_threads=resolve_threads(num_threads))
         if not np.isfinite(outputs).all():
             held = int(np.argwhere(~np.isfinite(outputs))[0][0])

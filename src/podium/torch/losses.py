@@ -22,7 +22,7 @@ import numpy.typing as npt
 from podium.data import RankingData
 from podium.data.conversion import as_numbers, as_row_numbers
 from podium.data.hashing import check_seed
-from podium.errors import DataError, MissingExtraError, ParameterError, is_whole, shown, unknown_name
+from podium.errors import DataError, MissingExtraError, ParameterError, is_integer, short_repr, unknown_name
 from podium.forces import Force, ForceData, force
 from podium.forces.force import Outcome
 from podium.threads import resolve_threads
@@ -63,7 +63,7 @@ def loss(
 class ForceLoss(Module):
     """C(s), a scalar, with ∂C/∂s = −λ. Made by `podium.torch.loss`.
 
-    Parameters of the force itself (the thresholds of `ordinal`) are parameters of this module: give them to the optimiser
+    Parameters of the force itself (the thresholds of `ordinal`) are parameters of this module: give them to the optimizer
     with those of the model. A force that draws random numbers draws anew with each call; the number of the next draw is
     the buffer `round`, so it is saved with the state.
     """
@@ -75,7 +75,9 @@ class ForceLoss(Module):
         if reduction not in ("sum", "mean"):
             raise unknown_name("reduction", reduction, ("sum", "mean"))
         if levels is not None and acting.name != "ordinal":
-            raise ParameterError(f"levels={shown(levels)}: {acting} has no thresholds of its own; leave levels out")
+            raise ParameterError(
+                f"levels={short_repr(levels)}: {acting} has no thresholds of its own; leave levels out"
+            )
         self.force, self.reduction = acting, reduction
         self.seed, self.num_threads = check_seed(seed), resolve_threads(num_threads)
         self.thresholds = None if levels is None else Thresholds(levels)
@@ -144,13 +146,13 @@ class ForceLoss(Module):
             )
         own = self.thresholds() if given is None and self.thresholds is not None else given
         if not isinstance(own, torch.Tensor) or own.ndim != 1:
-            raise DataError(f"thresholds={shown(own)} must be a flat tensor, one fewer than there are levels")
+            raise DataError(f"thresholds={short_repr(own)} must be a flat tensor, one fewer than there are levels")
         return own
 
     def _round_for_call(self, given: int | None) -> int:
         if given is not None:
-            if not is_whole(given) or given < 0:
-                raise ParameterError(f"round={shown(given)} must be a whole number of at least 0")
+            if not is_integer(given) or given < 0:
+                raise ParameterError(f"round={short_repr(given)} must be a whole number of at least 0")
             return int(given)
         if not self.force.draws:
             return 0
@@ -167,9 +169,9 @@ class Thresholds(Module):
 
     def __init__(self, levels: int) -> None:
         super().__init__()
-        if not is_whole(levels) or not 2 <= levels < 1000:
+        if not is_integer(levels) or not 2 <= levels < 1000:
             raise ParameterError(
-                f"levels={shown(levels)} must be a whole number from 2 to 999, the highest label plus 1"
+                f"levels={short_repr(levels)} must be a whole number from 2 to 999, the highest label plus 1"
             )
         below = np.arange(1, levels) / levels
         start = np.log(below / (1 - below))
@@ -192,14 +194,14 @@ class _ForceCost(Function):
     ) -> Any:
         given = data.from_caller_order(_double(scores))
 
-        def act(*, cost: bool) -> Outcome:
+        def compute(*, cost: bool) -> Outcome:
             own = () if thresholds is None else _double(thresholds)
             options: dict[str, Any] = {"seed": asked.seed, "round": round, "num_threads": asked.num_threads}
-            return asked.force.act(given, held, cost=cost, parameters=own, **options)
+            return asked.force.compute(given, held, cost=cost, parameters=own, **options)
 
-        outcome = act(cost=False)
+        outcome = compute(cost=False)
         # a pass of its own: asked for the cost too, the core may add up a force in another order
-        by_query = act(cost=True).cost if asked.force.has_cost else None
+        by_query = compute(cost=True).cost if asked.force.has_cost else None
         if by_query is None:
             by_query = -np.add.reduceat(outcome.force * given, data.query_offsets[:-1])
         share = data.n_queries if asked.reduction == "mean" else 1

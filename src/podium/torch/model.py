@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.hashing import counter_uniform
-from podium.errors import DataError, MissingExtraError, ParameterError, shown
+from podium.errors import DataError, MissingExtraError, ParameterError, short_repr
 from podium.models import GradientModel, GradientSpec
 from podium.models.inputs import InputMap
 
@@ -25,18 +25,18 @@ Features = npt.NDArray[np.float32]
 ROWS = 65_536  # scored at a time
 
 
-def module(given: Any, *, standardise: bool = True) -> ModuleSpec:
+def module(given: Any, *, standardize: bool = True) -> ModuleSpec:
     """A module as the function class of `podium.Ranker(model=…)`.
 
     Args:
         given: an nn.Module from [rows × features] to [rows] or [rows × outputs], which is copied and begins as it is; or a
             function without arguments that makes one, which is called with PyTorch's seed set from the ranker's.
-        standardise: whether features are brought to mean 0 and variance 1 first; missing ones become the mean.
+        standardize: whether features are brought to mean 0 and variance 1 first; missing ones become the mean.
 
     How many threads PyTorch uses is its own affair (`torch.set_num_threads`), and may show in the last bits. The module is held in evaluation mode, so dropout is off and batch statistics are fixed: for those, write the loop
     yourself with `podium.torch.loss`. A ranker over a module is pickled, not saved: a file cannot hold its code.
     """
-    return ModuleSpec(given, standardise)
+    return ModuleSpec(given, standardize)
 
 
 class ModuleSpec(GradientSpec):
@@ -44,15 +44,15 @@ class ModuleSpec(GradientSpec):
 
     name = "torch"
 
-    def __init__(self, given: torch.nn.Module | Callable[[], torch.nn.Module], standardise: bool) -> None:
+    def __init__(self, given: torch.nn.Module | Callable[[], torch.nn.Module], standardize: bool) -> None:
         if not isinstance(given, torch.nn.Module) and not callable(given):
-            raise ParameterError(f"module={shown(given)} must be an nn.Module, or a function that makes one")
-        self.given, self.standardise = given, standardise
+            raise ParameterError(f"module={short_repr(given)} must be an nn.Module, or a function that makes one")
+        self.given, self.standardize = given, standardize
 
     def __str__(self) -> str:
         given = self.given
         named = f"{given.__module__}:{given.__qualname__}" if hasattr(given, "__qualname__") else repr(given)
-        return f"torch({named}, standardise={self.standardise})"
+        return f"torch({named}, standardize={self.standardize})"
 
     def start(
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
@@ -67,12 +67,12 @@ class ModuleSpec(GradientSpec):
                 torch.manual_seed(int(2**53 * counter_uniform(seed, restart, 1)[0]))
                 made = self.given()
         return TorchModel(
-            made, InputMap.of(data, standardise=self.standardise, num_threads=num_threads), data.n_features, n_outputs
+            made, InputMap.of(data, standardize=self.standardize, num_threads=num_threads), data.n_features, n_outputs
         )
 
 
 class TorchModel(GradientModel):
-    """A module at work, with the map that standardises its inputs."""
+    """A module at work, with the map that standardizes its inputs."""
 
     def __init__(self, made: torch.nn.Module, map: InputMap, n_features: int, n_outputs: int) -> None:
         self.module, self.map = made.eval().cpu(), map

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass
 
 from podium.data.conversion import as_number
-from podium.errors import ParameterError, is_whole, shown
+from podium.errors import ParameterError, is_integer, short_repr
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class BoostSchedule:
             value = getattr(self, name)
             if value is None and name != "epochs":
                 continue
-            if not (is_whole(value) and value >= least):
+            if not (is_integer(value) and value >= least):
                 never = "; None for never" if name == "early_stopping_rounds" else ""
                 raise ParameterError(
-                    f"{called if name == 'epochs' else name}={shown(value)} must be a whole number of at least {least}{never}"
+                    f"{called if name == 'epochs' else name}={short_repr(value)} must be a whole number of at least {least}{never}"
                 )
             object.__setattr__(self, name, int(value))
         for name in ("learning_rate", "max_seconds"):
@@ -51,9 +51,9 @@ class BoostSchedule:
             if getattr(self, name) is None:
                 continue
             if number is None or not 0 < number < float("inf"):
-                raise ParameterError(f"{name}={shown(getattr(self, name))} must be a number above 0")
+                raise ParameterError(f"{name}={short_repr(getattr(self, name))} must be a number above 0")
             object.__setattr__(self, name, float(number))
         share = as_number(self.dart)
         if share is None or not 0 <= share < 1:
-            raise ParameterError(f"dart={shown(self.dart)} must be a share of at least 0 and below 1")
+            raise ParameterError(f"dart={short_repr(self.dart)} must be a share of at least 0 and below 1")
         object.__setattr__(self, "dart", float(share))

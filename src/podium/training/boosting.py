@@ -18,7 +18,7 @@ from podium.errors import DataError, ParameterError
 from podium.forces import ForceData
 from podium.forces.force import Outcome
 from podium.metrics import Metric
-from podium.models.growing import LARGE, TreesInTraining, Watched
+from podium.models.growing import LARGE_DATA_DOCUMENTS, TrackedScores, TreeBooster
 from podium.models.trees import TreeModel, TreesSpec
 from podium.training.boost_schedule import BoostSchedule
 from podium.training.checkpoint import Arrays, Checkpoint
@@ -65,7 +65,7 @@ class Boosting(Run):
             base[0] = _mean_label(data)
         self.rate = plan.schedule.learning_rate or learning_rate_for(data.n_documents)
         model = self._settled_forests(plan.model)
-        self.growing = TreesInTraining(model, data, base=base, seed=plan.seed, num_threads=threads, start=start)
+        self.growing = TreeBooster(model, data, base=base, seed=plan.seed, num_threads=threads, start=start)
         self.rounds_before = self.growing.trees_before // self.growing.n_outputs
         self.watched = None if valid is None else self.growing.watch(valid, threads)
         self.own = starting_parameters(force, data)
@@ -92,7 +92,7 @@ class Boosting(Run):
             return 0
         if given is not None or self.schedule.closed_form:
             return given or 0
-        return FEW_SMOOTHING if self.data.n_documents < LARGE else SMOOTHING
+        return FEW_SMOOTHING if self.data.n_documents < LARGE_DATA_DOCUMENTS else SMOOTHING
 
     def _identity(self) -> dict[str, str]:
         return {**super()._identity(), "model to go on from": "none" if self.start is None else _digest(self.start)}
@@ -131,7 +131,7 @@ class Boosting(Run):
         self.steady = True
 
     def _best_round(self, values: list[float | None]) -> int:
-        """The round with the best validation value, smoothed over its neighbours; 0 where there is no value."""
+        """The round with the best validation value, smoothed over its neighbors; 0 where there is no value."""
         if values[-1] is None:
             return self.progress.best_epoch
         sign = 1.0 if self.plan.metric.higher_is_better else -1.0
@@ -142,7 +142,7 @@ class Boosting(Run):
     def _kept(self, epoch: int, value: float | None) -> dict[str, Any]:
         """What is kept of the best round."""
         vector = self._vector()
-        if epoch < self.growing.n_steps // self.growing.forests:  # an earlier one, now that its neighbours are known
+        if epoch < self.growing.n_steps // self.growing.forests:  # an earlier one, now that its neighbors are known
             vector = vector[: epoch * self.growing.forests * self.growing.n_outputs]
         judged = value if value is None or self.plan.metric.higher_is_better else -value
         return {
@@ -192,7 +192,7 @@ class Boosting(Run):
         """The force on a forest's scores as they stand becomes trees, and moves the force's own parameters."""
         plan, growing = self.plan, self.growing
         scores = growing.own[forest].scores
-        outcome = plan.force.act(
+        outcome = plan.force.compute(
             scores if growing.n_outputs == 1 else scores.reshape(-1, growing.n_outputs),
             self.force_data,
             curvature=True,
@@ -245,7 +245,7 @@ class Boosting(Run):
             )
 
     def _train_value(self, number: int) -> float | None:
-        if self.data.n_documents >= LARGE and number % TRAIN_EVERY != 0:
+        if self.data.n_documents >= LARGE_DATA_DOCUMENTS and number % TRAIN_EVERY != 0:
             return None
         return self._value(self.plan.metric, self.data, self.growing.train.scores)
 
@@ -278,18 +278,18 @@ class Boosting(Run):
             state["valid"] = _held(self.watched, self.valid)
         return state
 
-    def _take_back(self, arrays: Arrays) -> None:
+    def _load_state(self, arrays: Arrays) -> None:
         forest = {name.removeprefix("forest."): value for name, value in arrays.items() if name.startswith("forest.")}
         self.growing.recall(forest, arrays["weights"])
         if self.growing.n_steps != self.progress.epoch * self.growing.forests or arrays["own"].shape != self.own.shape:
             raise ValueError("trees of another number of rounds")
         self.own = arrays["own"]
-        _give_back(self.growing.train, self.data, arrays["train"])
+        _load_scores(self.growing.train, self.data, arrays["train"])
         if self.growing.forests > 1:
             for k, own in enumerate(self.growing.own):
-                _give_back(own, self.data, arrays[f"own_scores.{k}"])
+                _load_scores(own, self.data, arrays[f"own_scores.{k}"])
         if self.watched is not None and self.valid is not None:
-            _give_back(self.watched, self.valid, arrays["valid"])
+            _load_scores(self.watched, self.valid, arrays["valid"])
 
     def _trained(self, interrupted: bool) -> Trained:
         progress, n_own = self.progress, len(self.own)
@@ -307,7 +307,7 @@ class Boosting(Run):
 
 def learning_rate_for(n_documents: int) -> float:
     """0.05 where there are many documents, smaller where there are few."""
-    return 0.05 if n_documents >= LARGE else 0.03
+    return 0.05 if n_documents >= LARGE_DATA_DOCUMENTS else 0.03
 
 
 def _mean_label(data: RankingData) -> float:
@@ -325,12 +325,12 @@ def _canonical_rows(data: RankingData) -> npt.NDArray[np.int64]:
     return np.repeat(data.query_offsets[:-1][order], sizes) + place
 
 
-def _held(watched: Watched, data: RankingData) -> Floats:
+def _held(watched: TrackedScores, data: RankingData) -> Floats:
     """Scores in an order that the order of queries in the file does not change."""
     return watched.scores.reshape(data.n_documents, -1)[_canonical_rows(data)].reshape(-1)
 
 
-def _give_back(watched: Watched, data: RankingData, scores: Floats) -> None:
+def _load_scores(watched: TrackedScores, data: RankingData, scores: Floats) -> None:
     if scores.shape != watched.scores.shape:
         raise ValueError("scores of another number of documents")
     watched.scores.reshape(data.n_documents, -1)[_canonical_rows(data)] = scores.reshape(data.n_documents, -1)
@@ -344,7 +344,7 @@ def _digest(model: TreeModel) -> str:
 
 
 def _smoothed(values: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
-    """Each value's mean with `width` neighbours on either side, as far as there are any, up to one number for all.
+    """Each value's mean with `width` neighbors on either side, as far as there are any, up to one number for all.
 
     Deviations from the first value are averaged, and rounded by the largest of them, so that means of equal values are
     equal whatever the metric's scale.

@@ -5,13 +5,13 @@ Every look at R gives a plane that R never falls below; the planes together are 
     R(v) ≥ max_i (a_i·v + b_i),   a_i a subgradient of R at w_i,   b_i = R(w_i) − a_i·w_i
     trial = argmin_v ½λ‖v‖² + max_i (a_i·v + b_i) + ½μ‖v − w‖²
 
-The trial becomes the centre w where J falls by a fair part of what the model promised; the pull μ to the centre weakens
+The trial becomes the center w where J falls by a fair part of what the model promised; the pull μ to the center weakens
 where the model proves right and grows where it proves wrong. The trial is found in the dual, one share α_i a plane
 (α ≥ 0, Σα = 1), and any such α certifies how good w is:
 
     min J ≥ Σ α_i b_i − ‖Σ α_i a_i‖² / 2λ
 
-[Teo et al. 2010 for the model and the bound; Kiwiel 1990 for centre and pull]
+[Teo et al. 2010 for the model and the bound; Kiwiel 1990 for center and pull]
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.errors import DataError, ParameterError, is_whole, shown
+from podium.errors import DataError, ParameterError, is_integer, short_repr
 from podium.training.convex import Oracle, State, Vector, Verdict, combine, dot, evaluate, starting_point
 from podium.training.simplex_qp import solve_on_simplex
 
-FAIR, GOOD = 0.01, 0.3  # parts of the promised fall that move the centre, and that also weaken the pull
+FAIR, GOOD = 0.01, 0.3  # parts of the promised fall that move the center, and that also weaken the pull
 LEAST_PULL = 1e-3  # of λ
 VALUE_NOISE = 1e-15  # a promised fall below this share of J cannot be seen in 64 bits
 
@@ -48,15 +48,17 @@ class BundleSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.strength < math.inf:
-            raise ParameterError(f"strength={shown(self.strength)} must be a number above 0; the bound divides by it")
+            raise ParameterError(
+                f"strength={short_repr(self.strength)} must be a number above 0; the bound divides by it"
+            )
         if not 0 <= self.tolerance < math.inf:
-            raise ParameterError(f"tolerance={shown(self.tolerance)} must be a number of at least 0")
-        if not is_whole(self.patience) or self.patience < 1:
-            raise ParameterError(f"patience={shown(self.patience)} must be a whole number of at least 1")
+            raise ParameterError(f"tolerance={short_repr(self.tolerance)} must be a number of at least 0")
+        if not is_integer(self.patience) or self.patience < 1:
+            raise ParameterError(f"patience={short_repr(self.patience)} must be a whole number of at least 1")
 
 
 class Bundle:
-    """Minimises ½λ‖w‖² + R(w) from values and subgradients of R, one step and one look at R at a time.
+    """Minimizes ½λ‖w‖² + R(w) from values and subgradients of R, one step and one look at R at a time.
 
     Between steps `state()` is everything: a solver made by `resume` from it goes on to the same bits.
 
@@ -104,7 +106,7 @@ class Bundle:
         return solver
 
     def step(self, risk: Oracle) -> Verdict:
-        """One trial point: the model's minimum near the centre, looked at and added to the model."""
+        """One trial point: the model's minimum near the center, looked at and added to the model."""
         if self.evaluations == 0:
             self._look(risk)
         trial, promised = self._propose()
@@ -113,7 +115,7 @@ class Bundle:
         if promised <= VALUE_NOISE * abs(self.value):
             if self.pull <= self.least_pull:
                 return Verdict.STALLED
-            self.pull = self.least_pull  # the pull, not the model, may be what holds the trial at the centre
+            self.pull = self.least_pull  # the pull, not the model, may be what holds the trial at the center
             return Verdict.GOING
         value, subgradient = evaluate(risk, trial)
         self.evaluations += 1
@@ -121,7 +123,7 @@ class Bundle:
         if math.isfinite(value):
             self._drop_idle()
             self._add(subgradient, value - dot(subgradient, trial))
-            self._judge(trial, value + self._regulariser(trial), promised)
+            self._judge(trial, value + self._regularizer(trial), promised)
         else:
             self.pull = self.least_pull = 10 * self.pull
         return Verdict.CONVERGED if self._converged() else Verdict.GOING
@@ -133,7 +135,7 @@ class Bundle:
             raise DataError(
                 "the risk or its subgradient is not finite at the starting point; check the features and the start"
             )
-        self.value = value + self._regulariser(self.w)
+        self.value = value + self._regularizer(self.w)
         if math.isfinite(self.settings.floor):
             self._add(np.zeros_like(self.w), self.settings.floor)
         self._add(subgradient, value - dot(subgradient, self.w))
@@ -143,24 +145,24 @@ class Bundle:
         steepness = dot(subgradient, subgradient)
         self.pull = max(steepness / height if height > 0 else steepness, self.least_pull)
 
-    def _regulariser(self, w: Vector) -> float:
+    def _regularizer(self, w: Vector) -> float:
         return 0.5 * self.settings.strength * dot(w, w)
 
     def _propose(self) -> tuple[Vector, float]:
-        """The model's minimum near the centre and the fall of J it promises; the bound is brought up to date."""
+        """The model's minimum near the center and the fall of J it promises; the bound is brought up to date."""
         strength, total = self.settings.strength, self.settings.strength + self.pull
-        at_centre = np.add.reduce(self.planes * self.w, axis=1)
-        costs = self.offsets + (self.pull / total) * at_centre
+        at_center = np.add.reduce(self.planes * self.w, axis=1)
+        costs = self.offsets + (self.pull / total) * at_center
         self.shares = solve_on_simplex(self.gram / total, costs, self.shares)
         slope = combine(self.shares, self.planes)
         bound = dot(self.shares, self.offsets) - 0.5 * dot(slope, slope) / strength
         self.lower = max(self.lower, bound)
         trial = (self.pull * self.w - slope) / total
-        model = float((np.add.reduce(self.planes * trial, axis=1) + self.offsets).max()) + self._regulariser(trial)
+        model = float((np.add.reduce(self.planes * trial, axis=1) + self.offsets).max()) + self._regularizer(trial)
         return trial, self.value - model
 
     def _judge(self, trial: Vector, value: float, promised: float) -> None:
-        """Moves the centre, or strengthens the pull."""
+        """Moves the center, or strengthens the pull."""
         kept = (self.value - value) / promised
         if kept >= FAIR:
             self.w, self.value = trial, value

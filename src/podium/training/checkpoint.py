@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from podium.artefact.tensors import arrays_of, header_of, read_bytes, write_tensors
+from podium.artifact.tensors import arrays_of, header_of, read_bytes, write_tensors
 from podium.errors import FormatError, ParameterError
 
 Arrays = dict[str, npt.NDArray[Any]]

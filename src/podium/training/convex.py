@@ -59,7 +59,7 @@ def evaluate(oracle: Oracle, w: Vector) -> tuple[float, Vector]:
     return float(value), copied
 
 
-def regularised(risk: Oracle, strength: float) -> Oracle:
+def regularized(risk: Oracle, strength: float) -> Oracle:
     """½·strength·‖w‖² + risk(w), for solvers of smooth functions."""
 
     def objective(w: Vector) -> tuple[float, Vector]:

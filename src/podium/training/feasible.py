@@ -154,7 +154,7 @@ class Feasible(Run):
             self.model.vector = theta[:size]
             scores = self.model.scores_in_training(part, num_threads=plan.num_threads)
             seen[data.query_offsets[query] : data.query_offsets[query + 1]] = scores
-            outcome = plan.force.act(
+            outcome = plan.force.compute(
                 scores,
                 ForceData(part, levels=self.levels),
                 cost=plan.force.has_cost,
@@ -176,7 +176,7 @@ class Feasible(Run):
     def _state(self) -> Arrays:
         return {"theta": self.theta.copy(), "passed": np.array([self.passed], np.float64)}
 
-    def _take_back(self, arrays: Arrays) -> None:
+    def _load_state(self, arrays: Arrays) -> None:
         if arrays["theta"].shape != self.theta.shape or self.progress.best_vector.shape != self.theta.shape:
             raise ValueError("theta has another size")
         self.theta, self.passed = np.array(arrays["theta"], np.float64), int(arrays["passed"][0])

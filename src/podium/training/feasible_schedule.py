@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.conversion import as_number
-from podium.errors import ParameterError, is_whole, shown, unknown_name
+from podium.errors import ParameterError, is_integer, short_repr, unknown_name
 
 Floats = npt.NDArray[np.float64]
 MOST_STARTS = 1000
@@ -51,10 +51,10 @@ class FeasibleSchedule:
             if value is None and name == "early_stopping_rounds":
                 continue
             limit = MOST_STARTS if name == "starts" else None
-            if not (is_whole(value) and value >= 1 and (limit is None or value <= limit)):
+            if not (is_integer(value) and value >= 1 and (limit is None or value <= limit)):
                 never = "; None for never" if name == "early_stopping_rounds" else ""
                 rule = "of at least 1" if limit is None else f"from 1 to {limit}"
-                raise ParameterError(f"{called}={shown(value)} must be a whole number {rule}{never}")
+                raise ParameterError(f"{called}={short_repr(value)} must be a whole number {rule}{never}")
             object.__setattr__(self, name, int(value))
         object.__setattr__(self, "norms", as_norms(self.norms))
         for name, most in (("learning_rate", np.inf), ("decay", 1.0), ("max_seconds", np.inf)):
@@ -63,12 +63,12 @@ class FeasibleSchedule:
                 continue
             if number is None or not 0 < number <= most or number == np.inf:
                 rule = "above 0" if most == np.inf else f"above 0 and at most {most:g}"
-                raise ParameterError(f"{name}={shown(getattr(self, name))} must be a number {rule}")
+                raise ParameterError(f"{name}={short_repr(getattr(self, name))} must be a number {rule}")
             object.__setattr__(self, name, float(number))
         if self.step not in STEPS:
             raise unknown_name("step", self.step, STEPS)
         if not isinstance(self.tie, bool):
-            raise ParameterError(f"tie={shown(self.tie)} must be True or False")
+            raise ParameterError(f"tie={short_repr(self.tie)} must be True or False")
 
     @property
     def epochs(self) -> int:
@@ -103,7 +103,7 @@ def as_norms(given: Any) -> tuple[float, ...]:
     several = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
     numbers = [as_number(value) for value in (given if several else [given])]
     if not numbers or not all(number is not None and 0 < number < np.inf for number in numbers):
-        raise ParameterError(f"norm={shown(given)} must be a number above 0, or several of them")
+        raise ParameterError(f"norm={short_repr(given)} must be a number above 0, or several of them")
     return tuple(float(number) for number in numbers if number is not None)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium.errors import DataError, ParameterError, is_whole, shown
+from podium.errors import DataError, ParameterError, is_integer, short_repr
 from podium.training.convex import Oracle, State, Vector, Verdict, dot, evaluate, starting_point
 
 SUFFICIENT_FALL, SLOPE_LEFT = 1e-4, 0.9  # c₁ and c₂
@@ -32,7 +32,7 @@ class LBFGSSettings:
     Attributes:
         tolerance: stop where ‖∇J(w)‖ ≤ tolerance · ‖∇J(start)‖.
         gap_tolerance: stop where the certified gap is at most this share of |J(w)|; needs `convexity`. Either rule ends it.
-        convexity: λ for which J − ½λ‖w‖² is convex, such as the strength of an L2 regulariser; 0 where none is known.
+        convexity: λ for which J − ½λ‖w‖² is convex, such as the strength of an L2 regularizer; 0 where none is known.
         history: how many pairs (move, change of gradient) stand for the Hessian. Ill-conditioned features take many steps
             with 10: RankSVM on OHSUMED takes a third of them with 40.
     """
@@ -43,19 +43,19 @@ class LBFGSSettings:
     history: int = 40
 
     def __post_init__(self) -> None:
-        if not is_whole(self.history) or self.history < 1:
-            raise ParameterError(f"history={shown(self.history)} must be a whole number of at least 1")
+        if not is_integer(self.history) or self.history < 1:
+            raise ParameterError(f"history={short_repr(self.history)} must be a whole number of at least 1")
         for name in ("tolerance", "gap_tolerance", "convexity"):
             if not 0 <= getattr(self, name) < math.inf:
-                raise ParameterError(f"{name}={shown(getattr(self, name))} must be a number of at least 0")
+                raise ParameterError(f"{name}={short_repr(getattr(self, name))} must be a number of at least 0")
         if self.gap_tolerance > 0 and not self.convexity > 0:
             raise ParameterError(
-                f"gap_tolerance={shown(self.gap_tolerance)} needs a convexity above 0: without it the gap is not known"
+                f"gap_tolerance={short_repr(self.gap_tolerance)} needs a convexity above 0: without it the gap is not known"
             )
 
 
 class LBFGS:
-    """Minimises a smooth function from its values and gradients, one step at a time.
+    """Minimizes a smooth function from its values and gradients, one step at a time.
 
     Between steps `state()` is everything: a solver made by `resume` from it goes on to the same bits.
 

@@ -64,7 +64,7 @@ class Training(Run):
     def _starting_vector(self, model: GradientModel) -> Floats:
         return np.concatenate([model.vector, starting_parameters(self.plan.force, self.data)])
 
-    def _take_back(self, arrays: Arrays) -> None:
+    def _load_state(self, arrays: Arrays) -> None:
         if self.progress.best_vector.shape != self.steps.vector.shape:
             raise ValueError("best_vector has another size")
         self.steps.resume(arrays)

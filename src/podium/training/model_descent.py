@@ -50,7 +50,7 @@ class ModelDescent:
         self,
         queries: npt.NDArray[np.int64],
         *,
-        optimiser: _core.Optimiser,
+        optimizer: _core.Optimizer,
         rate: float,
         l2: float,
         batch: int,
@@ -68,13 +68,13 @@ class ModelDescent:
             total += value
             push /= len(part)
             if l2 > 0:
-                push[: len(push) - self.n_own] -= l2 * self.model.penalised * self.model.vector
-            self._update(push, optimiser, rate)
+                push[: len(push) - self.n_own] -= l2 * self.model.penalized * self.model.vector
+            self._update(push, optimizer, rate)
         return total
 
-    def _update(self, push: Floats, optimiser: _core.Optimiser, rate: float) -> None:
+    def _update(self, push: Floats, optimizer: _core.Optimizer, rate: float) -> None:
         self.updates += 1
-        if optimiser == _core.Optimiser.sgd:
+        if optimizer == _core.Optimizer.sgd:
             self.set_parameters(self.parameters() + rate * push)
             return
         self.first += 0.1 * (push - self.first)
@@ -99,7 +99,7 @@ class ModelDescent:
         if seen is not None:
             self._show(queries, scores, seen)
         steps = np.exp(np.clip(self.own[1:], -30, 30))
-        outcome = self.force.act(
+        outcome = self.force.compute(
             scores,
             ForceData(part, levels=self.levels),
             cost=cost,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import RankingData
-from podium.data.hashing import mix, query_hashes
+from podium.data.hashing import query_hashes, splitmix64
 from podium.errors import DataError
 from podium.models.inputs import InputMap
 from podium.models.kernel import KernelSpec
@@ -61,14 +61,14 @@ def document_keys(data: RankingData, salt: int = 0) -> U64:
     """One number a document, of its query's id and its place in the query: the same in any order of the queries."""
     sizes = data.query_sizes
     place = np.arange(data.n_documents) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    keys = np.repeat(mix(query_hashes(data.query_ids, 0) ^ mix(np.array([salt], np.uint64))), sizes)
-    return mix(keys ^ place.astype(np.uint64))
+    keys = np.repeat(splitmix64(query_hashes(data.query_ids, 0) ^ splitmix64(np.array([salt], np.uint64))), sizes)
+    return splitmix64(keys ^ place.astype(np.uint64))
 
 
 def shuffled_documents(keys: U64, seed: int, round: int) -> npt.NDArray[np.int64]:
     """Documents in an order that is a function of their keys, the seed and the round."""
-    start = mix(mix(np.array([seed], np.uint64)) ^ np.uint64(round))
-    return np.argsort(mix(mix(keys ^ start)), kind="stable").astype(np.int64)
+    start = splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(round))
+    return np.argsort(splitmix64(splitmix64(keys ^ start)), kind="stable").astype(np.int64)
 
 
 def make_learner(schedule: OnlineSchedule, map: InputMap, levels: int, *, has_valid: bool) -> Learner:
@@ -88,7 +88,7 @@ def online_documents(data: RankingData, map: InputMap, keys: U64) -> _core.Onlin
     """The documents as the core takes them."""
     features = np.ascontiguousarray(data.features, np.float32)
     return _core.OnlineDocuments(
-        features, map.centre, map.scale, map.filled, np.ascontiguousarray(data.labels, np.int32), keys
+        features, map.center, map.scale, map.filled, np.ascontiguousarray(data.labels, np.int32), keys
     )
 
 
@@ -96,7 +96,7 @@ def check_finite(parts: list[Floats], number: int) -> list[Floats]:
     """What was learned by the end of an epoch, or its scores, if all of it is finite."""
     if not all(np.isfinite(part).all() for part in parts):
         raise DataError(
-            f"training diverged in epoch {number}: weights or scores are no longer finite; use standardise=True, a larger "
+            f"training diverged in epoch {number}: weights or scores are no longer finite; use standardize=True, a larger "
             "width, or features of a smaller scale"
         )
     return parts
@@ -180,7 +180,7 @@ class Online(Run):
     def _state(self) -> Arrays:
         return {**self.learner.state(), "perfect": np.array([self.perfect], np.float64)}
 
-    def _take_back(self, arrays: Arrays) -> None:
+    def _load_state(self, arrays: Arrays) -> None:
         self.learner.learned(self.progress.best_vector)
         self.perfect = bool(arrays["perfect"][0])
         self.learner.resume(arrays)
@@ -205,4 +205,4 @@ def input_map(plan: Plan, data: RankingData) -> InputMap:
     assert isinstance(plan.model, LinearSpec | QuadraticSpec | KernelSpec)
     if plan.schedule.form == "explicit":
         check_features(data.n_features)
-    return scaled_map(data, standardise=plan.model.standardise, width=plan.schedule.width, num_threads=plan.num_threads)
+    return scaled_map(data, standardize=plan.model.standardize, width=plan.schedule.width, num_threads=plan.num_threads)

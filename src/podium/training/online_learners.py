@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium import _core
-from podium.data.hashing import mix
+from podium.data.hashing import splitmix64
 from podium.models import Model
 from podium.models.inputs import InputMap
 from podium.models.kernel import Kernel, KernelModel
@@ -67,7 +67,7 @@ class LinearPerceptrons:
     piece = 51_200
 
     def __init__(self, map: InputMap, thresholds: int, shares: tuple[float, ...], counts: tuple[int, ...]) -> None:
-        self.map, self.width, self.n_thresholds = map, len(map.centre), thresholds
+        self.map, self.width, self.n_thresholds = map, len(map.center), thresholds
         self.shares, self.counts, self.most = shares, counts, max(counts)
         self.perceptrons = len(shares) * self.most
         self.core = _core.Perceptrons(self.width, thresholds, [s for s in shares for _ in range(self.most)])
@@ -122,7 +122,7 @@ class WholeQuadratic:
 
     def __init__(self, map: InputMap, thresholds: int) -> None:
         self.map, self.n_thresholds = map, thresholds
-        self.core = _core.QuadraticPRank(len(map.centre), thresholds)
+        self.core = _core.QuadraticPRank(len(map.center), thresholds)
 
     def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
         """Nothing is drawn."""
@@ -134,7 +134,7 @@ class WholeQuadratic:
 
     def learned(self, vector: Floats) -> Learned:
         """A quadratic model."""
-        width = len(self.map.centre)
+        width = len(self.map.center)
         if vector.shape != (self.n_thresholds + width * width + width + 1,):
             raise ValueError("the quadratic function has another size")
         cut = self.n_thresholds
@@ -161,7 +161,7 @@ class SupportQuadratic:
 
     def __init__(self, map: InputMap, thresholds: int, budget: int) -> None:
         self.map, self.n_thresholds, self.budget = map, thresholds, budget
-        self.core = _core.SupportPRank(len(map.centre), budget, thresholds)
+        self.core = _core.SupportPRank(len(map.center), budget, thresholds)
 
     def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
         """Nothing is drawn."""
@@ -173,7 +173,7 @@ class SupportQuadratic:
 
     def learned(self, vector: Floats) -> Learned:
         """A kernel expansion over the supports; over one that weighs nothing where there are none."""
-        width, rest = len(self.map.centre), vector[self.n_thresholds :]
+        width, rest = len(self.map.center), vector[self.n_thresholds :]
         count, odd = divmod(len(rest), width + 1)
         if len(vector) < self.n_thresholds or odd:
             raise ValueError("the support documents have another size")
@@ -194,14 +194,14 @@ class SupportQuadratic:
 
     def resume(self, state: Arrays) -> None:
         """Supports and thresholds as they were."""
-        self.core = _core.SupportPRank(len(self.map.centre), self.budget, self.n_thresholds)
+        self.core = _core.SupportPRank(len(self.map.center), self.budget, self.n_thresholds)
         keys = np.ascontiguousarray(state["keys"], np.uint64)
         self.core.set(_floats(state["inputs"]), _floats(state["alpha"]), keys, _floats(state["thresholds"]))
 
     def state_of(self, model: KernelModel, thresholds: Floats) -> Arrays:
         """The landmarks that weigh something are the supports, under keys of their own."""
         weighs = model.alpha[:, 0] != 0  # the one that stands for none does not
-        keys = mix(np.arange(np.count_nonzero(weighs), dtype=np.uint64))
+        keys = splitmix64(np.arange(np.count_nonzero(weighs), dtype=np.uint64))
         return {
             "inputs": model.landmarks[weighs].reshape(-1),
             "alpha": model.alpha[weighs, 0],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from podium.data.conversion import as_number
-from podium.errors import ParameterError, is_whole, shown, unknown_name
+from podium.errors import ParameterError, is_integer, short_repr, unknown_name
 from podium.models.quadratic import check_width
 
 SHARES = (0.3, 0.5, 0.7)  # of which one is chosen on validation data, and the first is taken without any [RankNet §6]
@@ -51,10 +51,10 @@ class OnlineSchedule:
             value = getattr(self, name)
             if value is None and name in ("early_stopping_rounds", "levels"):
                 continue
-            if not (is_whole(value) and value >= least and (most is None or value <= most)):
+            if not (is_integer(value) and value >= least and (most is None or value <= most)):
                 rule = f"of at least {least}" if most is None else f"from {least} to {most}"
                 remedy = {"early_stopping_rounds": "; None for never", "levels": "; None for highest label + 1"}
-                raise ParameterError(f"{name}={shown(value)} must be a whole number {rule}{remedy.get(name, '')}")
+                raise ParameterError(f"{name}={short_repr(value)} must be a whole number {rule}{remedy.get(name, '')}")
             object.__setattr__(self, name, int(value))
         object.__setattr__(self, "width", check_width(self.width))
         if self.form not in (None, *FORMS):
@@ -63,9 +63,9 @@ class OnlineSchedule:
 
     def _check_perceptrons(self) -> None:
         for count in self.counts:
-            if not (is_whole(count) and 1 <= count <= MOST_PERCEPTRONS):
+            if not (is_integer(count) and 1 <= count <= MOST_PERCEPTRONS):
                 raise ParameterError(
-                    f"perceptrons={shown(count)} must be a whole number from 1 to {MOST_PERCEPTRONS}; None to choose it on "
+                    f"perceptrons={short_repr(count)} must be a whole number from 1 to {MOST_PERCEPTRONS}; None to choose it on "
                     "validation data"
                 )
         object.__setattr__(self, "counts", tuple(int(count) for count in self.counts))
@@ -75,6 +75,6 @@ class OnlineSchedule:
             number = as_number(share)
             if number is None or not 0 < number <= 1:
                 raise ParameterError(
-                    f"share={shown(share)} must be a number above 0 and at most 1; None to choose it on validation data"
+                    f"share={short_repr(share)} must be a number above 0 and at most 1; None to choose it on validation data"
                 )
         object.__setattr__(self, "shares", tuple(float(share) for share in self.shares))

@@ -21,7 +21,7 @@ from scipy.optimize import isotonic_regression
 
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
-from podium.errors import ParameterError, is_whole, shown, unknown_name
+from podium.errors import ParameterError, is_integer, short_repr, unknown_name
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.loop import Training
 from podium.training.run import Plan, Trained
@@ -49,8 +49,8 @@ class RankPropSchedule(Schedule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (is_whole(self.phase_epochs) and self.phase_epochs >= 1):
-            raise ParameterError(f"phase_epochs={shown(self.phase_epochs)} must be a whole number of at least 1")
+        if not (is_integer(self.phase_epochs) and self.phase_epochs >= 1):
+            raise ParameterError(f"phase_epochs={short_repr(self.phase_epochs)} must be a whole number of at least 1")
         object.__setattr__(self, "phase_epochs", int(self.phase_epochs))
         if self.within not in WITHIN:
             raise unknown_name("within", self.within, WITHIN)
@@ -199,7 +199,7 @@ class RankProp(Training):
             "phase": np.array(numbers, np.float64),
         }
 
-    def _take_back(self, arrays: Arrays) -> None:
+    def _load_state(self, arrays: Arrays) -> None:
         if arrays["targets"].shape != self.targets.shape:
             raise ValueError("targets have another size")
         placed = np.empty(len(self.targets))
@@ -211,7 +211,7 @@ class RankProp(Training):
         self.gaps = [float(gap) for gap in arrays["gaps"]]
         in_phase, verdict, phases = (int(number) for number in arrays["phase"])
         self.in_phase, self.verdict, self.phases = in_phase, VERDICTS[verdict], phases
-        super()._take_back({n.removeprefix("steps."): v for n, v in arrays.items() if n.startswith("steps.")})
+        super()._load_state({n.removeprefix("steps."): v for n, v in arrays.items() if n.startswith("steps.")})
 
     def _trained(self, interrupted: bool) -> Trained:
         trained = super()._trained(interrupted)

@@ -105,7 +105,7 @@ class Run(ABC):
             raise DataError("the data has no features; a model needs at least one to tell documents apart")
         if valid is None and plan.schedule.early_stopping_rounds is not None:
             raise ParameterError("early_stopping_rounds needs validation data; give valid=, or leave it out")
-        if checkpoint is not None and not plan.force.reads_back:
+        if checkpoint is not None and not plan.force.is_importable:
             raise ParameterError(
                 f"a checkpoint must know the force, and {plan.force} has no name to know it by; define the function in a module"
             )
@@ -134,7 +134,7 @@ class Run(ABC):
         """What must be known to go on, apart from the progress."""
 
     @abstractmethod
-    def _take_back(self, arrays: Arrays) -> None:
+    def _load_state(self, arrays: Arrays) -> None:
         """Goes on from a state; KeyError, TypeError or ValueError where it is none of this training."""
 
     @abstractmethod
@@ -149,7 +149,7 @@ class Run(ABC):
             numbers, arrays = found
             try:
                 self.progress = Progress.of(numbers, arrays.pop("best_vector"))
-                self._take_back(arrays)
+                self._load_state(arrays)
             except (KeyError, TypeError, ValueError) as error:
                 raise FormatError(
                     self.checkpoint.path, f"is not a checkpoint of this training ({error}); {REMEDY}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from podium.data.conversion import as_number
-from podium.errors import ParameterError, is_whole, shown, unknown_name
+from podium.errors import ParameterError, is_integer, short_repr, unknown_name
 
-OPTIMISERS = ("adam", "sgd", "lbfgs", "bundle")
+OPTIMIZERS = ("adam", "sgd", "lbfgs", "bundle")
 RATE_RULES = ("constant", "halve", "shrink")
 
 
@@ -16,7 +16,7 @@ class Schedule:
     """How a function class absorbs the forces.
 
     Attributes:
-        optimiser: adam or sgd, an update a batch; lbfgs, an iteration over all queries for a force with a cost; bundle,
+        optimizer: adam or sgd, an update a batch; lbfgs, an iteration over all queries for a force with a cost; bundle,
             the same for hinge, whose cost has corners.
         learning_rate: of adam and sgd.
         batch: queries an update, or "pair": an update for every single pair of documents.
@@ -31,7 +31,7 @@ class Schedule:
             proven to be left, as a share of the objective; of lbfgs elsewhere, the share of the first gradient.
     """
 
-    optimiser: str = "adam"
+    optimizer: str = "adam"
     learning_rate: float = 0.001
     batch: int | str = 1
     epochs: int = 100
@@ -42,35 +42,35 @@ class Schedule:
     tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
-        if self.optimiser not in OPTIMISERS:
-            raise unknown_name("optimiser", self.optimiser, OPTIMISERS)
+        if self.optimizer not in OPTIMIZERS:
+            raise unknown_name("optimizer", self.optimizer, OPTIMIZERS)
         if self.rate_rule not in RATE_RULES:
             raise unknown_name("rate_rule", self.rate_rule, RATE_RULES)
-        if self.batch != "pair" and not (is_whole(self.batch) and 1 <= int(self.batch) < 2**31):
-            raise ParameterError(f"batch={shown(self.batch)} must be a number of queries of at least 1, or 'pair'")
+        if self.batch != "pair" and not (is_integer(self.batch) and 1 <= int(self.batch) < 2**31):
+            raise ParameterError(f"batch={short_repr(self.batch)} must be a number of queries of at least 1, or 'pair'")
         if self.batch != "pair":
             object.__setattr__(self, "batch", int(self.batch))
         for name in ("learning_rate", "tolerance", "l2"):
             number = as_number(getattr(self, name))
             if number is None or number < 0 or (number == 0 and name != "l2"):
                 rule = "of at least 0" if name == "l2" else "above 0"
-                raise ParameterError(f"{name}={shown(getattr(self, name))} must be a number {rule}")
+                raise ParameterError(f"{name}={short_repr(getattr(self, name))} must be a number {rule}")
             object.__setattr__(self, name, float(number))
         for name in ("epochs", "restart_rounds", "early_stopping_rounds"):
             value = getattr(self, name)
             if value is None and name != "epochs":
                 continue
-            if not (is_whole(value) and value >= 1):
+            if not (is_integer(value) and value >= 1):
                 never = "" if name == "epochs" else "; None for never"
-                raise ParameterError(f"{name}={shown(value)} must be a whole number of at least 1{never}")
+                raise ParameterError(f"{name}={short_repr(value)} must be a whole number of at least 1{never}")
             object.__setattr__(self, name, int(value))
         if self.full and (self.batch != 1 or self.rate_rule != "constant" or self.restart_rounds is not None):
             raise ParameterError(
-                f"optimiser={self.optimiser!r} looks at all queries at once and finds its own steps; "
+                f"optimizer={self.optimizer!r} looks at all queries at once and finds its own steps; "
                 "leave out batch, rate_rule and restart_rounds"
             )
 
     @property
     def full(self) -> bool:
         """Whether every step looks at all queries."""
-        return self.optimiser in ("lbfgs", "bundle")
+        return self.optimizer in ("lbfgs", "bundle")

@@ -1,6 +1,6 @@
 """The dual of a cutting plane model: a small quadratic program on the simplex, by an active set.
 
-    minimise ½ αᵀHα − cᵀα over α ≥ 0, Σα = 1,   H positive semidefinite
+    minimize ½ αᵀHα − cᵀα over α ≥ 0, Σα = 1,   H positive semidefinite
 
 The working set holds the shares that may be positive. On it the minimum is one linear system; a share that would turn
 negative stops the move and leaves the set; at the minimum the share whose price is lowest enters it, if that is below the

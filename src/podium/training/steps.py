@@ -87,12 +87,12 @@ def check_task(task: Task) -> None:
     force.check_labels(task.data)
     if schedule.full and not force.has_cost:
         raise ParameterError(
-            f"optimiser={schedule.optimiser!r} needs a cost, and {force} has none; use optimiser='adam' or 'sgd'"
+            f"optimizer={schedule.optimizer!r} needs a cost, and {force} has none; use optimizer='adam' or 'sgd'"
         )
-    if schedule.optimiser == "bundle" and not (is_convex(task) and schedule.l2 > 0):
+    if schedule.optimizer == "bundle" and not (is_convex(task) and schedule.l2 > 0):
         raise ParameterError(
-            f"optimiser='bundle' needs l2 above 0 (found {schedule.l2:g}), a model that is linear in its parameters, and a "
-            f"convex force: {', '.join(CONVEX)} (found {force}); use optimiser='adam' or 'lbfgs'"
+            f"optimizer='bundle' needs l2 above 0 (found {schedule.l2:g}), a model that is linear in its parameters, and a "
+            f"convex force: {', '.join(CONVEX)} (found {force}); use optimizer='adam' or 'lbfgs'"
         )
     if schedule.rate_rule == "halve" and not force.has_cost:
         raise ParameterError(f"rate_rule='halve' watches the cost, and {force} has none; use rate_rule='shrink'")
@@ -122,7 +122,7 @@ def make_descent(task: Task) -> _core.Descent | ModelDescent:
         task.force.core_spec(task.force.n_classes(task.data)),
         ForceData(task.data).core,
         inputs.features,
-        inputs.map.centre,
+        inputs.map.center,
         inputs.map.scale,
         inputs.map.filled,
         task.num_threads,
@@ -149,7 +149,7 @@ class GradientSteps:
         for piece in self._pieces(order, batch, PAIR_PIECE if per_pair else PIECE):
             total += self.descent.run(
                 piece,
-                optimiser=_core.Optimiser[schedule.optimiser],
+                optimizer=_core.Optimizer[schedule.optimizer],
                 rate=rate,
                 l2=schedule.l2,
                 batch=batch,
@@ -198,7 +198,7 @@ class FullSteps:
         self.order = canonical_order(task.data)
         self.seen = np.zeros(task.data.n_documents * task.n_outputs)
         own = np.zeros(task.force.n_parameters(task.data))
-        self.penalised = np.concatenate([task.model.penalised, own])
+        self.penalized = np.concatenate([task.model.penalized, own])
         self.seen_at = np.empty(0)
         self.solver: LBFGS | Bundle
         self.verdict = Verdict.GOING
@@ -211,7 +211,7 @@ class FullSteps:
             gap_tolerance=schedule.tolerance if certified else 0.0,
             convexity=schedule.l2 if certified else 0.0,
         )
-        self.bundle = BundleSettings(schedule.l2, schedule.tolerance) if schedule.optimiser == "bundle" else None
+        self.bundle = BundleSettings(schedule.l2, schedule.tolerance) if schedule.optimizer == "bundle" else None
 
     def risk(self, w: Floats) -> tuple[float, Floats]:
         """The mean cost of a query, and its gradient."""
@@ -225,7 +225,7 @@ class FullSteps:
     def objective(self, w: Floats) -> tuple[float, Floats]:
         """J and its gradient."""
         value, gradient = self.risk(w)
-        held = self.penalised * w
+        held = self.penalized * w
         return value + 0.5 * self.task.schedule.l2 * float(np.add.reduce(held * w)), (
             gradient + self.task.schedule.l2 * held
         )

@@ -1,6 +1,6 @@
 """A model's file: its header says what the model is and how it came about.
 
-    format       the version of this layout, 1; every reader reads every older one
+    format       the version of this layout, 2; every reader reads every older one
     library      the version of Podium that wrote it
     sha256       of the rest of the header and of the arrays
     ranker, parameters, force, model, metric, features, data, training, more
@@ -15,26 +15,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from podium.artefact.tensors import LARGEST_HEADER, Arrays, arrays_of, header_of, read_bytes, write_tensors
-from podium.errors import FormatError, is_whole, shown
+from podium.artifact.tensors import LARGEST_HEADER, Arrays, arrays_of, header_of, read_bytes, write_tensors
+from podium.artifact.upgrade import upgrade
+from podium.errors import FormatError, is_integer, short_repr
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
-class Artefact:
+class Artifact:
     """A header (JSON) and named arrays."""
 
     header: dict[str, Any]
     arrays: Arrays
 
 
-def save_artefact(path: str | os.PathLike[str], artefact: Artefact) -> None:
+def save_artifact(path: str | os.PathLike[str], artifact: Artifact) -> None:
     """Writes the file whole, or not at all."""
-    write_tensors(path, {"format": FORMAT, **artefact.header}, artefact.arrays)
+    write_tensors(path, {"format": FORMAT, **artifact.header}, artifact.arrays)
 
 
-def load_artefact(path: str | os.PathLike[str]) -> Artefact:
+def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     """The header and arrays of a file; a FormatError for a file that is another thing, damaged or too new."""
     raw = read_bytes(path)
     header = header_of(raw)
@@ -43,18 +44,18 @@ def load_artefact(path: str | os.PathLike[str]) -> Artefact:
             path, "is not a Podium model, or is damaged; models are written by ranker.save or podium train"
         )
     version = header["format"]
-    if is_whole(version) and version > FORMAT:
+    if is_integer(version) and version > FORMAT:
         raise FormatError(
             path,
-            f"has format {shown(version)}, and this Podium reads up to {FORMAT}; install a newer Podium to read it",
+            f"has format {short_repr(version)}, and this Podium reads up to {FORMAT}; install a newer Podium to read it",
         )
     arrays = arrays_of(raw, header)
-    if arrays is None or not is_whole(version) or version < 1:
+    if arrays is None or not is_integer(version) or version < 1:
         raise FormatError(path, "is a damaged Podium model (its checksum does not match); copy or train it again")
-    return Artefact(header, arrays)
+    return Artifact(*upgrade(header, arrays))
 
 
-def is_artefact(path: str | os.PathLike[str]) -> bool:
+def is_artifact(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as a model does."""
     try:
         with Path(path).open("rb") as file:

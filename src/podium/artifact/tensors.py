@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from podium.errors import FormatError
-from podium.files import replacing
+from podium.files import atomic_write
 
 KEY = "podium"
 LARGEST_HEADER = 1 << 30
@@ -29,7 +29,7 @@ def write_tensors(path: str | os.PathLike[str], header: Header, arrays: Arrays) 
     """Writes the file whole, or not at all; the same header and arrays give the same bytes."""
     kept = {name: np.ascontiguousarray(value) for name, value in sorted(arrays.items())}
     text = _dump({**header, "sha256": _digest(header, kept)})
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(save(kept, {KEY: text}))
 
 

@@ -9,23 +9,23 @@ import numpy.typing as npt
 
 from podium.data.blocks import query_blocks
 from podium.data.ranking_data import RankingData
-from podium.errors import DataError, ParameterError, is_whole, shown, unknown_name
+from podium.errors import DataError, ParameterError, is_integer, short_repr, unknown_name
 
 Block = npt.NDArray[np.float64]
 Offsets = npt.NDArray[np.int64]
 
 
-def normalise(data: RankingData, method: str, *, features: Sequence[int | str] | None = None) -> RankingData:
-    """The data with features rescaled by a method of NORMALISATIONS; missing values stay missing and take no part.
+def normalize(data: RankingData, method: str, *, features: Sequence[int | str] | None = None) -> RankingData:
+    """The data with features rescaled by a method of NORMALIZATIONS; missing values stay missing and take no part.
 
     Args:
         data: what to rescale; it stays as it is.
         method: 'minmax', 'zscore' or 'log'.
         features: the columns to rescale, by number from 0 or by name; all where not given.
     """
-    if method not in NORMALISATIONS:
-        raise unknown_name("normalisation", method, NORMALISATIONS)
-    rescale = NORMALISATIONS[method]
+    if method not in NORMALIZATIONS:
+        raise unknown_name("normalization", method, NORMALIZATIONS)
+    rescale = NORMALIZATIONS[method]
     columns = feature_columns(data, features)
     result = np.empty_like(data.features, order="C") if features is None else data.features.copy()
     for first, last in query_blocks(data):
@@ -52,11 +52,11 @@ def feature_columns(data: RankingData, features: Sequence[int | str] | None) -> 
                     raise ParameterError(f"feature {feature!r} is asked for by name, but the data has no feature names")
                 raise unknown_name("feature", feature, names)
             columns.append(names[feature])
-        elif is_whole(feature) and 0 <= feature < data.n_features:
+        elif is_integer(feature) and 0 <= feature < data.n_features:
             columns.append(int(feature))
         else:
             raise ParameterError(
-                f"feature {shown(feature)} is not one of the {data.n_features} features, given by name or counted from 0"
+                f"feature {short_repr(feature)} is not one of the {data.n_features} features, given by name or counted from 0"
             )
     return np.array(columns, np.int64)
 
@@ -78,11 +78,11 @@ def _zscore(block: Block, starts: Offsets) -> Block:
     count = np.maximum(sizes[:, None] - absent, 1)
     constant = np.fmax.reduceat(block, starts, axis=0) == np.fmin.reduceat(block, starts, axis=0)
     mean = np.add.reduceat(np.where(missing, 0.0, block), starts, axis=0) / count
-    centred = block - np.repeat(mean, sizes, axis=0)
-    deviation = np.sqrt(np.add.reduceat(np.where(missing, 0.0, centred) ** 2, starts, axis=0) / count)
+    centerd = block - np.repeat(mean, sizes, axis=0)
+    deviation = np.sqrt(np.add.reduceat(np.where(missing, 0.0, centerd) ** 2, starts, axis=0) / count)
     deviation[constant | (deviation == 0)] = np.inf
     # -0.0 is a value below the mean over infinity: add 0 to make it 0
-    return np.asarray(centred / np.repeat(deviation, sizes, axis=0) + 0.0)
+    return np.asarray(centerd / np.repeat(deviation, sizes, axis=0) + 0.0)
 
 
 def _log(block: Block, starts: Offsets) -> Block:
@@ -104,7 +104,7 @@ def _refuse_negative(data: RankingData, block: Block, columns: slice | npt.NDArr
     )
 
 
-NORMALISATIONS: dict[str, Callable[[Block, Offsets], Block]] = {
+NORMALIZATIONS: dict[str, Callable[[Block, Offsets], Block]] = {
     "log": _log,
     "minmax": _minmax,
     "zscore": _zscore,

@@ -1,4 +1,4 @@
-"""podium data normalise."""
+"""podium data normalize."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from podium.cli.console import (
     read_data,
     say,
 )
-from podium.data import normalise as normalise_data
+from podium.data import normalize as normalize_data
 from podium.formats import find_format, write
 
 
-def normalise(
+def normalize(
     data: DataFile,
     target: Annotated[Path, typer.Argument(help="The file to write; its ending says the format.", show_default=False)],
     method: Annotated[
@@ -45,7 +45,7 @@ def normalise(
     """Bring features to one scale."""
     find_format(target, None, reading=False)
     whole = read_data(data, format_name, read, threads, drop)
-    changed = normalise_data(
+    changed = normalize_data(
         whole, method, features=[int(word) if word.isdecimal() else word for word in feature or []] or None
     )
     write(changed, target)

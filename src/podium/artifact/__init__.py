@@ -1,0 +1,5 @@
+"""Artifacts: one file a model, safetensors with a JSON header. Nothing is ever unpickled."""
+
+from podium.artifact.file import FORMAT, Artifact, is_artifact, load_artifact, save_artifact
+
+__all__ = ["FORMAT", "Artifact", "is_artifact", "load_artifact", "save_artifact"]
