@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from numbers import Integral
+from typing import Any
 
 
 class PodiumError(Exception):
@@ -37,8 +39,53 @@ class FormatError(DataError):
         super().__init__(f"{place}: {message}")
 
 
+class _Missing:
+    """The type of MISSING, a value that was not given."""
+
+    def __reduce__(self) -> str:
+        return "MISSING"
+
+
+MISSING = _Missing()
+MENTION = re.compile(r"\{(?P<name>[A-Za-z_]\w*)(=(?P<value>[^{}]*))?\}")
+Spell = Callable[[str, str | None], str]
+
+
+def python_spelling(name: str, value: str | None) -> str:
+    """Write a parameter as Python code does: `name=value`, or `name=` if no value is named."""
+    return f"{name}={value or ''}"
+
+
 class ParameterError(PodiumError, ValueError):
-    """An argument is out of range or its name is unknown."""
+    """An argument is out of range or its name is unknown.
+
+    The message reads `parameter=value rule; remedy`. Rule and remedy name other parameters in braces, as in "give {valid}" or
+    "use {optimizer='adam'}": Python shows them as `valid=` and `optimizer='adam'`, the command line as its options.
+
+    Args:
+        parameter: name of the parameter, as Python spells it.
+        value: the value that was given; leave it out if the value is not what is wrong.
+        rule: what must hold, as the rest of a sentence that begins with the parameter.
+        remedy: what to do instead.
+    """
+
+    def __init__(self, parameter: str, value: object = MISSING, rule: str = "", remedy: str = "") -> None:
+        self.parameter, self.value, self.rule, self.remedy = parameter, value, rule, remedy
+        super().__init__(self.phrase(python_spelling))
+
+    def phrase(self, spell: Spell) -> str:
+        """Return the message with every parameter spelled by `spell(name, value or None)`."""
+        subject = self.parameter
+        if self.value is not MISSING:
+            subject = spell(self.parameter, short_repr(self.value))
+        elif spell is not python_spelling and self.rule:
+            subject = spell(self.parameter, None)
+        sentence = f"{subject} {self.rule}" if self.rule else subject
+        text = f"{sentence}; {self.remedy}" if self.remedy else sentence
+        return MENTION.sub(lambda found: spell(found["name"], found["value"]), text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.parameter, self.value, self.rule, self.remedy)
 
 
 class OutputError(PodiumError, OSError):
