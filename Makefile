@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORE := $(shell find core src/podium -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test test-torch lint docs sanitize fuzz bench papers papers-quick stubs format clean
+.PHONY: demo test test-torch lint docs wheel release-check sanitize fuzz bench papers papers-quick stubs format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -31,6 +31,20 @@ docs: $(VENV)/.dev
 	$(BIN)/python docs/reproduced.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/mkdocs build --strict
+
+# A manylinux wheel in dist/, tried in an empty environment with no compiler on PATH.
+TRIAL := build/wheel/venv
+wheel: $(VENV)/.release
+	rm -rf build/wheel dist
+	$(BIN)/python -m build --wheel --no-isolation --outdir build/wheel
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheel/*.whl
+	$(PYTHON) -m venv $(TRIAL)
+	PATH="$(abspath $(TRIAL)/bin)" $(TRIAL)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: dist/*.whl
+	PATH="$(abspath $(TRIAL)/bin)" $(TRIAL)/bin/python tests/wheel/smoke.py
+
+# Says what a release still needs; `python .ci/release_check.py --quick` leaves out what takes minutes.
+release-check: $(VENV)/.release
+	$(BIN)/python .ci/release_check.py
 
 stubs: $(VENV)/.dev
 	$(BIN)/python -m nanobind.stubgen -m podium._core -o src/podium/_core.pyi
@@ -95,6 +109,10 @@ $(VENV)/.installed: $(VENV)/.tools $(CORE)
 
 $(VENV)/.dev: $(VENV)/.installed
 	$(PIP) --no-build-isolation -e '.[dev]'
+	touch $@
+
+$(VENV)/.release: $(VENV)/.dev
+	$(PIP) --no-build-isolation -e '.[release]'
 	touch $@
 
 $(VENV)/.torch: $(VENV)/.dev
