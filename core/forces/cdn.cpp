@@ -7,6 +7,7 @@
 #include "forces/force.hpp"
 #include "forces/potentials.hpp"
 #include "random.hpp"
+#include "unreachable.hpp"
 
 namespace podium {
 namespace {
@@ -185,10 +186,15 @@ PODIUM_AVX2 void soften_avx2(CdnEdges& edges) {
 }
 
 void add_all_pairs(CdnEdges& edges, CdnMethod method, CdnAsked asked) {
-  if (method == CdnMethod::automatic) {
-    method = edges.size() > kExactMost ? CdnMethod::chebyshev : CdnMethod::exact;
+  switch (method) {
+    case CdnMethod::automatic:
+      return edges.size() > kExactMost ? cdn_chebyshev(edges, asked) : cdn_exact(edges, asked);
+    case CdnMethod::exact:
+      return cdn_exact(edges, asked);
+    case CdnMethod::chebyshev:
+      return cdn_chebyshev(edges, asked);
   }
-  method == CdnMethod::exact ? cdn_exact(edges, asked) : cdn_chebyshev(edges, asked);
+  unreachable();
 }
 
 }  // namespace
@@ -228,8 +234,17 @@ void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scr
   const CdnSpec& cdn = spec.cdn;
   const double w1 = query.parameters.empty() ? cdn.w1 : query.parameters[0];
   const double w2 = query.parameters.empty() ? cdn.w2 : query.parameters[1];
-  if (cdn.topology == CdnTopology::independent) return independent(w1, cdn.mean, query, scratch, sums);
   CdnEdges& edges = scratch.cdn;
+  bool all_pairs = true;
+  switch (cdn.topology) {
+    case CdnTopology::independent:
+      return independent(w1, cdn.mean, query, scratch, sums);
+    case CdnTopology::full:
+      break;
+    case CdnTopology::random:
+      all_pairs = false;
+      break;
+  }
   collect_edges(query, scratch.order, edges);
   if (edges.size() < 2) return;
   const CdnAsked asked{sums.curvature != nullptr, sums.cost != nullptr};
@@ -237,7 +252,7 @@ void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scr
   double divisor = cdn.mean ? weight_of_pairs(edges) : 1;
   if (!(divisor > 0)) return;
   const std::size_t others = edges.size() - 1;
-  if (cdn.topology == CdnTopology::full || cdn.partners >= others) {
+  if (all_pairs || cdn.partners >= others) {
     add_all_pairs(edges, cdn.method, asked);
   } else {
     for (std::size_t draw = 0; draw < spec.draws; ++draw) add_random_pairs(edges, query, cdn.partners, draw, asked);

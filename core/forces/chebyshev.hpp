@@ -14,6 +14,7 @@
 
 #include "dispatch.hpp"
 #include "forces/cdn.hpp"
+#include "unreachable.hpp"
 
 namespace podium {
 
@@ -62,7 +63,15 @@ enum Kernel { kValue, kSlope, kBend };  // log(1 + e^d), its first and its secon
 
 inline double kernel(Kernel which, double distance) {
   const CdnTerm term(distance);
-  return which == kValue ? term.softplus(distance) : which == kSlope ? term.q : term.q * term.rest;
+  switch (which) {
+    case kValue:
+      return term.softplus(distance);
+    case kSlope:
+      return term.q;
+    case kBend:
+      return term.q * term.rest;
+  }
+  unreachable();
 }
 
 struct Tables {

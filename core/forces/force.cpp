@@ -2,9 +2,34 @@
 
 #include <utility>
 
+#include "unreachable.hpp"
+
 namespace podium {
 
-Force::Force(ForceSpec spec, std::size_t longest) : spec_(std::move(spec)), metric_(spec_.metric, longest) {}
+Force::Force(ForceSpec spec, std::size_t longest) : spec_(std::move(spec)), metric_(spec_.metric, longest) {
+  switch (spec_.kind) {
+    case ForceKind::multiclass:
+      outputs_ = spec_.classes;
+      break;
+    case ForceKind::ordinal:
+      parameters_ = spec_.classes - 1;
+      break;
+    case ForceKind::ranknet:
+    case ForceKind::lambdarank:
+    case ForceKind::spring:
+    case ForceKind::step:
+    case ForceKind::hinge:
+    case ForceKind::squared_hinge:
+    case ForceKind::exponential:
+    case ForceKind::listnet:
+    case ForceKind::listmle:
+    case ForceKind::xendcg:
+    case ForceKind::structrank:
+    case ForceKind::squared:
+    case ForceKind::own:
+      break;
+  }
+}
 
 void Force::act(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const {
   switch (spec_.kind) {
@@ -27,9 +52,14 @@ void Force::act(const ForceQuery& query, ForceScratch& scratch, const ForceSums&
       return multiclass_force(spec_.classes, query, sums);
     case ForceKind::own:
       return custom_force(spec_.own, query, scratch, sums);
-    default:
+    case ForceKind::ranknet:
+    case ForceKind::spring:
+    case ForceKind::hinge:
+    case ForceKind::squared_hinge:
+    case ForceKind::exponential:
       return pair_force(spec_, query, scratch, sums);
   }
+  unreachable();
 }
 
 }  // namespace podium

@@ -102,18 +102,16 @@ class Force {
   Force(ForceSpec spec, std::size_t longest);
 
   const ForceSpec& spec() const { return spec_; }
-  std::size_t outputs() const { return spec_.kind == ForceKind::multiclass ? spec_.classes : 1; }
-  std::size_t parameters() const { return spec_.kind == ForceKind::ordinal ? spec_.classes - 1 : 0; }
-  bool has_cost() const {
-    if (spec_.kind == ForceKind::own) return spec_.own.cost != nullptr;
-    return spec_.kind != ForceKind::lambdarank && spec_.kind != ForceKind::step;
-  }
+  // Scores per document, and numbers of its own that the force learns during descent.
+  std::size_t outputs() const { return outputs_; }
+  std::size_t parameters() const { return parameters_; }
   // Adds the force of one query to `sums`.
   void act(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const;
 
  private:
   ForceSpec spec_;
   Metric metric_;
+  std::size_t outputs_ = 1, parameters_ = 0;
 };
 
 // Forces over pairs of documents.

@@ -7,6 +7,7 @@
 #include "forces/force.hpp"
 #include "forces/logistic_row.hpp"
 #include "forces/potentials.hpp"
+#include "unreachable.hpp"
 
 namespace podium {
 namespace {
@@ -21,9 +22,21 @@ Pull pull(const ForceSpec& spec, double o, double target) {
       return squared_hinge_pull(o, spec.margin);
     case ForceKind::exponential:
       return exponential_pull(o);
-    default:
+    case ForceKind::ranknet:
       return logistic_pull(o, spec.sigma, target);
+    case ForceKind::lambdarank:
+    case ForceKind::step:
+    case ForceKind::listnet:
+    case ForceKind::listmle:
+    case ForceKind::xendcg:
+    case ForceKind::structrank:
+    case ForceKind::squared:
+    case ForceKind::ordinal:
+    case ForceKind::multiclass:
+    case ForceKind::own:
+      break;
   }
+  unreachable();
 }
 
 void add_pair(const ForceSpec& spec, const ForceQuery& query, const ForceSums& sums, std::size_t winner,

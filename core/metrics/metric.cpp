@@ -16,8 +16,14 @@ namespace {
 // 1 / log₂(1 + r) for rank r = 1, 2, …; LETOR's scorer leaves ranks 1 and 2 whole and divides rank r ≥ 3 by log₂ r.
 double discount(Convention convention, std::size_t position) {
   const double rank = static_cast<double>(position) + 1;
-  if (convention == Convention::letor) return rank <= 2 ? 1.0 : 1.0 / std::log2(rank);
-  return 1.0 / std::log2(rank + 1);
+  switch (convention) {
+    case Convention::letor:
+      return rank <= 2 ? 1.0 : 1.0 / std::log2(rank);
+    case Convention::textbook:
+    case Convention::trec_eval:
+      return 1.0 / std::log2(rank + 1);
+  }
+  unreachable();
 }
 
 std::vector<double> position_weights(const MetricSpec& spec, std::size_t longest) {
@@ -36,8 +42,18 @@ std::vector<double> position_weights(const MetricSpec& spec, std::size_t longest
     case Measure::wta:
       weights.resize(std::min<std::size_t>(longest, 1));
       break;
-    default:
+    case Measure::precision:
+    case Measure::recall:
       break;
+    case Measure::map:
+    case Measure::mrr:
+    case Measure::err:
+    case Measure::bpref:
+    case Measure::auc:
+    case Measure::pairwise_error:
+    case Measure::pairwise_correct:
+    case Measure::kendall_tau:
+      unreachable();
   }
   return weights;
 }
@@ -47,23 +63,26 @@ std::vector<double> position_weights(const MetricSpec& spec, std::size_t longest
 Metric::Metric(MetricSpec spec, std::size_t longest) : spec_(std::move(spec)) {
   if (is_additive(spec_.measure)) weights_ = position_weights(spec_, longest);
   for (std::size_t level = 0; level < level_gains_.size(); ++level) {
-    const double label = static_cast<double>(level);
-    switch (spec_.gain) {
-      case Gain::exponential:
-        level_gains_[level] = std::exp2(label) - 1;
-        break;
-      case Gain::linear:
-        level_gains_[level] = label;
-        break;
-      case Gain::table:
-        level_gains_[level] = level < spec_.gain_table.size() ? spec_.gain_table[level] : 0.0;
-        break;
-    }
+    level_gains_[level] = label_gain(static_cast<double>(level));
   }
   levels_.resize(level_gains_.size());
   std::iota(levels_.rbegin(), levels_.rend(), std::size_t{0});
   std::stable_sort(levels_.begin(), levels_.end(),
                    [&](std::size_t a, std::size_t b) { return level_gains_[a] > level_gains_[b]; });
+}
+
+double Metric::label_gain(double label) const {
+  switch (spec_.gain) {
+    case Gain::exponential:
+      return std::exp2(label) - 1;
+    case Gain::linear:
+      return label;
+    case Gain::table: {
+      const auto level = static_cast<std::size_t>(label);
+      return level < spec_.gain_table.size() ? spec_.gain_table[level] : 0.0;
+    }
+  }
+  unreachable();
 }
 
 double Metric::gain(double label) const {
@@ -72,17 +91,27 @@ double Metric::gain(double label) const {
     case Measure::recall:
     case Measure::rbp:
       return relevant(label) ? 1.0 : 0.0;
-    default:
+    case Measure::ndcg:
+    case Measure::mean_ndcg:
+    case Measure::dcg:
+    case Measure::wta:
       break;
+    case Measure::map:
+    case Measure::mrr:
+    case Measure::err:
+    case Measure::bpref:
+    case Measure::auc:
+    case Measure::pairwise_error:
+    case Measure::pairwise_correct:
+    case Measure::kendall_tau:
+      unreachable();
   }
   if (label < 0 && spec_.convention == Convention::trec_eval) return 0.0;
   if (label >= 0 && label < static_cast<double>(LabelSummary::small)) {
     const auto level = static_cast<std::size_t>(label);
     if (static_cast<double>(level) == label) return level_gains_[level];
   }
-  if (spec_.gain == Gain::exponential) return std::exp2(label) - 1;
-  if (spec_.gain == Gain::linear) return label;
-  return spec_.gain_table[static_cast<std::size_t>(label)];
+  return label_gain(label);
 }
 
 double Metric::gain_in(const RankedQuery& query, double label) const {
@@ -95,9 +124,19 @@ double Metric::satisfaction(double label) const {
 }
 
 std::size_t Metric::depth(std::size_t documents) const {
-  if (counts_pairs(spec_.measure) || spec_.measure == Measure::bpref || spec_.ties == Ties::average) return documents;
-  if (spec_.measure == Measure::wta) return std::min<std::size_t>(documents, 1);
-  return std::min(documents, spec_.cutoff);
+  if (spec_.ties == Ties::average) return documents;
+  switch (family_of(spec_.measure)) {
+    case MetricFamily::pairs:
+    case MetricFamily::binary_preference:
+      return documents;
+    case MetricFamily::additive:
+    case MetricFamily::average_precision:
+    case MetricFamily::reciprocal_rank:
+    case MetricFamily::cascade:
+      break;
+  }
+  const std::size_t cutoff = spec_.measure == Measure::wta ? 1 : spec_.cutoff;
+  return std::min(documents, cutoff);
 }
 
 std::span<const double> Metric::ideal_gains(const RankedQuery& query, std::size_t depth, MetricScratch& scratch) const {
@@ -168,9 +207,18 @@ AdditiveForm Metric::additive(const RankedQuery& query, MetricScratch& scratch) 
       form.norm = static_cast<double>(query.count_relevant(spec_.relevant_from));
       form.empty = form.norm == 0;
       break;
-    default:
+    case Measure::rbp:
       form.empty = query.count_relevant(spec_.relevant_from) == 0;
       break;
+    case Measure::map:
+    case Measure::mrr:
+    case Measure::err:
+    case Measure::bpref:
+    case Measure::auc:
+    case Measure::pairwise_error:
+    case Measure::pairwise_correct:
+    case Measure::kendall_tau:
+      unreachable();
   }
   return form;
 }
@@ -204,35 +252,39 @@ MetricValue Metric::finish(double value, bool empty) const {
       return {0.0, true};
     case Empty::one:
       return {1.0, true};
-    default:
+    case Empty::skip:
       return {std::numeric_limits<double>::quiet_NaN(), true};
   }
+  unreachable();
 }
 
 MetricValue Metric::value(const RankedQuery& query, MetricScratch& scratch) const {
-  if (is_additive(spec_.measure)) {
-    const AdditiveForm form = additive(query, scratch);
-    if (form.empty) return finish(0, true);
-    const double total = spec_.ties == Ties::average ? expected_sum(query, form) : sum(query, form);
-    return {form.norm == 1 ? total : total / form.norm, false};
+  const auto relevant_documents = [&] { return query.count_relevant(spec_.relevant_from); };
+  switch (family_of(spec_.measure)) {
+    case MetricFamily::additive: {
+      const AdditiveForm form = additive(query, scratch);
+      if (form.empty) return finish(0, true);
+      const double total = spec_.ties == Ties::average ? expected_sum(query, form) : sum(query, form);
+      return {form.norm == 1 ? total : total / form.norm, false};
+    }
+    case MetricFamily::pairs: {
+      const PairCounts counts = count_pairs(*this, query);
+      return finish(pairs_value(spec_.measure, counts), counts.comparable == 0);
+    }
+    case MetricFamily::cascade:
+      return finish(expected_reciprocal_rank(*this, query), query.summary().greatest <= 0);
+    case MetricFamily::average_precision: {
+      const std::size_t total = relevant_documents();
+      return total == 0 ? finish(0, true) : MetricValue{average_precision(*this, query, total), false};
+    }
+    case MetricFamily::reciprocal_rank:
+      return relevant_documents() == 0 ? finish(0, true) : MetricValue{reciprocal_rank(*this, query), false};
+    case MetricFamily::binary_preference: {
+      const std::size_t total = relevant_documents();
+      return total == 0 ? finish(0, true) : MetricValue{binary_preference(*this, query, total), false};
+    }
   }
-  if (counts_pairs(spec_.measure)) {
-    const PairCounts counts = count_pairs(*this, query);
-    return finish(pairs_value(spec_.measure, counts), counts.comparable == 0);
-  }
-  if (spec_.measure == Measure::err) {
-    return finish(expected_reciprocal_rank(*this, query), query.summary().greatest <= 0);
-  }
-  const std::size_t total = query.count_relevant(spec_.relevant_from);
-  if (total == 0) return finish(0, true);
-  switch (spec_.measure) {
-    case Measure::map:
-      return {average_precision(*this, query, total), false};
-    case Measure::mrr:
-      return {reciprocal_rank(*this, query), false};
-    default:
-      return {binary_preference(*this, query, total), false};
-  }
+  unreachable();
 }
 
 }  // namespace podium

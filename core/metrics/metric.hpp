@@ -49,6 +49,7 @@ class Metric {
   AdditiveForm additive(const RankedQuery& query, MetricScratch& scratch) const;
 
  private:
+  double label_gain(double label) const;  // by the gain of the specification alone, whatever the measure
   double sum(const RankedQuery& query, const AdditiveForm& form) const;
   double expected_sum(const RankedQuery& query, const AdditiveForm& form) const;
   // The gains of the best order of all judged documents, best first, at most `depth` of them.

@@ -49,13 +49,57 @@ PairCounts count_pairs(const Metric& metric, const RankedQuery& query) {
 double pairs_value(Measure measure, const PairCounts& counts) {
   if (counts.comparable == 0) return 0.0;
   const auto agreement = static_cast<double>(counts.agreement), comparable = static_cast<double>(counts.comparable);
-  if (measure == Measure::kendall_tau) {
-    if (counts.untied == 0) return 0.0;
-    const double tau = agreement / std::sqrt(comparable) / std::sqrt(static_cast<double>(counts.untied));
-    return std::clamp(tau, -1.0, 1.0);
+  switch (measure) {
+    case Measure::auc:
+    case Measure::pairwise_correct:
+      return (comparable + agreement) / (2 * comparable);
+    case Measure::pairwise_error:
+      return (comparable - agreement) / (2 * comparable);
+    case Measure::kendall_tau: {
+      if (counts.untied == 0) return 0.0;
+      const double tau = agreement / std::sqrt(comparable) / std::sqrt(static_cast<double>(counts.untied));
+      return std::clamp(tau, -1.0, 1.0);
+    }
+    case Measure::ndcg:
+    case Measure::mean_ndcg:
+    case Measure::dcg:
+    case Measure::map:
+    case Measure::mrr:
+    case Measure::wta:
+    case Measure::precision:
+    case Measure::recall:
+    case Measure::err:
+    case Measure::bpref:
+    case Measure::rbp:
+      break;
   }
-  const double wrong_or_right = measure == Measure::pairwise_error ? -agreement : agreement;
-  return (comparable + wrong_or_right) / (2 * comparable);
+  unreachable();
+}
+
+double pairs_slope(Measure measure, const PairCounts& counts) {
+  const auto comparable = static_cast<double>(counts.comparable), untied = static_cast<double>(counts.untied);
+  switch (measure) {
+    case Measure::auc:
+    case Measure::pairwise_correct:
+      return 1 / (2 * comparable);
+    case Measure::pairwise_error:
+      return -1 / (2 * comparable);
+    case Measure::kendall_tau:
+      return counts.untied == 0 ? 0.0 : 1 / std::sqrt(comparable) / std::sqrt(untied);
+    case Measure::ndcg:
+    case Measure::mean_ndcg:
+    case Measure::dcg:
+    case Measure::map:
+    case Measure::mrr:
+    case Measure::wta:
+    case Measure::precision:
+    case Measure::recall:
+    case Measure::err:
+    case Measure::bpref:
+    case Measure::rbp:
+      break;
+  }
+  unreachable();
 }
 
 }  // namespace podium

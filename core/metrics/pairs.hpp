@@ -43,5 +43,7 @@ PairCounts count_pairs(const Metric& metric, const RankedQuery& query);
 
 // The metric as a function of the counts. Only `agreement` changes when two documents swap places.
 double pairs_value(Measure measure, const PairCounts& counts);
+// How much the metric changes when `agreement` rises by one. There must be a comparable pair.
+double pairs_slope(Measure measure, const PairCounts& counts);
 
 }  // namespace podium

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "unreachable.hpp"
+
 namespace podium {
 
 enum class Measure {
@@ -44,14 +46,17 @@ struct MetricSpec {
   Convention convention = Convention::textbook;
 };
 
-// Whether the metric counts pairs of documents, so that it sees score ties but no order among them.
-inline bool counts_pairs(Measure measure) {
-  return measure == Measure::auc || measure == Measure::pairwise_error || measure == Measure::pairwise_correct ||
-         measure == Measure::kendall_tau;
-}
+// How a metric is computed. Every measure belongs to one family.
+enum class MetricFamily {
+  additive,           // a sum over positions of the gain of the document there times a weight of the position
+  average_precision,  // MAP
+  reciprocal_rank,    // MRR
+  cascade,            // ERR
+  binary_preference,  // bpref
+  pairs,              // counts pairs of documents, so it sees score ties but no order among tied documents
+};
 
-// Whether the metric is a sum over positions of a gain of the document there times a weight of the position.
-inline bool is_additive(Measure measure) {
+inline MetricFamily family_of(Measure measure) {
   switch (measure) {
     case Measure::ndcg:
     case Measure::mean_ndcg:
@@ -60,10 +65,29 @@ inline bool is_additive(Measure measure) {
     case Measure::precision:
     case Measure::recall:
     case Measure::rbp:
-      return true;
-    default:
-      return false;
+      return MetricFamily::additive;
+    case Measure::map:
+      return MetricFamily::average_precision;
+    case Measure::mrr:
+      return MetricFamily::reciprocal_rank;
+    case Measure::err:
+      return MetricFamily::cascade;
+    case Measure::bpref:
+      return MetricFamily::binary_preference;
+    case Measure::auc:
+    case Measure::pairwise_error:
+    case Measure::pairwise_correct:
+    case Measure::kendall_tau:
+      return MetricFamily::pairs;
   }
+  unreachable();
+}
+
+inline bool is_additive(Measure measure) {
+  return family_of(measure) == MetricFamily::additive;
+}
+inline bool counts_pairs(Measure measure) {
+  return family_of(measure) == MetricFamily::pairs;
 }
 
 }  // namespace podium

@@ -29,17 +29,29 @@ void SwapDeltas::prepare(const Metric& metric, const RankedQuery& query) {
   metric_ = &metric, query_ = &query;
   size_ = query.size();
   depth_ = std::min(size_, metric.spec().cutoff);
-  family_ = Family::none;
-  const Measure measure = metric.spec().measure;
-  if (is_additive(measure)) return prepare_additive();
-  if (counts_pairs(measure)) return prepare_pairs();
-  if (measure == Measure::err) return prepare_err();
-  relevant_ = query.count_relevant(metric.spec().relevant_from);
-  if (relevant_ == 0) return;
-  scale_ = 1 / static_cast<double>(relevant_);
-  if (measure == Measure::map) prepare_map();
-  if (measure == Measure::mrr) prepare_mrr();
-  if (measure == Measure::bpref) prepare_bpref();
+  family_ = family_of(metric.spec().measure);
+  switch (family_) {
+    case MetricFamily::additive:
+      return prepare_additive();
+    case MetricFamily::pairs:
+      return prepare_pairs();
+    case MetricFamily::cascade:
+      return prepare_err();
+    case MetricFamily::average_precision:
+      return prepare_map();
+    case MetricFamily::reciprocal_rank:
+      return prepare_mrr();
+    case MetricFamily::binary_preference:
+      return prepare_bpref();
+  }
+  unreachable();
+}
+
+bool SwapDeltas::count_relevant() {
+  relevant_ = query_->count_relevant(metric_->spec().relevant_from);
+  constant_ = relevant_ == 0;
+  scale_ = constant_ ? 0.0 : 1 / static_cast<double>(relevant_);
+  return !constant_;
 }
 
 std::size_t SwapDeltas::depth_of(const Metric& metric, std::size_t n) {
@@ -50,8 +62,8 @@ std::size_t SwapDeltas::depth_of(const Metric& metric, std::size_t n) {
 void SwapDeltas::prepare_additive() {
   const AdditiveForm form = metric_->additive(*query_, scratch_);
   depth_ = form.weights.size();
-  if (form.empty) return;
-  family_ = Family::additive;
+  constant_ = form.empty;
+  if (constant_) return;
   gains_.resize(size_), weights_.assign(size_, 0.0);
   const LabelSummary& summary = query_->summary();
   const double* labels = query_->labels().data();
@@ -70,7 +82,7 @@ void SwapDeltas::prepare_additive() {
 
 // Keeps gains_ = relevant or not, counts_ = relevant documents above, sums_ = Σ of 1/rank over those inside the cutoff.
 void SwapDeltas::prepare_map() {
-  family_ = Family::map;
+  if (!count_relevant()) return;
   gains_.resize(size_), counts_.assign(size_ + 1, 0), sums_.assign(size_ + 1, 0.0);
   for (std::size_t p = 0; p < size_; ++p) {
     gains_[p] = metric_->relevant(query_->labels()[p]);
@@ -93,7 +105,7 @@ double SwapDeltas::map(std::size_t upper, std::size_t lower) const {
 
 // Keeps gains_ = relevant or not and where the first two relevant documents stand.
 void SwapDeltas::prepare_mrr() {
-  family_ = Family::mrr;
+  if (!count_relevant()) return;
   gains_.resize(size_);
   first_ = second_ = size_;
   for (std::size_t p = size_; p-- > 0;) {
@@ -114,8 +126,8 @@ double SwapDeltas::mrr(std::size_t upper, std::size_t lower) const {
 // Keeps gains_ = satisfaction R, reach_ = Π (1 − R) above, and sums_ = what positions from p on add to ERR. Sums run
 // from the end: those past p then carry the factor 1 − R_p, so that dividing by it loses no digits.
 void SwapDeltas::prepare_err() {
-  if (query_->summary().greatest <= 0) return;
-  family_ = Family::err;
+  constant_ = query_->summary().greatest <= 0;
+  if (constant_) return;
   gains_.resize(size_), reach_.assign(size_ + 1, 1.0), sums_.assign(size_ + 1, 0.0);
   for (std::size_t p = 0; p < size_; ++p) {
     gains_[p] = metric_->satisfaction(query_->labels()[p]);
@@ -139,8 +151,8 @@ double SwapDeltas::err(std::size_t upper, std::size_t lower) const {
 // Keeps levels_ = judgment, counts_ = judged nonrelevant documents above, and of the relevant documents above how many
 // would lose by one more of these (limited_) and gain by one less (limited_next_).
 void SwapDeltas::prepare_bpref() {
-  family_ = Family::bpref;
   depth_ = size_;
+  if (!count_relevant()) return;
   nonrelevant_ = count_nonrelevant(*metric_, *query_);
   levels_.resize(size_), counts_.assign(size_ + 1, 0);
   limited_.assign(size_ + 1, 0), limited_next_.assign(size_ + 1, 0);
@@ -172,16 +184,10 @@ double SwapDeltas::bpref(std::size_t upper, std::size_t lower) const {
 void SwapDeltas::prepare_pairs() {
   depth_ = size_;
   pairs_ = count_pairs(*metric_, *query_);
-  if (pairs_.comparable == 0) return;
-  family_ = Family::pairs;
+  constant_ = pairs_.comparable == 0;
+  if (constant_) return;
   distinct_ = label_levels(*metric_, *query_, levels_);
-  const double comparable = static_cast<double>(pairs_.comparable);
-  scale_ = 1 / (2 * comparable);
-  if (metric_->spec().measure == Measure::pairwise_error) scale_ = -scale_;
-  if (metric_->spec().measure == Measure::kendall_tau) {
-    const double untied = static_cast<double>(pairs_.untied);
-    scale_ = pairs_.untied == 0 ? 0.0 : 1 / std::sqrt(comparable) / std::sqrt(untied);
-  }
+  scale_ = pairs_slope(metric_->spec().measure, pairs_);
 }
 
 // Let i stand above j with labels a, b. A third document k counts w_k = 2 between them, 1 beside one of them in a tie,
@@ -222,31 +228,31 @@ void SwapDeltas::pairs_row(std::size_t p, std::span<double> out) {
 }
 
 double SwapDeltas::pair(std::size_t p, std::size_t q) {
-  if (p == q) return 0.0;
+  if (constant_ || p == q) return 0.0;
   const std::size_t upper = std::min(p, q), lower = std::max(p, q);
   switch (family_) {
-    case Family::additive:
+    case MetricFamily::additive:
       return additive(upper, lower);
-    case Family::map:
+    case MetricFamily::average_precision:
       return map(upper, lower);
-    case Family::mrr:
+    case MetricFamily::reciprocal_rank:
       return mrr(upper, lower);
-    case Family::err:
+    case MetricFamily::cascade:
       return err(upper, lower);
-    case Family::bpref:
+    case MetricFamily::binary_preference:
       return bpref(upper, lower);
-    case Family::pairs:
+    case MetricFamily::pairs:
       row_.resize(size_);
       pairs_row(p, row_);
       return row_[q];
-    default:
-      return 0.0;
   }
+  unreachable();
 }
 
 void SwapDeltas::row(std::size_t p, std::span<double> out) {
-  if (family_ == Family::pairs) return pairs_row(p, out);
-  if (family_ == Family::additive) {
+  if (constant_) return std::fill(out.begin(), out.end(), 0.0);
+  if (family_ == MetricFamily::pairs) return pairs_row(p, out);
+  if (family_ == MetricFamily::additive) {
     return (has_avx2() ? additive_row_avx2 : additive_row_portable)(gains_.data(), weights_.data(), size_, p,
                                                                     out.data());
   }

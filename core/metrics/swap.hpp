@@ -31,7 +31,8 @@ class SwapDeltas {
   double pair(std::size_t p, std::size_t q);
 
  private:
-  enum class Family { none, additive, map, mrr, err, bpref, pairs };
+  // Sets relevant_, scale_ and constant_; false where no document is relevant.
+  bool count_relevant();
   void prepare_additive();
   void prepare_map();
   void prepare_mrr();
@@ -48,7 +49,8 @@ class SwapDeltas {
   const Metric* metric_ = nullptr;
   MetricScratch scratch_;
   const RankedQuery* query_ = nullptr;
-  Family family_ = Family::none;
+  MetricFamily family_ = MetricFamily::additive;
+  bool constant_ = true;  // no swap changes the metric, because the query is empty for it
   std::size_t size_ = 0, depth_ = 0;
   double scale_ = 1;
   std::vector<double> gains_, weights_, sums_, reach_;  // by position; each family says what it keeps

@@ -186,22 +186,30 @@ void exponentials(std::size_t n, double* values) {
 }
 
 void activate(Activation activation, std::size_t n, double* values) {
-  if (activation == Activation::relu) {
-    for (std::size_t j = 0; j < n; ++j) values[j] = values[j] > 0 ? values[j] : 0.0;
-  } else if (activation == Activation::sigmoid) {
-    for (std::size_t j = 0; j < n; ++j) values[j] = 1.0 / (1.0 + exponential(-values[j]));
-  } else {
-    for (std::size_t j = 0; j < n; ++j) values[j] = 1.0 - 2.0 / (1.0 + exponential(2.0 * values[j]));
+  switch (activation) {
+    case Activation::relu:
+      for (std::size_t j = 0; j < n; ++j) values[j] = values[j] > 0 ? values[j] : 0.0;
+      return;
+    case Activation::sigmoid:
+      for (std::size_t j = 0; j < n; ++j) values[j] = 1.0 / (1.0 + exponential(-values[j]));
+      return;
+    case Activation::tanh:
+      for (std::size_t j = 0; j < n; ++j) values[j] = 1.0 - 2.0 / (1.0 + exponential(2.0 * values[j]));
+      return;
   }
 }
 
 void times_slope(Activation activation, std::size_t n, const double* values, double* d) {
-  if (activation == Activation::relu) {
-    for (std::size_t j = 0; j < n; ++j) d[j] = values[j] > 0 ? d[j] : 0.0;
-  } else if (activation == Activation::sigmoid) {
-    for (std::size_t j = 0; j < n; ++j) d[j] *= values[j] * (1.0 - values[j]);
-  } else {
-    for (std::size_t j = 0; j < n; ++j) d[j] *= 1.0 - values[j] * values[j];
+  switch (activation) {
+    case Activation::relu:
+      for (std::size_t j = 0; j < n; ++j) d[j] = values[j] > 0 ? d[j] : 0.0;
+      return;
+    case Activation::sigmoid:
+      for (std::size_t j = 0; j < n; ++j) d[j] *= values[j] * (1.0 - values[j]);
+      return;
+    case Activation::tanh:
+      for (std::size_t j = 0; j < n; ++j) d[j] *= 1.0 - values[j] * values[j];
+      return;
   }
 }
 

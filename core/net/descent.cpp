@@ -200,11 +200,14 @@ void Descent::update(double share, const DescentOptions& options) {
     double* const g = gradient_.data() + first;
     double* const w = parameters_.data() + first;
     const std::size_t count = last - first;
-    if (options.optimizer == Optimizer::sgd) {
-      kernels.step(count, options.rate * share, g, w);
-    } else {
-      for (std::size_t j = 0; j < count; ++j) g[j] *= share;
-      kernels.adam(count, options.rate * correction, 1e-8, g, first_.data() + first, second_.data() + first, w);
+    switch (options.optimizer) {
+      case Optimizer::sgd:
+        kernels.step(count, options.rate * share, g, w);
+        break;
+      case Optimizer::adam:
+        for (std::size_t j = 0; j < count; ++j) g[j] *= share;
+        kernels.adam(count, options.rate * correction, 1e-8, g, first_.data() + first, second_.data() + first, w);
+        break;
     }
     std::fill_n(g, count, 0.0);
   });

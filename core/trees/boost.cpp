@@ -10,6 +10,7 @@
 #include "random.hpp"
 #include "trees/fixed_point.hpp"
 #include "trees/symmetric.hpp"
+#include "unreachable.hpp"
 
 namespace podium {
 namespace {
@@ -61,13 +62,23 @@ BoostedTree Booster::grow(std::span<const double> force, std::span<const double>
   const Extent most =
       largest(*team_, data_.rows, [&](std::size_t i) { return force[i]; }, [&](std::size_t i) { return curvature[i]; });
   const GrowRows rows = choose_rows(force, curvature, most, settings, draw);
-  const auto growing = settings.grow.growth == Growth::symmetric ? grow_symmetric : grow_tree;
-  GrownTree grown = growing(data_, rows, settings.grow, splitmix64(draw ^ 0xA24BAED4963EE407), room_, *team_);
+  GrownTree grown = grow_one(rows, settings.grow, splitmix64(draw ^ 0xA24BAED4963EE407));
   BoostedTree tree;
   set_values(force, curvature, most, settings, grown, tree);
   tree.serial = ++grown_;
   tree.tree = std::move(grown.tree), tree.gains = std::move(grown.gains);
   return tree;
+}
+
+GrownTree Booster::grow_one(const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw) {
+  switch (settings.growth) {
+    case Growth::leaf:
+    case Growth::depth:
+      return grow_tree(data_, rows, settings, draw, room_, *team_);
+    case Growth::symmetric:
+      return grow_symmetric(data_, rows, settings, draw, room_, *team_);
+  }
+  unreachable();
 }
 
 GrowRows Booster::choose_rows(std::span<const double> force, std::span<const double> curvature, const Extent& largest,

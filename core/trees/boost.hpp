@@ -62,6 +62,7 @@ class Booster {
     std::vector<double> force, curvature;
     Sample sample;
   };
+  GrownTree grow_one(const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw);
   GrowRows choose_rows(std::span<const double> force, std::span<const double> curvature, const Extent& most,
                        const BoostSettings& settings, std::uint64_t draw);
   void fill_cells(std::span<const double> force, std::span<const double> curvature, const Sample* sample,
