@@ -42,8 +42,8 @@ nb::object call_user(const nb::object& function, std::int64_t n, const double* s
                   to_numpy(std::vector<double>(labels, labels + n)).cast());
 }
 
-void user_act(void* context, std::int64_t n, const double* scores, const double* labels, double* force,
-              double* curvature) {
+void user_compute(void* context, std::int64_t n, const double* scores, const double* labels, double* force,
+                  double* curvature) {
   const auto& user = *static_cast<const UserForce*>(context);
   if (user.compiled_force && user.compiled_force(n, scores, labels, force, curvature) == 0) return;
   nb::gil_scoped_acquire gil;
@@ -61,17 +61,17 @@ double user_cost(void* context, std::int64_t n, const double* scores, const doub
   return nb::cast<double>(call_user(user.cost, n, scores, labels));
 }
 
-OwnForce make_own(nb::object force, nb::object cost, std::uintptr_t compiled_force, std::uintptr_t compiled_cost,
-                  nb::object compiled) {
-  OwnForce own{user_act, cost.is_none() ? nullptr : user_cost, nullptr};
+CustomForce make_custom(nb::object force, nb::object cost, std::uintptr_t compiled_force, std::uintptr_t compiled_cost,
+                        nb::object compiled) {
+  CustomForce custom{user_compute, cost.is_none() ? nullptr : user_cost, nullptr};
   auto* const user =
       new UserForce{std::move(force), std::move(cost), std::move(compiled),
                     reinterpret_cast<CompiledForce>(compiled_force), reinterpret_cast<CompiledCost>(compiled_cost)};
-  own.context = std::shared_ptr<void>(user, [](void* held) {
+  custom.context = std::shared_ptr<void>(user, [](void* held) {
     nb::gil_scoped_acquire gil;  // the last to let go may be a worker thread
     delete static_cast<UserForce*>(held);
   });
-  return own;
+  return custom;
 }
 
 void apply(const ForceSpec& spec, const ForceData& data, Vector<double> scores, Vector<double> parameters,
@@ -104,7 +104,7 @@ void bind_forces(nb::module_& m) {
       .value("squared", ForceKind::squared)
       .value("ordinal", ForceKind::ordinal)
       .value("multiclass", ForceKind::multiclass)
-      .value("own", ForceKind::own);
+      .value("custom", ForceKind::custom);
   nb::enum_<CdnTopology>(m, "CdnTopology")
       .value("full", CdnTopology::full)
       .value("independent", CdnTopology::independent)
@@ -120,12 +120,14 @@ void bind_forces(nb::module_& m) {
              CdnMethod method) { new (spec) CdnSpec{topology, w1, w2, partners, mean, method}; },
           nb::kw_only(), nb::arg("topology"), nb::arg("w1"), nb::arg("w2"), nb::arg("partners"), nb::arg("mean"),
           nb::arg("method"));
-  nb::class_<OwnForce>(m, "OwnForce", "A user's force as the core sees it: functions, and addresses of compiled ones.")
+  nb::class_<CustomForce>(m, "CustomForce",
+                          "A user's force as the core sees it: functions, and addresses of compiled ones.")
       .def(
           "__init__",
-          [](OwnForce* own, nb::object force, nb::object cost, std::uintptr_t compiled_force,
+          [](CustomForce* custom, nb::object force, nb::object cost, std::uintptr_t compiled_force,
              std::uintptr_t compiled_cost, nb::object compiled) {
-            new (own) OwnForce(make_own(std::move(force), std::move(cost), compiled_force, compiled_cost, compiled));
+            new (custom)
+                CustomForce(make_custom(std::move(force), std::move(cost), compiled_force, compiled_cost, compiled));
           },
           nb::arg("force"), nb::arg("cost").none(), nb::kw_only(), nb::arg("compiled_force"), nb::arg("compiled_cost"),
           nb::arg("compiled").none());
@@ -134,7 +136,7 @@ void bind_forces(nb::module_& m) {
           "__init__",
           [](ForceSpec* spec, ForceKind kind, double sigma, double margin, bool ties, bool neighbors,
              std::size_t truncation, bool normalize, bool damping, double noise, std::size_t draws,
-             const MetricSpec& metric, std::size_t classes, const CdnSpec* cdn, const OwnForce* own) {
+             const MetricSpec& metric, std::size_t classes, const CdnSpec* cdn, const CustomForce* custom) {
             new (spec) ForceSpec{kind,
                                  sigma,
                                  margin,
@@ -148,12 +150,12 @@ void bind_forces(nb::module_& m) {
                                  metric,
                                  classes,
                                  cdn == nullptr ? CdnSpec{} : *cdn,
-                                 own == nullptr ? OwnForce{} : *own};
+                                 custom == nullptr ? CustomForce{} : *custom};
           },
           nb::arg("kind"), nb::kw_only(), nb::arg("sigma"), nb::arg("margin"), nb::arg("ties"), nb::arg("neighbors"),
           nb::arg("truncation"), nb::arg("normalize"), nb::arg("damping"), nb::arg("noise"), nb::arg("draws"),
           nb::arg("metric"), nb::arg("classes"), nb::arg("cdn").none() = nb::none(),
-          nb::arg("own").none() = nb::none());
+          nb::arg("custom").none() = nb::none());
   nb::class_<ForceData>(m, "ForceData", "Labels, weights and pairs of queries, ready for forces.")
       .def(
           "__init__",

@@ -1,5 +1,4 @@
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -28,35 +27,35 @@ struct Bins {
   std::vector<FeatureBins> features;
 };
 
-Bins make_bins(Matrix<float> features, Vector<std::int64_t> sample, std::size_t most, Vector<std::uint8_t> categorical,
-               int num_threads) {
+Bins make_bins(Matrix<float> features, Vector<std::int64_t> sample, std::size_t max_bins,
+               Vector<std::uint8_t> categorical, int num_threads) {
   for (std::size_t i = 0; i < sample.size(); ++i) {
     if (sample.data()[i] < 0 || static_cast<std::size_t>(sample.data()[i]) >= features.shape(0)) {
       throw std::invalid_argument("a row of the sample is not there");
     }
   }
   check_size(categorical.size(), features.shape(1), "one mark a feature");
-  if (most < 2 || most > kMostBins) throw std::invalid_argument("from 2 to 255 bins");
+  if (max_bins < 2 || max_bins > kMostBins) throw std::invalid_argument("from 2 to 255 bins");
   nb::gil_scoped_release release;
-  return {choose_bins(table_of(features), as_span(sample), most, as_span(categorical), num_threads)};
+  return {choose_bins(table_of(features), as_span(sample), max_bins, as_span(categorical), num_threads)};
 }
 
 void make_booster(Booster* self, Matrix<float> features, const Bins& bins, Vector<std::int64_t> query_offsets,
-                  Vector<std::uint64_t> query_keys, bool share, int num_threads) {
+                  Vector<std::uint64_t> query_keys, bool share_bytes, int num_threads) {
   check_size(bins.features.size(), features.shape(1), "bins of as many features as there are");
   check_size(query_offsets.size(), query_keys.size() + 1, "one key a query");
   if (features.shape(0) >= (std::size_t{1} << 31)) throw std::invalid_argument("fewer than 2^31 documents");
   nb::gil_scoped_release release;
   new (self)
-      Booster(table_of(features), bins.features, as_span(query_offsets), as_span(query_keys), share, num_threads);
+      Booster(table_of(features), bins.features, as_span(query_offsets), as_span(query_keys), share_bytes, num_threads);
 }
 
 BoostedTree grow(Booster& booster, Vector<double> force, Vector<double> curvature, const BoostSettings& settings,
                  std::uint64_t draw) {
   check_size(force.size(), booster.rows(), "one force a document");
   check_size(curvature.size(), booster.rows(), "one curvature a document");
-  if (!settings.grow.directions.empty()) {
-    check_size(settings.grow.directions.size(), booster.features().size(), "one direction a feature");
+  if (!settings.grow.monotone.empty()) {
+    check_size(settings.grow.monotone.size(), booster.features().size(), "monotone must have one entry per feature");
   }
   nb::gil_scoped_release release;
   return booster.grow(as_span(force), as_span(curvature), settings, draw);
@@ -134,35 +133,33 @@ BoostedTree recall_tree(const Booster& booster, Vector<std::int32_t> feature, Ve
   return out;
 }
 
-Growth growth_named(const std::string& name) {
-  if (name == "leaf") return Growth::leaf;
-  if (name == "depth") return Growth::depth;
-  if (name == "symmetric") return Growth::symmetric;
-  throw std::invalid_argument("no growth is called " + name);
-}
-
 void bind_settings(nb::module_& m) {
+  nb::enum_<Growth>(m, "Growth")
+      .value("leaf", Growth::leaf)
+      .value("depth", Growth::depth)
+      .value("symmetric", Growth::symmetric);
+  nb::enum_<Sampling>(m, "Sampling").value("force", Sampling::force).value("uniform", Sampling::uniform);
   nb::class_<BoostSettings>(m, "BoostSettings", "How trees are grown; checked in Python.")
       .def(
           "__init__",
           [](BoostSettings* self, double learning_rate, std::uint32_t num_leaves, std::uint32_t max_depth,
-             const std::string& growth, double l1, double l2, double min_curvature, double min_gain,
-             std::uint32_t min_documents, double random_strength, bool random_thresholds, double row_share,
-             bool by_force, double query_share, double column_share, std::vector<std::int8_t> directions,
+             Growth growth, double l1, double l2, double min_curvature, double min_gain, std::uint32_t min_documents,
+             double random_strength, bool random_thresholds, double row_sampling, Sampling sampling,
+             double query_sampling, double column_sampling, std::vector<std::int8_t> monotone,
              std::size_t histogram_bytes) {
             new (self)
                 BoostSettings{{{l1, l2, min_curvature, min_gain, min_documents, random_strength, random_thresholds},
                                num_leaves,
                                max_depth,
-                               growth_named(growth),
-                               std::move(directions),
+                               growth,
+                               std::move(monotone),
                                histogram_bytes},
-                              {row_share, by_force, query_share, column_share},
+                              {row_sampling, sampling, query_sampling, column_sampling},
                               learning_rate};
           },
           nb::kw_only(), "learning_rate"_a, "num_leaves"_a, "max_depth"_a, "growth"_a, "l1"_a, "l2"_a,
-          "min_curvature"_a, "min_gain"_a, "min_documents"_a, "random_strength"_a, "random_thresholds"_a, "row_share"_a,
-          "by_force"_a, "query_share"_a, "column_share"_a, "directions"_a, "histogram_bytes"_a);
+          "min_curvature"_a, "min_gain"_a, "min_documents"_a, "random_strength"_a, "random_thresholds"_a,
+          "row_sampling"_a, "sampling"_a, "query_sampling"_a, "column_sampling"_a, "monotone"_a, "histogram_bytes"_a);
 }
 
 void bind_booster(nb::module_& m) {
@@ -170,7 +167,7 @@ void bind_booster(nb::module_& m) {
       .def("cuts",
            [](const Bins& bins, std::size_t f) { return to_numpy(std::vector<float>(bins.features.at(f).cuts)); })
       .def("__len__", [](const Bins& bins) { return bins.features.size(); });
-  m.def("make_bins", &make_bins, "features"_a, "sample"_a, "most"_a, "categorical"_a, "num_threads"_a);
+  m.def("make_bins", &make_bins, "features"_a, "sample"_a, "max_bins"_a, "categorical"_a, "num_threads"_a);
   nb::class_<BinColumns>(m, "BinColumns", "Documents as bins.");
   nb::class_<BoostedTree>(m, "BoostedTree", "A tree over bins.")
       .def_prop_ro("n_leaves", [](const BoostedTree& tree) { return tree.values.size(); })
@@ -183,7 +180,7 @@ void bind_booster(nb::module_& m) {
           },
           "values"_a, "Gives the leaves other values than the Newton step's.");
   nb::class_<Booster>(m, "Booster", "The training documents as bins, and the growing of trees from them.")
-      .def("__init__", &make_booster, "features"_a, "bins"_a, "query_offsets"_a, "query_keys"_a, "share"_a,
+      .def("__init__", &make_booster, "features"_a, "bins"_a, "query_offsets"_a, "query_keys"_a, "share_bytes"_a,
            "num_threads"_a)
       .def("grow", &grow, "force"_a, "curvature"_a, "settings"_a, "draw"_a)
       .def(

@@ -32,7 +32,7 @@ LetorFile::~LetorFile() {
     std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  room_.notify_all();
+  window_free_.notify_all();
   for (auto& worker : workers_) worker.join();
 }
 
@@ -42,7 +42,7 @@ std::unique_ptr<LetorBlock> LetorFile::next(std::chrono::milliseconds patience) 
   if (!ready_.wait_for(lock, patience, [&] { return slot != nullptr; })) return nullptr;
   std::unique_ptr<LetorBlock> block = std::move(slot);
   ++next_out_;
-  room_.notify_all();
+  window_free_.notify_all();
   return block;
 }
 
@@ -52,7 +52,8 @@ void LetorFile::work() {
     std::uint64_t number;
     {
       std::unique_lock lock(mutex_);
-      room_.wait(lock, [&] { return stop_ || next_in_ == block_count_ || next_in_ < next_out_ + window_.size(); });
+      window_free_.wait(lock,
+                        [&] { return stop_ || next_in_ == block_count_ || next_in_ < next_out_ + window_.size(); });
       if (stop_ || next_in_ == block_count_) return;
       number = next_in_++;
     }

@@ -47,7 +47,7 @@ class LetorFile {
   const std::size_t block_bytes_;
   const std::uint64_t block_count_;
   std::mutex mutex_;
-  std::condition_variable ready_, room_;
+  std::condition_variable ready_, window_free_;
   std::vector<std::unique_ptr<LetorBlock>> window_;  // slot b % size holds block b between parsing and handing out
   std::uint64_t next_in_ = 0, next_out_ = 0;
   bool stop_ = false;

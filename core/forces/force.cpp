@@ -26,12 +26,12 @@ Force::Force(ForceSpec spec, std::size_t longest) : spec_(std::move(spec)), metr
     case ForceKind::xendcg:
     case ForceKind::structrank:
     case ForceKind::squared:
-    case ForceKind::own:
+    case ForceKind::custom:
       break;
   }
 }
 
-void Force::act(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const {
+void Force::compute(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const {
   switch (spec_.kind) {
     case ForceKind::lambdarank:
     case ForceKind::step:
@@ -50,8 +50,8 @@ void Force::act(const ForceQuery& query, ForceScratch& scratch, const ForceSums&
       return ordinal_force(query, sums);
     case ForceKind::multiclass:
       return multiclass_force(spec_.classes, query, sums);
-    case ForceKind::own:
-      return custom_force(spec_.own, query, scratch, sums);
+    case ForceKind::custom:
+      return custom_force(spec_.custom, query, scratch, sums);
     case ForceKind::ranknet:
     case ForceKind::spring:
     case ForceKind::hinge:

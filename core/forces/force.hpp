@@ -30,14 +30,14 @@ enum class ForceKind {
   squared,
   ordinal,
   multiclass,
-  own,
+  custom,
 };
 
-// A force from outside the core: functions of one query of n documents. `act` writes n forces and n curvatures, `cost`
-// gives C and is null where none is declared; both may be called from several threads at once, and may throw.
-struct OwnForce {
-  void (*act)(void* context, std::int64_t n, const double* scores, const double* labels, double* force,
-              double* curvature) = nullptr;
+// A force from outside the core: functions of one query of n documents. `compute` writes n forces and n curvatures,
+// `cost` gives C and is null where none is declared; both may be called from several threads at once, and may throw.
+struct CustomForce {
+  void (*compute)(void* context, std::int64_t n, const double* scores, const double* labels, double* force,
+                  double* curvature) = nullptr;
   double (*cost)(void* context, std::int64_t n, const double* scores, const double* labels) = nullptr;
   std::shared_ptr<void> context;  // kept for as long as the force may act
 };
@@ -56,7 +56,7 @@ struct ForceSpec {
   MetricSpec metric = {};      // lambdarank, step
   std::size_t classes = 2;     // ordinal, multiclass: labels 0 to classes − 1
   CdnSpec cdn = {};            // structrank
-  OwnForce own = {};           // own
+  CustomForce custom = {};     // custom
 };
 
 // A preference given in so many words: documents of the query, by number.
@@ -106,7 +106,7 @@ class Force {
   std::size_t outputs() const { return outputs_; }
   std::size_t parameters() const { return parameters_; }
   // Adds the force of one query to `sums`.
-  void act(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const;
+  void compute(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const;
 
  private:
   ForceSpec spec_;
@@ -129,6 +129,6 @@ void squared_force(const ForceQuery& query, const ForceSums& sums);
 void ordinal_force(const ForceQuery& query, const ForceSums& sums);
 void multiclass_force(std::size_t classes, const ForceQuery& query, const ForceSums& sums);
 // A force from outside; it knows scores and labels only, so the query has no document weights and no pairs.
-void custom_force(const OwnForce& own, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
+void custom_force(const CustomForce& custom, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
 
 }  // namespace podium

@@ -49,7 +49,7 @@ void apply_force(const Force& force, const ForceTable& table, int num_threads, c
       if (sums.curvature) std::fill_n(sums.curvature, count, 0.0);
       if (sums.cost) *sums.cost = 0;
       if (sums.parameter_force) std::fill_n(sums.parameter_force, parameters, 0.0);
-      force.act(table.query(q, outputs), scratch, sums);
+      force.compute(table.query(q, outputs), scratch, sums);
       const double weight = table.query_weight(q);
       if (weight == 1.0) continue;
       for (std::size_t i = 0; i < count; ++i) sums.force[i] *= weight;

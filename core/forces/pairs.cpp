@@ -33,7 +33,7 @@ Pull pull(const ForceSpec& spec, double o, double target) {
     case ForceKind::squared:
     case ForceKind::ordinal:
     case ForceKind::multiclass:
-    case ForceKind::own:
+    case ForceKind::custom:
       break;
   }
   unreachable();

@@ -151,19 +151,19 @@ Refusal evaluate(std::span<const MetricSpec> specs, const QueryTable& table, int
   const std::vector<Ordering> orderings = plan(metrics, longest);
   std::atomic<std::size_t> first_refused{queries};
   const auto body = [&](std::size_t begin, std::size_t end) {
-    Workspace room;
+    Workspace workspace;
     for (std::size_t q = begin; q < end; ++q) {
       const QueryView query = table.query(q);
-      summarize(query.labels, room.summary);
-      const bool plain = !any_nan(query.scores) && acceptable(room.summary, accepted);
+      summarize(query.labels, workspace.summary);
+      const bool plain = !any_nan(query.scores) && acceptable(workspace.summary, accepted);
       if (!plain && check(specs, query, 0).kind != Refusal::Kind::none) {
         lower(first_refused, q);
         continue;
       }
       for (const Ordering& ordering : orderings) {
-        room.ranked.rank(query, room.summary, ordering.ties, ordering.whole ? whole_list : ordering.depth);
+        workspace.ranked.rank(query, workspace.summary, ordering.ties, ordering.whole ? whole_list : ordering.depth);
         for (const std::size_t m : ordering.metrics) {
-          const MetricValue value = metrics[m].value(room.ranked, room.scratch);
+          const MetricValue value = metrics[m].value(workspace.ranked, workspace.scratch);
           values[m * queries + q] = value.value;
           empty[m * queries + q] = value.empty;
         }

@@ -147,8 +147,8 @@ std::span<const double> Metric::ideal_gains(const RankedQuery& query, std::size_
     for (const std::size_t level : levels_) {
       if (ideal.size() >= depth || level_gains_[level] <= 0) break;
       if (summary.counts[level] == 0) continue;
-      const std::size_t room = depth - ideal.size();
-      ideal.insert(ideal.end(), std::min<std::size_t>(room, summary.counts[level]), level_gains_[level]);
+      const std::size_t places_left = depth - ideal.size();
+      ideal.insert(ideal.end(), std::min<std::size_t>(places_left, summary.counts[level]), level_gains_[level]);
     }
     return ideal;
   }

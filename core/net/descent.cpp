@@ -108,7 +108,7 @@ double Descent::absorb_chunk(std::span<const std::int64_t> queries, const Descen
     if (own) sums.parameter_force = threshold_force_.data() + k * own;
     // Training that has diverged: no force is defined there. The scores seen, and the cost, say so to the caller.
     if (all_finite(query.scores)) {
-      force_.act(query, scratch, sums);
+      force_.compute(query, scratch, sums);
     } else {
       cost_[k] = std::nan("");
     }
@@ -159,7 +159,7 @@ double Descent::absorb_pair(std::size_t query, const GivenPair& pair, bool given
   ForceSums sums{force};
   if (options.cost) sums.cost = &cost;
   if (all_finite(two.scores)) {
-    force_.act(two, scratch, sums);
+    force_.compute(two, scratch, sums);
   } else {
     cost = std::nan("");
   }

@@ -28,7 +28,7 @@ double largest(std::size_t n, const double* x) {
 }  // namespace
 
 // What one thread needs to push a chunk.
-struct NadarayaWatson::Room {
+struct NadarayaWatson::Workspace {
   std::vector<double> scaled, kernel, shares, sums;
 };
 
@@ -124,7 +124,7 @@ void NadarayaWatson::scores(const VoteRows& rows, const Votes& votes, bool keep,
 // With p_t = m_t K_t / Σ m K and W_t = λ p_t (y_t − s), whose sum over t is 0, a document pushes a_f by
 // −a_f Σ_t W_t (x_tf² − 2 x_f x_tf).
 void NadarayaWatson::push(const double* inputs, std::size_t count, const Votes& votes, const double* force,
-                          const double* total, const double* scores, Room& room, double* kernel,
+                          const double* total, const double* scores, Workspace& workspace, double* kernel,
                           double* gradient) const {
   const DenseKernels& dense = dense_kernels();
   for (std::size_t i = 0; i < count; ++i) {
@@ -132,22 +132,22 @@ void NadarayaWatson::push(const double* inputs, std::size_t count, const Votes& 
     const double strength = force[i] / total[i], score = scores[i];
     for (std::size_t t = 0; t < references_; ++t) row[t] *= strength * (votes.labels[t] - score);
   }
-  room.shares.assign(columns_, 0.0);
-  dense.add_rows(count, columns_, ones_.data(), kernel, columns_, room.shares.data());
-  room.sums.assign((kRows + 1) * stride_, 0.0);
-  double* const own = room.sums.data() + kRows * stride_;
-  dense.add_rows(references_, features_, room.shares.data(), squares_.data(), stride_, own);
+  workspace.shares.assign(columns_, 0.0);
+  dense.add_rows(count, columns_, ones_.data(), kernel, columns_, workspace.shares.data());
+  workspace.sums.assign((kRows + 1) * stride_, 0.0);
+  double* const own = workspace.sums.data() + kRows * stride_;
+  dense.add_rows(references_, features_, workspace.shares.data(), squares_.data(), stride_, own);
   const std::size_t padded = round_up(features_, 4);
   for (std::size_t begin = 0; begin < references_; begin += kDepth) {
     const std::size_t depth = std::min(kDepth, references_ - begin);
     for (std::size_t first = 0; first < padded; first += kPanel) {
       dense.multiply(count, std::min(kPanel, padded - first), depth, kernel + begin, columns_, 1,
-                     rows_.data() + begin * stride_ + first, stride_, room.sums.data() + first, stride_);
+                     rows_.data() + begin * stride_ + first, stride_, workspace.sums.data() + first, stride_);
     }
   }
   for (std::size_t f = 0; f < features_; ++f) {
     double crossed = 0.0;
-    for (std::size_t i = 0; i < count; ++i) crossed += inputs[i * features_ + f] * room.sums[i * stride_ + f];
+    for (std::size_t i = 0; i < count; ++i) crossed += inputs[i * features_ + f] * workspace.sums[i * stride_ + f];
     gradient[f] = widths_[f] * (2.0 * crossed - own[f]);
   }
 }
@@ -163,18 +163,19 @@ void NadarayaWatson::backward(const VoteRows& rows, const Votes& votes, const do
     const std::size_t count = last - first;
     const double* const inputs = rows.inputs + first * features_;
     double total[kRows], scores[kRows];
-    Room room;
+    Workspace workspace;
     double* kernel = kept_.data() + first * columns_;
     if (kept) {
       std::copy_n(kept_total_.data() + first, count, total);
       std::copy_n(kept_scores_.data() + first, count, scores);
     } else {
-      room.scaled.resize(count * features_);
-      room.kernel.resize(count * columns_);
-      kernel = room.kernel.data();
-      vote(inputs, count, bias.data(), votes, room.scaled.data(), kernel, total, scores);
+      workspace.scaled.resize(count * features_);
+      workspace.kernel.resize(count * columns_);
+      kernel = workspace.kernel.data();
+      vote(inputs, count, bias.data(), votes, workspace.scaled.data(), kernel, total, scores);
     }
-    push(inputs, count, votes, force + first, total, scores, room, kernel, parts.data() + first / kRows * features_);
+    push(inputs, count, votes, force + first, total, scores, workspace, kernel,
+         parts.data() + first / kRows * features_);
   });
   std::fill_n(gradient, features_, 0.0);
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {

@@ -37,12 +37,12 @@ class NadarayaWatson {
                 double* gradient);
 
  private:
-  struct Room;
+  struct Workspace;
   std::vector<double> biases(const Votes& votes) const;
   void vote(const double* inputs, std::size_t count, const double* bias, const Votes& votes, double* scaled,
             double* kernel, double* total, double* scores) const;
   void push(const double* inputs, std::size_t count, const Votes& votes, const double* force, const double* total,
-            const double* scores, Room& room, double* kernel, double* gradient) const;
+            const double* scores, Workspace& workspace, double* kernel, double* gradient) const;
 
   std::size_t features_, references_, stride_, columns_;  // distance of rows of references, and of kernel values
   std::vector<double> rows_, squares_, panels_;           // x_t; x_t²; x_t in panels, a feature a row

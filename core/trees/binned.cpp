@@ -43,7 +43,7 @@ void encode(const Code& code, const BinColumns& columns, std::size_t row, std::s
 
 }  // namespace
 
-std::vector<Code> make_codes(const std::vector<std::uint16_t>& bins, bool share) {
+std::vector<Code> make_codes(const std::vector<std::uint16_t>& bins, bool share_bytes) {
   std::vector<std::uint32_t> rising(bins.size());
   std::iota(rising.begin(), rising.end(), 0u);
   std::stable_sort(rising.begin(), rising.end(), [&](std::uint32_t a, std::uint32_t b) { return bins[a] < bins[b]; });
@@ -52,7 +52,7 @@ std::vector<Code> make_codes(const std::vector<std::uint16_t>& bins, bool share)
   while (few < many) {
     Code code{{{rising[--many], bins[rising[many]], 1}}};
     std::uint32_t size = code.parts[0].bins + 1u;
-    while (share && few < many && size * (bins[rising[few]] + 1u) <= 256) {
+    while (share_bytes && few < many && size * (bins[rising[few]] + 1u) <= 256) {
       code.parts.push_back({rising[few], bins[rising[few]], size});
       size *= bins[rising[few++]] + 1u;
     }
@@ -76,7 +76,7 @@ BinColumns bin_columns(const FeatureTable& table, const Binner& binner, const st
   return out;
 }
 
-Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, bool share, Team& team) {
+Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, bool share_bytes, Team& team) {
   Binned out;
   out.rows = table.rows;
   for (std::size_t f = 0; f < features.size(); ++f) {
@@ -87,7 +87,7 @@ Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& featu
   }
   const Binner binner(features);
   out.columns = BinColumns(table.rows, out.used.size());
-  out.codes = make_codes(out.bins, share);
+  out.codes = make_codes(out.bins, share_bytes);
   out.blocks = make_blocks(out.codes.size(), table.rows);
   std::vector<std::atomic<std::uint8_t>> missing(out.used.size());
   team.loop(out.columns.tiles(), 16, true, [&](std::size_t begin, std::size_t end) {

@@ -76,8 +76,8 @@ struct Code {
   std::size_t cells() const { return shared() ? parts.back().stride * (parts.back().bins + 1) : parts[0].bins; }
 };
 
-// Columns with few bins share a byte as long as their codes fit; if not `share`, each has its own.
-std::vector<Code> make_codes(const std::vector<std::uint16_t>& bins, bool share);
+// Columns with few bins share a byte as long as their codes fit; if not `share_bytes`, each has its own.
+std::vector<Code> make_codes(const std::vector<std::uint16_t>& bins, bool share_bytes);
 
 // Adds up the histogram of a shared code by the bins of one of its columns; missing goes to cell 255.
 template <class Number>
@@ -117,6 +117,6 @@ BinColumns bin_columns(const FeatureTable& table, const Binner& binner, const st
                        Team& team);
 
 // Everything the training documents need.
-Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, bool share, Team& team);
+Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, bool share_bytes, Team& team);
 
 }  // namespace podium

@@ -141,8 +141,8 @@ std::uint8_t FeatureBins::bin(float value) const {
   return static_cast<std::uint8_t>(place);
 }
 
-std::vector<FeatureBins> choose_bins(const FeatureTable& table, std::span<const std::int64_t> sample, std::size_t most,
-                                     std::span<const std::uint8_t> categorical, int num_threads) {
+std::vector<FeatureBins> choose_bins(const FeatureTable& table, std::span<const std::int64_t> sample,
+                                     std::size_t max_bins, std::span<const std::uint8_t> categorical, int num_threads) {
   std::vector<FeatureBins> out(table.features);
   parallel_for(table.features, num_threads, kLine, [&](std::size_t first, std::size_t last) {
     std::vector<std::vector<std::uint32_t>> keys(last - first);
@@ -168,7 +168,7 @@ std::vector<FeatureBins> choose_bins(const FeatureTable& table, std::span<const 
         }
       }
       const bool category = !categorical.empty() && categorical[f];
-      out[f] = category ? cut_categories(distinct, most) : cut_numbers(distinct, most);
+      out[f] = category ? cut_categories(distinct, max_bins) : cut_numbers(distinct, max_bins);
       out[f].has_missing = has_missing;
     }
   });

@@ -42,11 +42,11 @@ Extent largest(Team& team, std::size_t count, const Force& force, const Curvatur
 }  // namespace
 
 Booster::Booster(const FeatureTable& table, std::vector<FeatureBins> features,
-                 std::span<const std::int64_t> query_offsets, std::span<const std::uint64_t> query_keys, bool share,
-                 int num_threads)
+                 std::span<const std::int64_t> query_offsets, std::span<const std::uint64_t> query_keys,
+                 bool share_bytes, int num_threads)
     : features_(std::move(features)),
       team_(std::make_unique<Team>(num_threads)),
-      data_(bin_rows(table, features_, share, *team_)),
+      data_(bin_rows(table, features_, share_bytes, *team_)),
       query_offsets_(query_offsets.begin(), query_offsets.end()),
       query_keys_(query_keys.begin(), query_keys.end()),
       keys_(table.rows),
@@ -74,9 +74,9 @@ GrownTree Booster::grow_one(const GrowRows& rows, const GrowSettings& settings, 
   switch (settings.growth) {
     case Growth::leaf:
     case Growth::depth:
-      return grow_tree(data_, rows, settings, draw, room_, *team_);
+      return grow_tree(data_, rows, settings, draw, workspace_, *team_);
     case Growth::symmetric:
-      return grow_symmetric(data_, rows, settings, draw, room_, *team_);
+      return grow_symmetric(data_, rows, settings, draw, workspace_, *team_);
   }
   unreachable();
 }
@@ -84,11 +84,11 @@ GrownTree Booster::grow_one(const GrowRows& rows, const GrowSettings& settings, 
 GrowRows Booster::choose_rows(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
                               const BoostSettings& settings, std::uint64_t draw) {
   GrowRows rows;
-  const bool fewer_columns = settings.sample.column_share < 1;
-  const bool fewer_rows = settings.sample.row_share < 1 || settings.sample.query_share < 1;
+  const bool fewer_columns = settings.sample.column_sampling < 1;
+  const bool fewer_rows = settings.sample.row_sampling < 1 || settings.sample.query_sampling < 1;
   if (fewer_columns) {
     rows.chosen.assign(data_.used.size(), 0);
-    for (const std::uint32_t j : sample_columns(data_.used, settings.sample.column_share, splitmix64(draw ^ 1))) {
+    for (const std::uint32_t j : sample_columns(data_.used, settings.sample.column_sampling, splitmix64(draw ^ 1))) {
       rows.chosen[j] = 1;
     }
   }

@@ -34,10 +34,10 @@ struct BoostedTree {
 // whole queries.
 class Booster {
  public:
-  // `share`: columns with few bins share a byte. Adding is faster then, taking a node's histograms apart slower: for
-  // many documents it pays.
+  // `share_bytes`: columns with few bins share a byte. Adding is faster then, taking a node's histograms apart slower:
+  // for many documents it pays.
   Booster(const FeatureTable& table, std::vector<FeatureBins> features, std::span<const std::int64_t> query_offsets,
-          std::span<const std::uint64_t> query_keys, bool share, int num_threads);
+          std::span<const std::uint64_t> query_keys, bool share_bytes, int num_threads);
 
   const std::vector<FeatureBins>& features() const { return features_; }
   const std::vector<std::uint32_t>& used() const { return data_.used; }
@@ -78,7 +78,7 @@ class Booster {
   std::vector<std::int64_t> query_offsets_;
   std::vector<std::uint64_t> query_keys_, keys_;
   SampledRows sampled_rows_;
-  GrowWorkspace room_;
+  GrowWorkspace workspace_;
   std::vector<std::uint32_t> leaf_;  // of every training document in the tree grown last
   std::uint64_t grown_ = 0;          // trees so far
 };

@@ -28,9 +28,9 @@ inline std::int64_t to_fixed(double value, double scale) {
 
 // The power of two that brings numbers whose absolute values sum to `total` (n of them, rounded each) below 2^31.
 inline int cell_exponent(double total, std::size_t n) {
-  const double room = 2147483647.0 - static_cast<double>(n);
-  int k = total > 0 ? std::clamp(std::ilogb(room / total), -1000, 1000) : 0;
-  while (std::ldexp(total, k) > room) --k;
+  const double limit = 2147483647.0 - static_cast<double>(n);
+  int k = total > 0 ? std::clamp(std::ilogb(limit / total), -1000, 1000) : 0;
+  while (std::ldexp(total, k) > limit) --k;
   return k;
 }
 

@@ -23,15 +23,15 @@ struct Leaf {
 class Growing {
  public:
   Growing(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-          GrowWorkspace& room, Team& team)
+          GrowWorkspace& workspace, Team& team)
       : data_(data),
         work_(rows),
         settings_(settings),
         draw_(draw),
         team_(team),
         columns_(columns_of(data, settings)),
-        order_(room.order),
-        histograms_(rows, columns_, settings.split, settings.histogram_bytes, room.histograms, team) {
+        order_(workspace.order),
+        histograms_(rows, columns_, settings.split, settings.histogram_bytes, workspace.histograms, team) {
     order_.start(rows.rows);
   }
 
@@ -42,7 +42,7 @@ class Growing {
     root.info.documents = static_cast<std::uint32_t>(work_.rows);
     root.info.draw = draw_;
     root.info.bounded =
-        std::any_of(columns_.begin(), columns_.end(), [](const ColumnInfo& column) { return column.direction != 0; });
+        std::any_of(columns_.begin(), columns_.end(), [](const ColumnInfo& column) { return column.monotone != 0; });
     if (settings_.num_leaves > 1 && may_split(root)) {
       root.slot = take_slot();
       root.split = histograms_.find_split(rows_of(root), root.info);
@@ -184,13 +184,13 @@ class Growing {
     return out;
   }
 
-  // Half way between the two values neither child may cross, if the column has a direction.
+  // If the column has a monotone constraint, neither child's values may cross the middle of the two.
   void bound(const Split& chosen, Leaf& left, Leaf& right) const {
-    const std::int8_t direction = columns_[chosen.column].direction;
-    if (direction == 0) return;
+    const std::int8_t monotone = columns_[chosen.column].monotone;
+    if (monotone == 0) return;
     const double middle = (value(left) + value(right)) / 2;
-    (direction > 0 ? left : right).info.high = middle;
-    (direction > 0 ? right : left).info.low = middle;
+    (monotone > 0 ? left : right).info.high = middle;
+    (monotone > 0 ? right : left).info.low = middle;
   }
 
   double value(const Leaf& leaf) const {
@@ -232,16 +232,16 @@ class Growing {
 std::vector<ColumnInfo> columns_of(const Binned& data, const GrowSettings& settings) {
   std::vector<ColumnInfo> columns;
   for (std::size_t j = 0; j < data.used.size(); ++j) {
-    const std::int8_t direction = settings.directions.empty() ? std::int8_t{0} : settings.directions[data.used[j]];
+    const std::int8_t monotone = settings.monotone.empty() ? std::int8_t{0} : settings.monotone[data.used[j]];
     columns.push_back({data.used[j], static_cast<std::uint32_t>(j), data.bins[j], data.missing[j] != 0,
-                       data.categorical[j] != 0, direction});
+                       data.categorical[j] != 0, monotone});
   }
   return columns;
 }
 
 GrownTree grow_tree(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                    GrowWorkspace& room, Team& team) {
-  return Growing(data, rows, settings, draw, room, team).run();
+                    GrowWorkspace& workspace, Team& team) {
+  return Growing(data, rows, settings, draw, workspace, team).run();
 }
 
 }  // namespace podium

@@ -23,7 +23,7 @@ struct GrowSettings {
   std::uint32_t num_leaves = 31;
   std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();
   Growth growth = Growth::leaf;
-  std::vector<std::int8_t> directions;       // of each feature, or empty
+  std::vector<std::int8_t> monotone;         // constraint of each feature (+1, −1 or 0), or empty
   std::size_t histogram_bytes = 512u << 20;  // past this, histograms are thrown away and built again
 };
 
@@ -41,13 +41,13 @@ struct GrownTree {
 // Room that is kept from tree to tree.
 struct GrowWorkspace {
   RowOrder order;
-  HistogramRoom histograms;
+  HistogramWorkspace histograms;
 };
 
 std::vector<ColumnInfo> columns_of(const Binned& data, const GrowSettings& settings);
 
 // `draw` is what the tree's random numbers are a function of.
 GrownTree grow_tree(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                    GrowWorkspace& room, Team& team);
+                    GrowWorkspace& workspace, Team& team);
 
 }  // namespace podium

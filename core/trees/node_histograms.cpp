@@ -23,12 +23,13 @@ Split best_of(const std::vector<Split>& found) {
 }  // namespace
 
 NodeHistograms::NodeHistograms(const GrowRows& work, const std::vector<ColumnInfo>& columns,
-                               const SplitSettings& settings, std::size_t most_bytes, HistogramRoom& room, Team& team)
-    : work_(work), columns_(columns), settings_(settings), room_(room), team_(team) {
+                               const SplitSettings& settings, std::size_t most_bytes, HistogramWorkspace& workspace,
+                               Team& team)
+    : work_(work), columns_(columns), settings_(settings), workspace_(workspace), team_(team) {
   cells_ = work.codes.size() * kStride;
   most_slots_ = std::max<std::size_t>(3, most_bytes / std::max<std::size_t>(1, cells_ * sizeof(Cell)));
-  for (std::size_t slot = room.slots.size(); slot-- > 0;) free_.push_back(slot);
-  room.partials.resize(std::max(room.partials.size(), team.size() - 1));
+  for (std::size_t slot = workspace.slots.size(); slot-- > 0;) free_.push_back(slot);
+  workspace.partials.resize(std::max(workspace.partials.size(), team.size() - 1));
   partial_used_.resize(team.size() - 1);
   const std::size_t parts = (team.size() + work.blocks.size() - 1) / std::max<std::size_t>(1, work.blocks.size());
   for (std::size_t b = 0; b < work.blocks.size(); ++b) {
@@ -45,12 +46,13 @@ std::size_t NodeHistograms::take() {
   if (!free_.empty()) {
     const std::size_t slot = free_.back();
     free_.pop_back();
-    if (room_.slots[slot].size() < cells_) room_.slots[slot].resize(cells_);  // trees may differ in their columns
+    if (workspace_.slots[slot].size() < cells_)
+      workspace_.slots[slot].resize(cells_);  // trees may differ in their columns
     return slot;
   }
-  if (room_.slots.size() >= most_slots_) return kNoSlot;
-  room_.slots.emplace_back(cells_);
-  return room_.slots.size() - 1;
+  if (workspace_.slots.size() >= most_slots_) return kNoSlot;
+  workspace_.slots.emplace_back(cells_);
+  return workspace_.slots.size() - 1;
 }
 
 void NodeHistograms::give(std::size_t slot) {
@@ -95,10 +97,10 @@ void NodeHistograms::add_by_rows(const NodeRows& node) {
     std::size_t piece = next.fetch_add(1);
     if (worker > 0 && piece >= all) return;
     if (worker > 0) {
-      room_.partials[worker - 1].resize(std::max(room_.partials[worker - 1].size(), cells_));
+      workspace_.partials[worker - 1].resize(std::max(workspace_.partials[worker - 1].size(), cells_));
       partial_used_[worker - 1] = 1;
     }
-    Cell* cells = worker == 0 ? histogram(node.slot) : room_.partials[worker - 1].data();
+    Cell* cells = worker == 0 ? histogram(node.slot) : workspace_.partials[worker - 1].data();
     clear(0, work_.codes.size(), cells);
     for (; piece < all; piece = next.fetch_add(1)) {
       const std::size_t block = piece / pieces, begin = piece % pieces * kPiece;
@@ -112,7 +114,7 @@ void NodeHistograms::merge(const Group& group, Cell* cells) const {
   for (std::size_t k = 0; k < partial_used_.size(); ++k) {
     if (!partial_used_[k]) continue;
     for (std::size_t c = group.first; c < group.first + group.count; ++c) {
-      const Cell* from = room_.partials[k].data() + c * kStride;
+      const Cell* from = workspace_.partials[k].data() + c * kStride;
       Cell* to = cells + c * kStride;
       const std::size_t end = work_.codes[c]->cells();
       for (std::size_t b = 0; b < end; ++b) to[b] += from[b];
@@ -140,19 +142,19 @@ void NodeHistograms::subtract(const Group& group, const Cell* part, Cell* whole)
 }
 
 // The histogram of one column, taken out of its code where that is shared.
-const Cell* NodeHistograms::column(std::size_t code, std::size_t part, const Cell* cells, Cell* room) const {
+const Cell* NodeHistograms::column(std::size_t code, std::size_t part, const Cell* cells, Cell* scratch) const {
   const Cell* own = cells + code * kStride;
   if (!work_.codes[code]->shared()) return own;
-  marginal(*work_.codes[code], part, own, room);
-  return room;
+  marginal(*work_.codes[code], part, own, scratch);
+  return scratch;
 }
 
 // One column of a code; `counts` are documents by its bins, or null.
 Split NodeHistograms::scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells,
                            const std::uint32_t* counts) const {
-  Cell room[256];
+  Cell scratch[256];
   const ColumnInfo& of = columns_[work_.codes[code]->parts[part].column];
-  return scan_column(column(code, part, cells, room), counts, of, info, settings_, work_.units);
+  return scan_column(column(code, part, cells, scratch), counts, of, info, settings_, work_.units);
 }
 
 // seen(code, part, column) for every column of a group that may be split on.
@@ -213,8 +215,8 @@ void NodeHistograms::weigh(const NodeRows& node, Cell total, CutWorth* worth) {
   each_group(node.count, [&](std::size_t k) {
     finish(groups_[k], node);
     each_column(groups_[k], [&](std::size_t code, std::size_t part, std::size_t j) {
-      Cell room[256];
-      const Cell* own = column(code, part, histogram(node.slot), room);
+      Cell scratch[256];
+      const Cell* own = column(code, part, histogram(node.slot), scratch);
       add_worth(own, nullptr, columns_[j], total, settings_, work_.units, worth[j]);
     });
   });

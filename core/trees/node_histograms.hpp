@@ -29,7 +29,7 @@ struct GrowRows {
 };
 
 // Memory that is kept from tree to tree.
-struct HistogramRoom {
+struct HistogramWorkspace {
   std::vector<std::vector<Cell>> slots;     // histograms of a node each
   std::vector<std::vector<Cell>> partials;  // of a node's rows that one thread took
 };
@@ -45,7 +45,7 @@ struct NodeRows {
 class NodeHistograms {
  public:
   NodeHistograms(const GrowRows& work, const std::vector<ColumnInfo>& columns, const SplitSettings& settings,
-                 std::size_t most_bytes, HistogramRoom& room, Team& team);
+                 std::size_t most_bytes, HistogramWorkspace& workspace, Team& team);
 
   // A free slot, or kNoSlot where the pool is full.
   std::size_t take();
@@ -69,7 +69,7 @@ class NodeHistograms {
   struct Group {
     std::size_t block, first, count;
   };
-  Cell* histogram(std::size_t slot) { return room_.slots[slot].data(); }
+  Cell* histogram(std::size_t slot) { return workspace_.slots[slot].data(); }
   bool by_rows(const NodeRows& node) const;
   void clear(std::size_t first, std::size_t count, Cell* cells) const;
   void add(const Group& group, const std::uint32_t* rows, std::size_t begin, std::size_t end, Cell* cells) const;
@@ -77,7 +77,7 @@ class NodeHistograms {
   void merge(const Group& group, Cell* cells) const;
   void finish(const Group& group, const NodeRows& node);
   void subtract(const Group& group, const Cell* part, Cell* whole) const;
-  const Cell* column(std::size_t code, std::size_t part, const Cell* cells, Cell* room) const;
+  const Cell* column(std::size_t code, std::size_t part, const Cell* cells, Cell* scratch) const;
   Split scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells,
              const std::uint32_t* counts) const;
   template <class Seen>
@@ -89,7 +89,7 @@ class NodeHistograms {
   const GrowRows& work_;
   const std::vector<ColumnInfo>& columns_;
   const SplitSettings& settings_;
-  HistogramRoom& room_;
+  HistogramWorkspace& workspace_;
   Team& team_;
   std::size_t cells_, most_slots_;
   std::vector<Group> groups_;

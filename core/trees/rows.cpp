@@ -28,7 +28,7 @@ Parted part_piece(std::uint32_t* rows, std::uint32_t* spare, std::size_t count, 
 }  // namespace
 
 void RowOrder::start(std::size_t rows) {
-  for (auto* room : {&places_[0], &places_[1], &spare_}) room->resize(rows);
+  for (auto* rows_of_place : {&places_[0], &places_[1], &spare_}) rows_of_place->resize(rows);
   std::iota(places_[0].begin(), places_[0].end(), 0u);
 }
 

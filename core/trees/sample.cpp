@@ -73,10 +73,10 @@ void sample_rows(std::span<const double> force, std::span<const double> curvatur
                  const SampleSettings& settings, std::span<const std::uint64_t> keys,
                  std::span<const std::uint64_t> query_keys, std::span<const std::int64_t> query_offsets,
                  std::uint64_t draw, Sample& out, Team& team) {
-  const bool weighs = settings.row_share < 1 && settings.by_force;
-  const double threshold = weighs ? size_up(force, curvature, largest, settings.row_share, out.size, team) : 0.0;
+  const bool weighs = settings.row_sampling < 1 && settings.sampling == Sampling::force;
+  const double threshold = weighs ? size_up(force, curvature, largest, settings.row_sampling, out.size, team) : 0.0;
   const auto chance = [&](std::size_t i) {
-    if (!weighs) return settings.row_share;
+    if (!weighs) return settings.row_sampling;
     const double r = out.size[i];
     if (r >= threshold) return r > 0 ? 1.0 : 0.0;
     return r > 1e-9 * threshold ? r / threshold : 0.0;  // a weight of a thousand million helps nobody
@@ -95,7 +95,8 @@ void sample_rows(std::span<const double> force, std::span<const double> curvatur
     for (std::size_t k = begin; k < end; ++k) {
       std::size_t at = begin_of(k);
       for (std::size_t q = k * grain; q < std::min(queries, (k + 1) * grain); ++q) {
-        if (settings.query_share < 1 && unit(splitmix64(query_keys[q] ^ query_draw)) >= settings.query_share) continue;
+        if (settings.query_sampling < 1 && unit(splitmix64(query_keys[q] ^ query_draw)) >= settings.query_sampling)
+          continue;
         const auto last = static_cast<std::size_t>(query_offsets[q + 1]);
         for (auto i = static_cast<std::size_t>(query_offsets[q]); i < last; ++i) {
           const double p = chance(i);

@@ -10,11 +10,15 @@
 
 namespace podium {
 
+// How documents are drawn: with a probability that grows with their force (minimal variance), or all alike.
+enum class Sampling : std::uint8_t { force, uniform };
+
+// Which share of the documents, whole queries and columns a tree is grown from.
 struct SampleSettings {
-  double row_share = 1;     // of the documents
-  bool by_force = true;     // minimal variance: the stronger its force, the likelier a document is kept; else uniform
-  double query_share = 1;   // of whole queries
-  double column_share = 1;  // of the columns
+  double row_sampling = 1;
+  Sampling sampling = Sampling::force;
+  double query_sampling = 1;
+  double column_sampling = 1;
 };
 
 struct Sample {

@@ -171,7 +171,7 @@ class Scan {
       return (f * f * e + g * g * d) / (d * e);
     }
     const double low = held(left), high = held(right);
-    if (column_.direction * (high - low) < 0) return -1;
+    if (column_.monotone * (high - low) < 0) return -1;
     return worth(left, low) + worth(right, high);
   }
 

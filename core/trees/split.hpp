@@ -47,7 +47,7 @@ struct Split {
 struct ColumnInfo {
   std::uint32_t feature, column, bins;
   bool missing, categorical;
-  std::int8_t direction;  // +1: the score must not fall as the value rises; −1: must not rise; 0: free
+  std::int8_t monotone;  // +1: the score must not fall as the value rises; −1: it must not rise; 0: no constraint
 };
 
 struct NodeInfo {
@@ -55,7 +55,7 @@ struct NodeInfo {
   std::uint32_t documents;
   std::uint64_t draw;  // what random numbers are a function of
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
-  bool bounded = false;  // whether any column has a direction
+  bool bounded = false;  // whether any column has a monotone constraint
 };
 
 // The value of a leaf, before it is held between its bounds.

@@ -18,15 +18,15 @@ struct Node {
 class Growing {
  public:
   Growing(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-          GrowWorkspace& room, Team& team)
+          GrowWorkspace& workspace, Team& team)
       : data_(data),
         work_(rows),
         settings_(settings),
         draw_(draw),
         team_(team),
         columns_(columns_of(data, settings)),
-        order_(room.order),
-        histograms_(rows, columns_, settings.split, settings.histogram_bytes, room.histograms, team) {
+        order_(workspace.order),
+        histograms_(rows, columns_, settings.split, settings.histogram_bytes, workspace.histograms, team) {
     order_.start(rows.rows);
   }
 
@@ -157,8 +157,8 @@ class Growing {
 }  // namespace
 
 GrownTree grow_symmetric(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                         GrowWorkspace& room, Team& team) {
-  return Growing(data, rows, settings, draw, room, team).run();
+                         GrowWorkspace& workspace, Team& team) {
+  return Growing(data, rows, settings, draw, workspace, team).run();
 }
 
 }  // namespace podium

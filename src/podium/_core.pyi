@@ -261,7 +261,7 @@ class ForceKind(enum.Enum):
 
     multiclass = 13
 
-    own = 14
+    custom = 14
 
 class CdnTopology(enum.Enum):
     full = 0
@@ -286,7 +286,7 @@ class CdnSpec:
         self, *, topology: CdnTopology, w1: float, w2: float, partners: int, mean: bool, method: CdnMethod
     ) -> None: ...
 
-class OwnForce:
+class CustomForce:
     """
     A user's force as the core sees it: functions, and addresses of compiled ones.
     """
@@ -314,7 +314,7 @@ class ForceSpec:
         metric: MetricSpec,
         classes: int,
         cdn: CdnSpec | None = None,
-        own: OwnForce | None = None,
+        custom: CustomForce | None = None,
     ) -> None: ...
 
 class ForceData:
@@ -529,6 +529,18 @@ class NadarayaWatson:
         Σ over documents of force · ∂s/∂width; `kept` where the last scores kept were of the same rows and votes.
         """
 
+class Growth(enum.Enum):
+    leaf = 0
+
+    depth = 1
+
+    symmetric = 2
+
+class Sampling(enum.Enum):
+    force = 0
+
+    uniform = 1
+
 class BoostSettings:
     """How trees are grown; checked in Python."""
 
@@ -538,7 +550,7 @@ class BoostSettings:
         learning_rate: float,
         num_leaves: int,
         max_depth: int,
-        growth: str,
+        growth: Growth,
         l1: float,
         l2: float,
         min_curvature: float,
@@ -546,11 +558,11 @@ class BoostSettings:
         min_documents: int,
         random_strength: float,
         random_thresholds: bool,
-        row_share: float,
-        by_force: bool,
-        query_share: float,
-        column_share: float,
-        directions: Sequence[int],
+        row_sampling: float,
+        sampling: Sampling,
+        query_sampling: float,
+        column_sampling: float,
+        monotone: Sequence[int],
         histogram_bytes: int,
     ) -> None: ...
 
@@ -563,7 +575,7 @@ class Bins:
 def make_bins(
     features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     sample: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    most: int,
+    max_bins: int,
     categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
     num_threads: int,
 ) -> Bins: ...
@@ -591,7 +603,7 @@ class Booster:
         bins: Bins,
         query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         query_keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        share: bool,
+        share_bytes: bool,
         num_threads: int,
     ) -> None: ...
     def grow(

@@ -40,7 +40,7 @@ def test_words(cli):
     assert "For example labels" in said
 
 
-def test_own_functions_of_the_current_folder(cli, mine):
+def test_custom_functions_of_the_current_folder(cli, mine):
     said = " ".join(cli("laws", "mine:lifts", "--draws", 20).out.split())
     assert "BROKEN momentum" in said
     assert "they add up to" in said

@@ -61,7 +61,7 @@ PREFERENCES = [
 RANDOM = ["structrank(random)", "structrank(random, w1=0.5, partners=2, draws=4)"]
 LISTS = ["listnet", "listmle", "xendcg"]
 POINTS = ["squared", "ordinal", "multiclass"]
-OWN = ["own_forces:ranknet(compile=False)", "own_forces:ranknet"]  # the second compiled, where Numba is installed
+OWN = ["custom_forces:ranknet(compile=False)", "custom_forces:ranknet"]  # the second compiled, where Numba is installed
 BUILT_IN = [*PAIRS, *PREFERENCES, *RANDOM, *LISTS, *POINTS]
 EVERY = [*BUILT_IN, *OWN]
 

@@ -334,7 +334,7 @@ def test_an_epoch_of_pairs_is_one_small_step_a_pair(name, spec):
     assert descent.updates == sum(len(pairs_in_order(data, q, "ties" in name)) for q in range(data.n_queries))
 
 
-@by_force(["lambdarank(ndcg@10)", "step(ndcg@5)", "neighbors(ranknet)", "structrank", "structrank(independent)", "listnet", "listmle", "xendcg", "squared", "ordinal", "multiclass", "own_forces:ranknet"])  # fmt: skip
+@by_force(["lambdarank(ndcg@10)", "step(ndcg@5)", "neighbors(ranknet)", "structrank", "structrank(independent)", "listnet", "listmle", "xendcg", "squared", "ordinal", "multiclass", "custom_forces:ranknet"])  # fmt: skip
 def test_forces_that_are_no_sum_over_pairs_are_refused_pair_by_pair(name):
     with pytest.raises(
         podium.ParameterError, match="batch='pair' needs a force that is a sum over pairs such as ranknet"
@@ -346,7 +346,7 @@ def test_forces_that_are_no_sum_over_pairs_are_refused_pair_by_pair(name):
 
 
 @by_spec(FEW_SPECS)
-@by_force(["ranknet", "lambdarank(ndcg@5)", "xendcg", "squared", "ordinal", "multiclass", "own_forces:ranknet"])
+@by_force(["ranknet", "lambdarank(ndcg@5)", "xendcg", "squared", "ordinal", "multiclass", "custom_forces:ranknet"])
 @pytest.mark.parametrize("batch", [1, 3, 5])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_an_epoch_of_the_core_is_an_epoch_in_python(name, spec, batch, optimizer):

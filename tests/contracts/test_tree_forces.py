@@ -109,12 +109,12 @@ def test_given_pairs_are_what_is_learned():
         assert np.corrcoef(trained(name, upside_down).predict(data), data.labels)[0, 1] < -0.6
 
 
-def test_your_own_function_is_the_built_in_force():
+def test_your_custom_function_is_the_built_in_force():
     """Slow, compiled, and from the core: one forest."""
     data = judged(seed=5)
     built_in, *own = [
         trained(name, data, epochs=5).model_
-        for name in ("ranknet", "own_forces:ranknet(compile=False)", "own_forces:ranknet")
+        for name in ("ranknet", "custom_forces:ranknet(compile=False)", "custom_forces:ranknet")
     ]
     for found in own:
         np.testing.assert_array_equal(found.arrays()["feature"], built_in.arrays()["feature"])

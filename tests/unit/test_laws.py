@@ -18,7 +18,7 @@ from podium.forces.laws_slopes import slopes
 from podium.forces.laws_work import loops, ways
 
 sys.path.append(str(Path(__file__).parents[1] / "contracts"))
-import own_forces
+import custom_forces
 
 # What mathematics says is broken. LambdaRank's forces have a cost inside each order, but none across orders; at a change
 # of order they jump, some of them up. Forces on documents alone have no partner to push.
@@ -111,7 +111,7 @@ def spreads_cost(scores, labels):
 
 def falls(scores, labels):
     """RankNet the wrong way round."""
-    push, curvature = own_forces.ranknet.own.function(scores, labels)
+    push, curvature = custom_forces.ranknet.custom.function(scores, labels)
     return -push, curvature
 
 
@@ -177,8 +177,8 @@ def test_the_wrong_way_round_worsens_the_metric_wherever_it_moves():
 
 
 def test_a_cost_that_is_not_the_forces_own_is_named():
-    wrong = plain(own_forces.ranknet.own.function, cost=lambda s, l: 1.01 * own_forces.ranknet_cost(s, l))
-    right = plain(own_forces.ranknet.own.function, cost=own_forces.ranknet_cost)
+    wrong = plain(custom_forces.ranknet.custom.function, cost=lambda s, l: 1.01 * custom_forces.ranknet_cost(s, l))
+    right = plain(custom_forces.ranknet.custom.function, cost=custom_forces.ranknet_cost)
     assert podium.laws(wrong, draws=20).broken == ("cost",)
     assert podium.laws(right, draws=20).broken == ()
 
@@ -272,7 +272,7 @@ def test_a_force_that_is_nowhere_smooth_is_left_out():
 
 def test_points_given_are_looked_at():
     def odd(scores, labels):  # trouble in one place only
-        push, curvature = own_forces.ranknet.own.function(scores, labels)
+        push, curvature = custom_forces.ranknet.custom.function(scores, labels)
         return push + (scores[0] == 7.0), curvature
 
     assert podium.laws(plain(odd), draws=20)["momentum"].holds

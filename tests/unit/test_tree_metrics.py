@@ -34,7 +34,7 @@ def found(request) -> tuple[podium.RankingData, dict[str, np.ndarray]]:
 
 
 @pytest.mark.parametrize("metric", MARGINS)
-def test_a_metric_is_best_served_by_its_own_forces(found, metric):
+def test_a_metric_is_best_served_by_its_custom_forces(found, metric):
     data, scores = found
     assert value(scores[metric], data, metric) > value(scores["ndcg"], data, metric) + MARGINS[metric]
 

@@ -8,13 +8,13 @@ import numpy.typing as npt
 
 from podium.errors import ParameterError, short_repr, unknown_name
 from podium.forces import lists, networks, pairs, points
+from podium.forces.custom import custom_force, named_custom_force
+from podium.forces.custom_function import Function
 from podium.forces.definition import Definition
 from podium.forces.force import Force, ForceData
 from podium.forces.laws_judge import judge
 from podium.forces.laws_verdict import Verdict
 from podium.forces.names import split_name
-from podium.forces.own import custom_force, named_own_force
-from podium.forces.own_function import Function
 from podium.forces.pictures import both_pictures
 from podium.metrics import Metric
 
@@ -56,9 +56,9 @@ def force(name: str | Force | Function) -> Force:
         raise ParameterError(
             f"force={short_repr(name)} must be a name such as 'lambdarank(ndcg@10)' or 'module:function', a function, or a Force"
         )
-    own = named_own_force(name)
-    if own is not None:
-        return own
+    custom = named_custom_force(name)
+    if custom is not None:
+        return custom
     base, inner, parameters = split_name(name)
     definition = FORCES.get(base.lower())
     if definition is None:

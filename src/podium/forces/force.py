@@ -16,8 +16,8 @@ from podium import _core
 from podium.data import RankingData
 from podium.data.hashing import query_hashes
 from podium.errors import DataError, ParameterError, short_repr, unknown_name
+from podium.forces.custom_function import CustomFunction
 from podium.forces.definition import Definition
-from podium.forces.own_function import OwnFunction
 from podium.metrics import Documents, Metric, metric, per_query
 from podium.metrics.compute import core_spec
 from podium.metrics.parameters import Value
@@ -69,7 +69,7 @@ class Force:
     metric: Metric | None = None
     inner: Force | None = None
     given: tuple[tuple[str, Value], ...] = ()
-    own: OwnFunction | None = None
+    custom: CustomFunction | None = None
 
     @classmethod
     def of(cls, definition: Definition, first: str | Metric | Force | None = None, **parameters: object) -> Force:
@@ -116,7 +116,7 @@ class Force:
     @property
     def has_cost(self) -> bool:
         """Whether there is a cost that the force is the downhill of."""
-        return self.definition.has_cost if self.own is None else self.own.cost is not None
+        return self.definition.has_cost if self.custom is None else self.custom.cost is not None
 
     @property
     def draws(self) -> bool:
@@ -129,16 +129,16 @@ class Force:
     @property
     def is_importable(self) -> bool:
         """Whether the name finds the force again; not so for a lambda, or a function defined inside another."""
-        return self.own is None or self.own.is_importable
+        return self.custom is None or self.custom.is_importable
 
     @property
     def runs_in_python(self) -> bool:
         """Whether it holds up the other threads: a function of yours that is not compiled."""
-        return self.own is not None and self.own.compiled()[0] is None
+        return self.custom is not None and self.custom.compiled()[0] is None
 
     def __str__(self) -> str:
-        if self.own is not None:
-            return self.own.name
+        if self.custom is not None:
+            return self.custom.name
         first = [str(part) for part in (self.metric, self.inner) if part is not None]
         given = [str(value) if name == self.definition.leading else f"{name}={value!r}" for name, value in self.given]
         inside = ", ".join([*first, *given])
@@ -180,7 +180,7 @@ class Force:
             metric=core_spec(acting.metric or NO_METRIC),
             classes=classes,
             cdn=acting._network() if acting.name == "structrank" else None,
-            own=None if acting.own is None else acting.own.core(),
+            custom=None if acting.custom is None else acting.custom.core(),
         )
 
     def _network(self) -> _core.CdnSpec:
@@ -212,7 +212,7 @@ class Force:
         if isinstance(data, ForceData) and self in data.checked:
             return
         labels, rule = data.labels, self.definition.labels
-        for part in ("document_weights", "pairs") if self.own is not None else ():
+        for part in ("document_weights", "pairs") if self.custom is not None else ():
             if getattr(data, part) is not None:
                 raise DataError(
                     f"{self}: a force of your own acts on scores and labels alone, and this data has {part.replace('_', ' ')}; "
@@ -327,9 +327,11 @@ class Force:
     def __reduce__(self) -> tuple[Any, ...]:
         from podium.forces import custom_force, force
 
-        if self.own is None or self.own.is_importable:
+        if self.custom is None or self.custom.is_importable:
             return force, (str(self),)
-        return functools.partial(custom_force, cost=self.own.cost, compile=self.own.compile), (self.own.function,)
+        return functools.partial(custom_force, cost=self.custom.cost, compile=self.custom.compile), (
+            self.custom.function,
+        )
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,8 @@ class Field:
 
     def __init__(self, force: Force, *, seed: int = 0, highest: int = HIGHEST) -> None:
         # Lists this short are over before Numba has compiled anything.
-        own = None if force.own is None else replace(force.own, compile=False)
-        self.force, self.seed, self._acting = force, seed, replace(force, own=own)
+        custom = None if force.custom is None else replace(force.custom, compile=False)
+        self.force, self.seed, self._acting = force, seed, replace(force, custom=custom)
         levels = np.arange(highest + 1, dtype=np.float64)
         example = RankingData(np.zeros((len(levels), 1)), levels, np.zeros(len(levels), np.int64))
         self.outputs = force.n_outputs(example)

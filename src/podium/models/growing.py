@@ -91,7 +91,7 @@ class TreeBooster:
             _check_start(start, self)
         offsets, share = np.ascontiguousarray(data.query_offsets), data.n_documents >= SHARED_BYTE_DOCUMENTS
         self.booster = _core.Booster(features, bins, offsets, keys, share, num_threads)
-        self.directions = [dict(spec.monotone).get(f, 0) for f in range(data.n_features)] if spec.monotone else []
+        self.monotone = [dict(spec.monotone).get(f, 0) for f in range(data.n_features)] if spec.monotone else []
         self.trees: list[_core.BoostedTree] = []
         self.weights: list[float] = []
         self.train = self._watch(data, None, num_threads)
@@ -144,7 +144,7 @@ class TreeBooster:
             learning_rate=learning_rate,
             num_leaves=spec.num_leaves,
             max_depth=NO_DEPTH if spec.max_depth is None else spec.max_depth,
-            growth=spec.growth,
+            growth=_core.Growth[spec.growth],
             l1=spec.l1,
             l2=spec.l2,
             min_curvature=spec.min_curvature,
@@ -152,11 +152,11 @@ class TreeBooster:
             min_documents=spec.min_documents,
             random_strength=spec.random_strength,
             random_thresholds=spec.random_thresholds,
-            row_share=spec.row_sampling,
-            by_force=spec.sampling == "force",
-            query_share=spec.query_sampling,
-            column_share=spec.column_sampling,
-            directions=self.directions,
+            row_sampling=spec.row_sampling,
+            sampling=_core.Sampling[spec.sampling],
+            query_sampling=spec.query_sampling,
+            column_sampling=spec.column_sampling,
+            monotone=self.monotone,
             histogram_bytes=HISTOGRAM_BYTES,
         )
 

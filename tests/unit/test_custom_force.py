@@ -15,7 +15,7 @@ import pytest
 import podium
 
 sys.path.append(str(Path(__file__).parents[1] / "contracts"))
-import own_forces
+import custom_forces
 
 needs_numba = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="the extra podium[numba]")
 both = pytest.mark.parametrize("compile", [False, pytest.param(True, marks=needs_numba)])
@@ -38,7 +38,7 @@ def plain(function, **options):
 @both
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_equals_the_built_in(data, scores, compile, threads):
-    mine = podium.custom_force(own_forces.ranknet.own.function, cost=own_forces.ranknet_cost, compile=compile)
+    mine = podium.custom_force(custom_forces.ranknet.custom.function, cost=custom_forces.ranknet_cost, compile=compile)
     built_in = podium.force("ranknet")
     found, expected = mine(scores, data, num_threads=threads), built_in(scores, data)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-12, atol=1e-13)
@@ -50,7 +50,7 @@ def test_equals_the_built_in(data, scores, compile, threads):
 
 @both
 def test_weights_of_queries_scale_force_and_cost(compile):
-    force = podium.custom_force(own_forces.squared, cost=own_forces.squared_cost, compile=compile)
+    force = podium.custom_force(custom_forces.squared, cost=custom_forces.squared_cost, compile=compile)
     data = podium.RankingData(np.zeros((4, 1)), [1, 0, 2, 0], [1, 1, 2, 2], query_weights=[1.0, 2.5])
     push, curvature = force([0.5, 0.5, 0.5, 0.5], data)
     np.testing.assert_allclose(push, [0.5, -0.5, 2.5 * 1.5, 2.5 * -0.5])
@@ -64,14 +64,14 @@ def test_the_cost_runs_as_python_where_only_it_cannot_be_compiled(data, scores):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = podium.custom_force(own_forces.squared, cost=cost).cost(scores, data)
+        found = podium.custom_force(custom_forces.squared, cost=cost).cost(scores, data)
     np.testing.assert_allclose(found, podium.force("squared").cost(scores, data), rtol=1e-12)
 
 
 @both
 def test_the_function_may_write_into_what_it_gets(data, scores, compile):
     held, labels = scores.copy(), data.labels.copy()
-    force = podium.custom_force(own_forces.writes_into_what_it_gets, compile=compile)
+    force = podium.custom_force(custom_forces.writes_into_what_it_gets, compile=compile)
     np.testing.assert_array_equal(force(held, data)[0], podium.force("squared")(scores, data)[0])
     np.testing.assert_array_equal(held, scores)
     np.testing.assert_array_equal(data.labels, labels)
@@ -93,29 +93,29 @@ def test_the_function_may_keep_what_it_gets(data, scores):
 
 
 def test_a_function_has_a_name_that_reads_back():
-    force = podium.force(own_forces.squared)
-    assert str(force) == "own_forces:squared"
-    assert repr(force) == "force('own_forces:squared')"
-    assert podium.force(" own_forces:squared ") == force
-    assert hash(podium.force("own_forces:squared")) == hash(force)
+    force = podium.force(custom_forces.squared)
+    assert str(force) == "custom_forces:squared"
+    assert repr(force) == "force('custom_forces:squared')"
+    assert podium.force(" custom_forces:squared ") == force
+    assert hash(podium.force("custom_forces:squared")) == hash(force)
     assert force.is_importable
     assert force != podium.force("squared")
     assert not force.has_cost
 
 
 def test_options_are_part_of_the_name():
-    force = podium.custom_force(own_forces.squared, cost=own_forces.squared_cost, compile=False)
-    assert str(force) == "own_forces:squared(cost='own_forces:squared_cost', compile=False)"
+    force = podium.custom_force(custom_forces.squared, cost=custom_forces.squared_cost, compile=False)
+    assert str(force) == "custom_forces:squared(cost='custom_forces:squared_cost', compile=False)"
     assert podium.force(str(force)) == force
     assert force.has_cost
-    decorated = podium.force("own_forces:ranknet")
+    decorated = podium.force("custom_forces:ranknet")
     assert decorated is not None
-    assert decorated == own_forces.ranknet
-    assert str(decorated) == "own_forces:ranknet"
-    bare = podium.custom_force(own_forces.ranknet.own.function)
-    assert str(bare) == "own_forces:ranknet(cost=None)"
+    assert decorated == custom_forces.ranknet
+    assert str(decorated) == "custom_forces:ranknet"
+    bare = podium.custom_force(custom_forces.ranknet.custom.function)
+    assert str(bare) == "custom_forces:ranknet(cost=None)"
     assert podium.force(str(bare)) == bare
-    assert podium.force("own_forces:BUILT_IN") == podium.force("hinge")
+    assert podium.force("custom_forces:BUILT_IN") == podium.force("hinge")
 
 
 def test_functions_without_a_name_work_and_say_so(data, scores):
@@ -130,11 +130,11 @@ def test_functions_without_a_name_work_and_say_so(data, scores):
         assert not force.is_importable
         with pytest.raises(podium.ParameterError, match=r"cannot be found again.*module:function"):
             podium.force(str(force))
-    assert "unnamed" in str(podium.custom_force(own_forces.squared, cost=lambda held, labels: 0.0))
+    assert "unnamed" in str(podium.custom_force(custom_forces.squared, cost=lambda held, labels: 0.0))
 
 
 @pytest.mark.parametrize(
-    "name", ["own_forces:squared", "own_forces:ranknet", "own_forces:squared(compile=False)", "hinge"]
+    "name", ["custom_forces:squared", "custom_forces:ranknet", "custom_forces:squared(compile=False)", "hinge"]
 )
 def test_forces_pickle(name):
     force = podium.force(name)
@@ -143,7 +143,7 @@ def test_forces_pickle(name):
 
 def test_a_lambda_is_left_to_picklers_that_carry_code():
     make, arguments = plain(lambda held, labels: (labels - held, np.ones(len(held)))).__reduce__()
-    assert make(*arguments).own.compile is False
+    assert make(*arguments).custom.compile is False
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(plain(lambda held, labels: (held, held)))
 
@@ -152,15 +152,15 @@ def test_a_lambda_is_left_to_picklers_that_carry_code():
     ("name", "message"),
     [
         ("no_such_module:f", r"there is no module 'no_such_module'"),
-        ("own_forces.deeper:f", r"there is no module|is not a package"),
-        ("own_forces:squarred", r"has no function 'squarred'; did you mean own_forces:squared"),
-        ("own_forces:NOT_A_FORCE", r"is 3; it must be a function or a force"),
-        ("own_forces:squared(margin=1)", r"unknown option of an own force 'margin'"),
-        ("own_forces:squared(compile=1)", r"compile=1 must be True, False or None"),
-        ("own_forces:squared(cost=3)", r"cost=3 must be a function"),
-        ("own_forces:squared(__import__('os'))", r"cannot be read"),
-        ("own_forces:BUILT_IN(compile=False)", r"takes no options"),
-        ("neighbors(own_forces:squared)", r"cannot stand inside another"),
+        ("custom_forces.deeper:f", r"there is no module|is not a package"),
+        ("custom_forces:squarred", r"has no function 'squarred'; did you mean custom_forces:squared"),
+        ("custom_forces:NOT_A_FORCE", r"is 3; it must be a function or a force"),
+        ("custom_forces:squared(margin=1)", r"unknown option of a custom force 'margin'"),
+        ("custom_forces:squared(compile=1)", r"compile=1 must be True, False or None"),
+        ("custom_forces:squared(cost=3)", r"cost=3 must be a function"),
+        ("custom_forces:squared(__import__('os'))", r"cannot be read"),
+        ("custom_forces:BUILT_IN(compile=False)", r"takes no options"),
+        ("neighbors(custom_forces:squared)", r"cannot stand inside another"),
         (3, r"force=3 must be a name"),
     ],
 )
@@ -176,7 +176,7 @@ def test_a_module_that_misses_another_says_so_itself(tmp_path, monkeypatch):
         podium.force("half_there:f")
 
 
-def test_what_own_force_refuses():
+def test_what_custom_force_refuses():
     with pytest.raises(podium.ParameterError, match="must be a function"):
         podium.custom_force(3)
     with pytest.raises(podium.ParameterError, match="is a force already"):
@@ -184,7 +184,7 @@ def test_what_own_force_refuses():
     with pytest.raises(podium.ParameterError, match="must be hashable"):
         podium.custom_force(type("Callable", (), {"__call__": lambda self, s, l: (s, s), "__hash__": None})())
     with pytest.raises(podium.ParameterError, match="needs a force over pairs"):
-        podium.forces.Force.of(podium.forces.FORCES["neighbors"], podium.force(own_forces.squared))
+        podium.forces.Force.of(podium.forces.FORCES["neighbors"], podium.force(custom_forces.squared))
 
 
 def test_data_it_is_not_defined_on_is_refused():
@@ -192,7 +192,7 @@ def test_data_it_is_not_defined_on_is_refused():
     for name, part in parts.items():
         data = podium.RankingData(np.zeros((2, 1)), [1, 0], [1, 1], **{name: part})
         with pytest.raises(podium.DataError, match=rf"scores and labels alone.*data\.replace\({name}=None\)"):
-            plain(own_forces.squared)([0.0, 0.0], data)
+            plain(custom_forces.squared)([0.0, 0.0], data)
 
 
 # Answers that are wrong
@@ -201,14 +201,14 @@ def test_data_it_is_not_defined_on_is_refused():
 @both
 @pytest.mark.parametrize("threads", [1, 4])
 def test_an_exception_comes_out_as_it_is_with_its_traceback(data, compile, threads):
-    force = podium.custom_force(own_forces.raises_on_high_scores, compile=compile)
+    force = podium.custom_force(custom_forces.raises_on_high_scores, compile=compile)
     scores = np.zeros(len(data))
     force(scores, data, num_threads=threads)
     scores[-1] = 3
     with pytest.raises(LookupError, match="no score may pass 2") as caught:
         force(scores, data, num_threads=threads)
     assert "raises_on_high_scores" in [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
-    assert "own_forces:raises_on_high_scores" in caught.value.__notes__[0]
+    assert "custom_forces:raises_on_high_scores" in caught.value.__notes__[0]
     assert "3.0" in caught.value.__notes__[0]
 
 
@@ -283,11 +283,11 @@ def test_a_curvature_negative_by_rounding_is_zero(data, scores):
     ("answer", "message"), [("much", "one number"), (np.nan, "finite"), ([1.0, 2.0], "one number")]
 )
 def test_costs_that_are_refused(data, scores, answer, message):
-    force = plain(own_forces.squared, cost=lambda held, labels: answer)
+    force = plain(custom_forces.squared, cost=lambda held, labels: answer)
     with pytest.raises(podium.DataError, match=message):
         force.cost(scores, data)
     with pytest.raises(podium.ParameterError, match="has no cost"):
-        plain(own_forces.squared).cost(scores, data)
+        plain(custom_forces.squared).cost(scores, data)
 
 
 # Compiling
@@ -295,7 +295,7 @@ def test_costs_that_are_refused(data, scores, answer, message):
 
 @needs_numba
 def test_what_numba_cannot_compile_runs_as_python_with_one_warning(data, scores):
-    function = own_forces.uses_what_numba_lacks
+    function = custom_forces.uses_what_numba_lacks
     force = podium.force(function)
     with pytest.warns(UserWarning, match=r"uses_what_numba_lacks cannot be compiled.*compile=False") as caught:
         first = force(scores, data)
@@ -311,14 +311,14 @@ def test_what_numba_cannot_compile_runs_as_python_with_one_warning(data, scores)
 def test_a_function_compiled_by_its_owner_is_taken_as_it_is(data, scores):
     import numba
 
-    mine = numba.njit(own_forces.squared)
+    mine = numba.njit(custom_forces.squared)
     force = podium.custom_force(mine, compile=True)
     np.testing.assert_array_equal(force(scores, data)[0], podium.force("squared")(scores, data)[0])
 
 
 def test_without_numba_python_runs_and_insisting_says_what_to_install(data, scores, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert podium.force(own_forces.squared).runs_in_python
-    podium.force(own_forces.squared)(scores, data)
+    assert podium.force(custom_forces.squared).runs_in_python
+    podium.force(custom_forces.squared)(scores, data)
     with pytest.raises(podium.MissingExtraError, match=r"pip install 'podium\[numba\]'"):
-        podium.custom_force(own_forces.squared, compile=True)(scores, data)
+        podium.custom_force(custom_forces.squared, compile=True)(scores, data)

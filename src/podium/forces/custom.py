@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from podium.errors import ParameterError, short_repr, unknown_name
+from podium.forces.custom_function import CustomFunction, Function, find_function
 from podium.forces.definition import Definition
 from podium.forces.force import Force
-from podium.forces.own_function import Function, OwnFunction, find_function
 
-OWN = Definition(
-    name="own",
+CUSTOM = Definition(
+    name="custom",
     summary="A function of yours: (scores, labels) -> (force, curvature), one query at a time.",
     formula="as you write it",
     source="you",
@@ -48,31 +48,31 @@ def custom_force(
         return lambda decorated: custom_force(decorated, cost=cost, compile=compile)
     if isinstance(function, Force):
         raise ParameterError(f"{function!r} is a force already; give the function it is made of")
-    return Force(OWN, own=OwnFunction(function, cost, compile))
+    return Force(CUSTOM, custom=CustomFunction(function, cost, compile))
 
 
-def named_own_force(name: str) -> Force | None:
+def named_custom_force(name: str) -> Force | None:
     """The force of `module:function`, perhaps with `(cost='module:function', compile=False)`; None for other names."""
     parts = NAMED.fullmatch(name)
     if parts is None:
         return None
     found, options = find_function(parts["path"]), _options(name, parts["inside"] or "()")
     if isinstance(found, Force):
-        if found.own is None and options:
+        if found.custom is None and options:
             raise ParameterError(
                 f"force {name!r}: {parts['path']} is {found!r}, which takes no options; leave them out"
             )
-        return found if found.own is None else Force(OWN, own=_changed(found.own, options))
+        return found if found.custom is None else Force(CUSTOM, custom=_changed(found.custom, options))
     if not callable(found):
         raise ParameterError(
             f"force {name!r}: {parts['path']} is {short_repr(found)}; it must be a function or a force"
         )
-    return Force(OWN, own=_changed(OwnFunction(found), options))
+    return Force(CUSTOM, custom=_changed(CustomFunction(found), options))
 
 
 def _options(name: str, inside: str) -> dict[str, Any]:
     try:
-        call = ast.parse(f"own{inside}", mode="eval").body
+        call = ast.parse(f"force{inside}", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or any(keyword.arg is None for keyword in call.keywords):
             raise ValueError
         options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
@@ -82,11 +82,11 @@ def _options(name: str, inside: str) -> dict[str, Any]:
         ) from None
     for option in options:
         if option not in ("cost", "compile"):
-            raise unknown_name("option of an own force", option, ("cost", "compile"))
+            raise unknown_name("option of a custom force", option, ("cost", "compile"))
     if isinstance(options.get("cost"), str):
         options["cost"] = find_function(options["cost"])
     return options
 
 
-def _changed(own: OwnFunction, options: dict[str, Any]) -> OwnFunction:
-    return OwnFunction(own.function, options.get("cost", own.cost), options.get("compile", own.compile))
+def _changed(custom: CustomFunction, options: dict[str, Any]) -> CustomFunction:
+    return CustomFunction(custom.function, options.get("cost", custom.cost), options.get("compile", custom.compile))

@@ -24,7 +24,7 @@ ROUNDING = 1e-12  # a curvature below zero by less than this share of the larges
 
 
 @dataclass(frozen=True)
-class OwnFunction:
+class CustomFunction:
     """A function `(scores, labels) -> (force, curvature)` of one query, and perhaps its cost `(scores, labels) -> C`.
 
     `compile` says whether Numba must (True), may (None) or must not (False) compile them.
@@ -75,10 +75,10 @@ class OwnFunction:
         of_cost = None if self.cost is None else compiled(self.cost, "cost", self.compile)
         return compiled(self.function, "force", self.compile), of_cost
 
-    def core(self) -> _core.OwnForce:
+    def core(self) -> _core.CustomForce:
         """The force as the core calls it, from any thread."""
         of_force, of_cost = self.compiled()
-        return _core.OwnForce(
+        return _core.CustomForce(
             self.checked_force,
             None if self.cost is None else self.checked_cost,
             compiled_force=of_force.address if of_force else 0,
@@ -155,15 +155,15 @@ def _path(function: Function) -> str:
     return f"{function.__module__}:{_qualified(function)}"
 
 
-def _found_again(function: Function) -> OwnFunction | None:
+def _found_again(function: Function) -> CustomFunction | None:
     """What its module and name lead to, if that is this function or a force made of it."""
     place: Any = sys.modules.get(getattr(function, "__module__", None) or "")
     for part in _qualified(function).split("."):
         place = getattr(place, part, None)
     if place is function:
-        return OwnFunction(function)
-    own = getattr(place, "own", None)
-    return own if isinstance(own, OwnFunction) and own.function is function else None
+        return CustomFunction(function)
+    custom = getattr(place, "custom", None)
+    return custom if isinstance(custom, CustomFunction) and custom.function is function else None
 
 
 def find_function(path: str) -> Any:
