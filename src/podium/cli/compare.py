@@ -27,6 +27,7 @@ from podium.cli.models import Rankings, Rows
 from podium.errors import ParameterError
 from podium.evaluation import Comparison, PairComparison
 from podium.evaluation import compare as compare_systems
+from podium.evaluation.result import percent
 
 
 def compare(
@@ -95,7 +96,7 @@ def _named(rankings: list[str]) -> dict[str, Path]:
 
 
 def _differences(result: Comparison) -> Table:
-    table = make_table("differences", "pair", "mean", f"{result.confidence:.0%} interval", "won", "lost", "tied")
+    table = make_table("differences", "pair", "mean", f"{percent(result.confidence)} interval", "won", "lost", "tied")
     for pair in result.pairs:
         low, high = pair.interval
         counts = (str(count) for count in (pair.wins, pair.losses, pair.ties))

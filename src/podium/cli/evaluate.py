@@ -28,6 +28,7 @@ from podium.data import Run
 from podium.evaluation import Evaluation
 from podium.evaluation import evaluate as evaluate_scores
 from podium.evaluation.evaluate import DEFAULT_METRICS
+from podium.evaluation.result import percent
 from podium.files import atomic_write
 from podium.metrics.parameters import EMPTY_PAIRS
 
@@ -105,7 +106,7 @@ def evaluate(
 
 def evaluation_table(result: Evaluation, title: str) -> Table:
     """A row a metric: mean, intervals, and how many queries have nothing to find."""
-    table = make_table(title, "metric", "mean", f"{result.confidence:.0%} interval", "bootstrap", "no relevant")
+    table = make_table(title, "metric", "mean", f"{percent(result.confidence)} interval", "bootstrap", "no relevant")
     for name in result.mean:
         spans = [f"[{low:.4f}, {high:.4f}]" for low, high in (result.interval[name], result.bootstrap_interval[name])]
         table.add_row(escape(name), f"{result.mean[name]:.4f}", *map(escape, spans), str(result.n_empty[name]))

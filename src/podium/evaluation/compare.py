@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +16,9 @@ from podium.data.grouping import plain_ids
 from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError, unknown_name
 from podium.evaluation.evaluate import evaluate
-from podium.evaluation.paired_tests import TESTS, holm
-from podium.evaluation.result import Evaluation, as_json, check_confidence, check_count, json_id, student_interval
+from podium.evaluation.intervals import Interval, check_confidence, check_count, student_interval
+from podium.evaluation.paired_tests import TESTS, holm, paired_differences
+from podium.evaluation.result import Evaluation, as_json, json_id
 from podium.metrics import Metric
 from podium.metrics import metric as as_metric
 
@@ -38,13 +40,13 @@ class PairComparison:
     """The first system against the second; differences are first − second.
 
     `p_values` and `corrected` (Holm over all the pairs compared) are by test. Wins and losses count queries where the
-    first is better and worse.
+    first is better and worse; queries that differ by rounding only are ties.
     """
 
     first: str
     second: str
     difference: float
-    interval: tuple[float, float]
+    interval: Interval
     p_values: dict[str, float]
     corrected: dict[str, float]
     wins: int
@@ -129,10 +131,21 @@ def compare(
     n_changed: int = 10,
     num_threads: int | None = None,
 ) -> Comparison:
-    """Every pair of two or more systems on one metric: difference, tests, wins and losses, queries changed most.
+    """Compare every pair of two or more systems on one metric: difference, tests, wins, losses, queries changed most.
 
-    Systems are given by name as `evaluate` takes them. Runs are compared on the queries that all of them have, and a
-    query that the metric leaves out (`empty='skip'`) is left out here too.
+    Runs are compared on the queries that all of them have, and a query that the metric leaves out (`empty='skip'`) is left
+    out here too. Nothing in the result depends on the order of queries, except the order of equally changed ones.
+
+    Args:
+        systems: scores or runs by name, each as `evaluate` takes them.
+        data: the judged documents.
+        metric: the metric to compare by.
+        tests: which of "wilcoxon", "t" and "randomization" to compute.
+        confidence: the confidence of the intervals of the differences, at most 0.9999.
+        seed: the seed of the randomization test.
+        n_randomizations: how many signs the randomization test draws, where it cannot list all of them.
+        n_changed: how many of the queries that changed most to keep for each pair.
+        num_threads: how many threads to use; all cores by default.
     """
     if not isinstance(systems, Mapping) or len(set(map(str, systems))) < 2:
         found = f"{len(set(map(str, systems)))} systems" if isinstance(systems, Mapping) else type(systems).__name__
@@ -155,32 +168,34 @@ def compare(
         for name, scores in systems.items()
     }
     query_ids, values = _paired(metric, results, data)
-    sign = 1.0 if asked.higher_is_better else -1.0
     couples = list(itertools.combinations(values, 2))
-    raw = [
-        {t: TESTS[t](values[a] - values[b], n_randomizations=n_randomizations, seed=seed) for t in tests}
-        for a, b in couples
-    ]
+    differences = [paired_differences(values[a], values[b]) for a, b in couples]
+    raw = [{t: TESTS[t](each, n_randomizations=n_randomizations, seed=seed) for t in tests} for each in differences]
     corrected = {t: holm([p[t] for p in raw]) for t in tests}
     return Comparison(
         metric=next(iter(results.values())).metrics[0],
         n_queries=len(query_ids),
         confidence=confidence,
-        mean={name: float(column.mean()) for name, column in values.items()},
+        mean={name: math.fsum(column.tolist()) / len(column) for name, column in values.items()},
         pairs=tuple(
-            _pair(
-                (a, b),
-                (values[a], values[b]),
-                query_ids,
-                better=sign,
-                confidence=confidence,
+            PairComparison(
+                first=a,
+                second=b,
+                difference=math.fsum(each.tolist()) / len(each),
+                interval=student_interval(each, confidence),
                 p_values=raw[k],
                 corrected={t: corrected[t][k] for t in tests},
-                n_changed=n_changed,
+                most_changed=_most_changed(each, (values[a], values[b]), query_ids, n_changed),
+                **_outcomes(each, asked.higher_is_better),
             )
-            for k, (a, b) in enumerate(couples)
+            for k, ((a, b), each) in enumerate(zip(couples, differences, strict=True))
         ),
     )
+
+
+def _outcomes(differences: Floats, higher_is_better: bool) -> dict[str, int]:
+    better = differences if higher_is_better else -differences
+    return {"wins": int((better > 0).sum()), "losses": int((better < 0).sum()), "ties": int((better == 0).sum())}
 
 
 def _paired(
@@ -196,33 +211,14 @@ def _paired(
     return data.query_ids[shared], {name: row[shared] for name, row in zip(results, values, strict=True)}
 
 
-def _pair(
-    names: tuple[str, str],
-    values: tuple[Floats, Floats],
-    query_ids: npt.NDArray[Any],
-    *,
-    better: float,
-    confidence: float,
-    p_values: dict[str, float],
-    corrected: dict[str, float],
-    n_changed: int,
-) -> PairComparison:
-    differences = values[0] - values[1]
-    largest = np.argsort(-np.abs(differences), kind="stable")[:n_changed]
-    ids = plain_ids(query_ids)
-    return PairComparison(
-        first=names[0],
-        second=names[1],
-        difference=float(differences.mean()),
-        interval=student_interval(differences, confidence),
-        p_values=p_values,
-        corrected=corrected,
-        wins=int((better * differences > 0).sum()),
-        losses=int((better * differences < 0).sum()),
-        ties=int((differences == 0).sum()),
-        most_changed=tuple(
-            Change(ids[k], float(values[0][k]), float(values[1][k]), float(differences[k]))
-            for k in largest
-            if differences[k] != 0
-        ),
+def _most_changed(
+    differences: Floats, values: tuple[Floats, Floats], query_ids: npt.NDArray[Any], count: int
+) -> tuple[Change, ...]:
+    """The queries of the largest differences, as many as asked for; equally changed ones in the order of the data."""
+    largest = np.argsort(-np.abs(differences), kind="stable")[:count]
+    ids, (first, second) = plain_ids(query_ids), values
+    return tuple(
+        Change(ids[k], float(first[k]), float(second[k]), float(first[k] - second[k]))
+        for k in largest
+        if differences[k] != 0
     )

@@ -12,8 +12,9 @@ from podium.data.canonical import check_data
 from podium.data.conversion import as_numbers
 from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError
+from podium.evaluation.intervals import check_confidence, check_draws, check_method
 from podium.evaluation.join import Table, id_ranks, join_run
-from podium.evaluation.result import Asked, Evaluation, check_confidence, check_count
+from podium.evaluation.result import Asked, Evaluation, IntervalOptions
 from podium.metrics import Documents, Metric, metric, per_query
 from podium.metrics.names import split_name
 
@@ -26,7 +27,8 @@ def evaluate(
     metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
     *,
     confidence: float = 0.95,
-    bootstrap: int = 2000,
+    interval: str = "student",
+    bootstrap: int | None = None,
     seed: int = 0,
     complete: bool = False,
     max_documents: int | None = None,
@@ -38,21 +40,25 @@ def evaluate(
     have no part in values, means or intervals.
 
     Args:
-        scores: one a row of `data`, in the caller's row order; or a Run, joined to the judgments in `data` by query id
+        scores: one per row of `data`, in the caller's row order; or a Run, joined to the judgments in `data` by query id
             and document id. With a run, a metric that names no convention follows trec_eval's.
         data: the judged documents.
         metrics: names such as "ndcg@10", or Metrics; one or several. By default ndcg@1, ndcg@5, ndcg@10, map and mrr.
-        confidence: of both intervals.
-        bootstrap: how many times the bootstrap draws the queries.
-        seed: of the bootstrap.
+        confidence: the confidence of both intervals, at most 0.9999.
+        interval: "student" for mean ± t·SE, which is right for few queries too, or "normal" for mean ± z·SE, the papers'
+            mean ± 1.96·SE for 95 %.
+        bootstrap: how many times the bootstrap draws the queries; by default 2,000, and more for a confidence above 0.99.
+        seed: the seed of the bootstrap.
         complete: with a run, average over all judged queries, those missing from the run scoring 0 (trec_eval -c).
         max_documents: with a run, keep only this many documents from the top of each query (trec_eval -M).
         num_threads: how many threads to use; all cores by default.
     """
     check_data("data", data)
     asked = as_asked(metrics, for_run=isinstance(scores, Run))
-    confidence, bootstrap = check_confidence(confidence), check_count("bootstrap", bootstrap)
-    seed = check_seed(seed)
+    confidence = check_confidence(confidence)
+    intervals = IntervalOptions(
+        check_method(interval), confidence, check_draws(bootstrap, confidence), check_seed(seed)
+    )
     if isinstance(scores, Run):
         table = join_run(scores, data, complete=complete, max_documents=max_documents)
     else:
@@ -66,9 +72,7 @@ def evaluate(
         table.query_numbers,
         values,
         empty,
-        confidence=confidence,
-        bootstrap=bootstrap,
-        seed=seed,
+        intervals=intervals,
     )
 
 
@@ -101,7 +105,7 @@ def _trec_eval_by_default(each: str | Metric, meant: Metric) -> Metric:
 def _table_of_scores(scores: npt.ArrayLike, data: RankingData, asked: tuple[Metric, ...]) -> Table:
     given = as_numbers("scores", scores)
     if given.shape != (data.n_documents,):
-        raise DataError(f"scores have shape {given.shape} for {data.n_documents} rows of data; give one score a row")
+        raise DataError(f"scores have shape {given.shape} for {data.n_documents} rows of data; give one score per row")
     by_id = any(each.parameters.get("ties") == "trec_eval" for each in asked) and data.document_ids is not None
     documents = Documents(
         scores=data.from_caller_order(given),

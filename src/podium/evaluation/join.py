@@ -11,7 +11,7 @@ import numpy.typing as npt
 from podium.data import RankingData, Run, Strings
 from podium.data.grouping import distinct, id_texts
 from podium.errors import DataError
-from podium.evaluation.result import check_count
+from podium.evaluation.intervals import check_count
 from podium.metrics import Documents
 
 Ints = npt.NDArray[np.int64]

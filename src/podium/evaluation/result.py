@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from podium.data.conversion import as_number
 from podium.data.grouping import plain_ids
-from podium.errors import ParameterError, short_repr
+from podium.errors import ParameterError
+from podium.evaluation.intervals import METHODS, Interval, bootstrap_interval
 from podium.metrics import Metric, metric
 
 Floats = npt.NDArray[np.float64]
@@ -63,56 +62,14 @@ class ByMetric(Mapping[str, T], Generic[T]):
         return repr(dict(self))
 
 
-def normal_interval(values: Floats, confidence: float) -> tuple[float, float]:
-    """mean ± z·SE with SE = standard deviation / √n; z = 1.96 for 95 %. NaN values are left out."""
-    counted = values[~np.isnan(values)]
-    if len(counted) < 2:
-        return math.nan, math.nan
-    mean = float(counted.mean())
-    reach = NormalDist().inv_cdf(0.5 + confidence / 2) * float(counted.std(ddof=1)) / math.sqrt(len(counted))
-    return mean - reach, mean + reach
+@dataclass(frozen=True)
+class IntervalOptions:
+    """How intervals are made: the name of the plain one, the confidence of both, and the draws of the bootstrap."""
 
-
-def student_interval(values: Floats, confidence: float) -> tuple[float, float]:
-    """mean ± t·SE, t of Student with n − 1 degrees of freedom: it says of 0 what the paired t test says."""
-    if len(values) < 2:
-        return math.nan, math.nan
-    from scipy import special
-
-    mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
-    reach = float(special.stdtrit(len(values) - 1, 0.5 + confidence / 2)) * error
-    return mean - reach, mean + reach
-
-
-def bootstrap_interval(values: Floats, confidence: float, samples: int, seed: int) -> tuple[float, float]:
-    """The middle share of the means of `samples` draws of the queries with replacement (percentile bootstrap)."""
-    counted = values[~np.isnan(values)]
-    n = len(counted)
-    if n == 0:
-        return math.nan, math.nan
-    rng = np.random.default_rng(seed)
-    chunk = max(1, 2_000_000 // n)
-    means = np.concatenate(
-        [counted[rng.integers(0, n, (min(chunk, samples - done), n))].mean(axis=1) for done in range(0, samples, chunk)]
-    )
-    low, high = np.quantile(means, [0.5 - confidence / 2, 0.5 + confidence / 2])
-    return float(low), float(high)
-
-
-def check_confidence(confidence: float) -> float:
-    """A share strictly between 0 and 1."""
-    number = as_number(confidence)
-    if number is None or not 0 < number < 1:
-        raise ParameterError(f"confidence={short_repr(confidence)} must lie between 0 and 1, as in 0.95")
-    return float(number)
-
-
-def check_count(name: str, count: int, least: int = 1) -> int:
-    """A whole number of at least 1 (or 0)."""
-    number = as_number(count)
-    if not isinstance(number, int) or not least <= number < 2**63:
-        raise ParameterError(f"{name}={short_repr(count)} must be a whole number of at least {least}")
-    return number
+    method: str
+    confidence: float
+    draws: int
+    seed: int
 
 
 class Evaluation:
@@ -123,9 +80,10 @@ class Evaluation:
         query_ids: [queries].
         query_numbers: [queries], the number of each in the data: `query_ids` are `data.query_ids[query_numbers]`.
         mean: by metric, the mean over the queries that count.
-        interval: by metric, mean ± 1.96 standard errors (for 95 %).
-        bootstrap_interval: by metric, the percentile bootstrap over queries; drawn when first read.
-        per_query: by metric, one value a query; NaN where the query is left out.
+        interval: by metric, the confidence interval of the mean: Student's, or what `interval_method` names.
+        interval_method: "student" (mean ± t·SE) or "normal" (mean ± z·SE; 1.96·SE for 95 %).
+        bootstrap_interval: by metric, the studentized bootstrap interval over queries; computed on first access.
+        per_query: by metric, one value per query; NaN where the query is left out.
         n_empty: by metric, how many queries have no relevant document (metrics over pairs: no two labels).
         confidence: the confidence of both intervals.
     """
@@ -138,15 +96,12 @@ class Evaluation:
         values: Floats,
         empty: npt.NDArray[np.bool_],
         *,
-        confidence: float,
-        bootstrap: int,
-        seed: int,
+        intervals: IntervalOptions,
     ) -> None:
         self.metrics, self.query_ids, self.query_numbers = asked.used, query_ids, query_numbers
-        self.confidence = confidence
-        self._asked, self._values, self._empty = asked, values, empty
-        self._bootstrap, self._seed = bootstrap, seed
-        self._drawn: dict[int, tuple[float, float]] = {}
+        self.confidence, self.interval_method = intervals.confidence, intervals.method
+        self._asked, self._values, self._empty, self._intervals = asked, values, empty, intervals
+        self._drawn: dict[int, Interval] = {}
 
     @property
     def mean(self) -> ByMetric[float]:
@@ -154,12 +109,12 @@ class Evaluation:
         return ByMetric(self._asked, self._mean)
 
     @property
-    def interval(self) -> ByMetric[tuple[float, float]]:
+    def interval(self) -> ByMetric[Interval]:
         """The interval of each metric."""
         return ByMetric(self._asked, self._interval)
 
     @property
-    def bootstrap_interval(self) -> ByMetric[tuple[float, float]]:
+    def bootstrap_interval(self) -> ByMetric[Interval]:
         """The bootstrap interval of each metric."""
         return ByMetric(self._asked, self._draw)
 
@@ -177,13 +132,18 @@ class Evaluation:
         counted = self._values[number][~np.isnan(self._values[number])]
         return math.fsum(counted.tolist()) / len(counted) if len(counted) else math.nan  # the same for any order
 
-    def _interval(self, number: int) -> tuple[float, float]:
-        return normal_interval(self._values[number], self.confidence)
+    def _interval(self, number: int) -> Interval:
+        return METHODS[self.interval_method](self._values[number], self.confidence)
 
-    def _draw(self, number: int) -> tuple[float, float]:
+    def _draw(self, number: int) -> Interval:
         if number not in self._drawn:
-            values = self._values[number]
-            self._drawn[number] = bootstrap_interval(values, self.confidence, self._bootstrap, self._seed)
+            self._drawn[number] = bootstrap_interval(
+                self._values[number],
+                self.confidence,
+                self._intervals.draws,
+                self._intervals.seed,
+                self.metrics[number].bounds,
+            )
         return self._drawn[number]
 
     def _count_empty(self, number: int) -> int:
@@ -199,6 +159,7 @@ class Evaluation:
         return {
             "n_queries": self.n_queries,
             "confidence": self.confidence,
+            "interval_method": self.interval_method,
             "query_ids": [json_id(query) for query in plain_ids(self.query_ids)],
             "metrics": {
                 name: {
@@ -214,7 +175,7 @@ class Evaluation:
 
     def __str__(self) -> str:
         width = max([len("metric"), *map(len, self.mean)])
-        title = f"{self.confidence:.0%} interval"
+        title = f"{percent(self.confidence)} interval"
         lines = [f"{'metric':<{width}}  {'mean':>8}  {title:>20}  without relevant"]
         for name in self.mean:
             low, high = self.interval[name]
@@ -225,11 +186,16 @@ class Evaluation:
     __repr__ = __str__
 
 
+def percent(share: float) -> str:
+    """Return a share as text, such as 95% or 99.9%."""
+    return f"{100 * share:.6g}%"
+
+
 def as_json(value: Any) -> Any:
-    """The value with NaN as None, tuples as lists."""
+    """Return the value with tuples as lists, and None where a number is not finite."""
     if isinstance(value, list | tuple):
         return [as_json(item) for item in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def json_id(query_id: Any) -> Any:

@@ -13,6 +13,7 @@ DCG = Definition(
     _SOURCE,
     _PARAMETERS,
     takes_cutoff=True,
+    bounds=(None, None),
 )
 NDCG = Definition(
     "ndcg",

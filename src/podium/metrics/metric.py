@@ -17,7 +17,10 @@ from podium.metrics.parameters import CONVENTION_DEFAULTS, Parameter, Value
 
 @dataclass(frozen=True)
 class Definition:
-    """One row of the table of metrics."""
+    """One row of the table of metrics.
+
+    `bounds` are the least and the greatest value there can be, None where there is none.
+    """
 
     name: str
     summary: str
@@ -26,6 +29,7 @@ class Definition:
     parameters: tuple[Parameter, ...]
     takes_cutoff: bool = False
     higher_is_better: bool = True
+    bounds: tuple[float | None, float | None] = (0, 1)
 
     def __call__(self, *, cutoff: int | None = None, **parameters: object) -> Metric:
         """The metric of this definition with these parameters."""
@@ -81,6 +85,11 @@ class Metric:
     def higher_is_better(self) -> bool:
         """Whether a better ranking has a higher value."""
         return self.definition.higher_is_better
+
+    @property
+    def bounds(self) -> tuple[float | None, float | None]:
+        """The least and the greatest value there can be, None where there is none."""
+        return self.definition.bounds
 
     @property
     def parameters(self) -> Mapping[str, Value]:

@@ -31,4 +31,5 @@ KENDALL_TAU = Definition(
     "τ_b = (concordant − discordant) / √((pairs of different scores) · (pairs of different labels))",
     "Kendall 1945",
     (EMPTY_PAIRS,),
+    bounds=(-1, 1),
 )

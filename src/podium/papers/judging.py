@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 import podium
-from podium.evaluation.paired_tests import holm, wilcoxon
+from podium.evaluation.paired_tests import holm, paired_differences, wilcoxon
 from podium.papers.experiment import Cells
 from podium.papers.report import Claim
 from podium.papers.sets import Parts
@@ -49,7 +49,7 @@ def values(
     scores: npt.ArrayLike, data: podium.RankingData, metrics: Sequence[str], *, keep: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Mean and 95 % interval of each metric; of those to keep, the value of each query too."""
-    result = podium.evaluate(scores, data, metrics, bootstrap=1, num_threads=1)
+    result = podium.evaluate(scores, data, metrics, interval="normal", num_threads=1)
     return {
         "mean": {name: result.mean[name] for name in metrics},
         "low": {name: result.interval[name][0] for name in metrics},
@@ -66,7 +66,7 @@ def by_query(cells: Cells, metric: str, *, same: bool) -> Floats:
 
 def p_value(first: Floats, second: Floats) -> float:
     """Wilcoxon's signed rank test of values of the same queries; 1 where the ranks lean the other way than the mean."""
-    gaps = first - second
+    gaps = paired_differences(first, second)
     leaning = float(np.sum(np.sign(gaps) * rankdata(np.abs(gaps))))
     return 1.0 if leaning * gaps.mean() < 0 else wilcoxon(gaps, n_randomizations=1, seed=0)
 

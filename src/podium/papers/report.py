@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.evaluation.result import student_interval
+from podium.evaluation.intervals import student_interval
 from podium.papers.plots import Plot
 
 Floats = npt.NDArray[np.float64]

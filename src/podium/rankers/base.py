@@ -225,7 +225,7 @@ class BaseRanker(ExplainMixin, BaseEstimator):  # type: ignore[misc]
     def _mean_metric(self, scorer: Scorer, data: RankingData) -> float:
         meant = as_metric(self.metric)
         scores = scorer.scores(data, num_threads=self.num_threads)
-        value = evaluate(scores, data, meant, bootstrap=1, num_threads=self.num_threads).mean[str(meant)]
+        value = evaluate(scores, data, meant, num_threads=self.num_threads).mean[str(meant)]
         return value if meant.higher_is_better else -value
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -13,7 +13,8 @@ from podium.data import RankingData
 from podium.data.hashing import U64, query_hashes, splitmix64
 from podium.errors import DataError, ParameterError, short_repr
 from podium.evaluation import evaluate
-from podium.evaluation.result import as_json, check_confidence, check_count, student_interval
+from podium.evaluation.intervals import check_confidence, check_count, student_interval
+from podium.evaluation.result import as_json
 from podium.formats.columns import default_names
 from podium.metrics import Metric
 from podium.metrics import metric as as_metric
