@@ -105,3 +105,15 @@ def test_a_run_gives_trec_evals_numbers(cli, data_dir):
     expected = dict(line.split()[::2] for line in (trec / "out.test.a").read_text().splitlines())
     for ours, theirs in (("map", "map"), ("ndcg", "ndcg"), ("p@5", "P_5")):
         assert f"{said['metrics'][ours]['mean']:.4f}" == expected[theirs]
+
+
+def test_tied_scores_that_matter_are_announced(cli, judged):
+    podium.write(np.round(podium.read_scores(cli.folder / "good.scores") / 3), cli.folder / "tied.scores")
+    said = cli("evaluate", "tied.scores", "judged.txt", "-m", "ndcg@5", "--json").json["metrics"]["ndcg@5"]["ties"]
+    sentence = f"ndcg@5: {said['n_affected']} of 12 queries have tied scores that can change the value"
+    shown = cli("evaluate", "tied.scores", "judged.txt", "-m", "ndcg@5").out
+    assert f"{sentence}: {said['value']:.4f} in the order used, {said['expected']:.4f} on average" in shown
+    words = ("compare", "judged.txt", "tied.scores", "good.scores", "-m", "ndcg@5")
+    assert cli(*words, "--json").json["ties"]["tied"] == said
+    assert f"tied: {said['n_affected']} of 12 queries have tied scores" in cli(*words).out
+    assert "tied scores" not in cli("evaluate", "good.scores", "judged.txt").out

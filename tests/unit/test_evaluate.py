@@ -104,6 +104,7 @@ def test_result_is_json_and_prints() -> None:
         "interval": [None, None],
         "bootstrap_interval": [None, None],
         "n_empty": 1,
+        "ties": {"n_affected": 0, "n_queries": 0, "value": None, "expected": None, "best": None, "worst": None},
         "per_query": [None],
     }
     assert stored["metrics"]["ndcg@3"]["per_query"] == [0.0]

@@ -48,9 +48,7 @@ def test_the_bootstrap_of_95_percent_covers_92_to_99(shape: str, n: int) -> None
     # at 5, 10 and 30 values; the more skewed the values, the more of them Student's interval needs
     [("beta(2, 1)", (0.92, 0.93, 0.93)), ("p@5", (0.93, 0.93, 0.93)), ("mrr", (0.80, 0.87, 0.93))],
 )
-def test_students_interval_of_95_percent_covers_more_than_the_normal_one(
-    shape: str, least: tuple[float, ...]
-) -> None:
+def test_students_interval_of_95_percent_covers_more_than_the_normal_one(shape: str, least: tuple[float, ...]) -> None:
     for n, bound in zip((5, 10, 30), least, strict=True):
         share = covered(lambda x, _: student_interval(x, 0.95), shape, n)
         assert bound <= share <= 0.97

@@ -84,12 +84,17 @@ def test_a_comparison_does_not_depend_on_the_order_of_queries() -> None:
 
 def exact_p(tenths: list[int]) -> float:
     """The randomization test in whole numbers: no rounding."""
-    sums = [abs(sum(s * t for s, t in zip(signs, tenths, strict=True))) for signs in itertools.product((1, -1), repeat=len(tenths))]
+    sums = [
+        abs(sum(s * t for s, t in zip(signs, tenths, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(tenths))
+    ]
     return float(np.mean(np.array(sums) >= abs(sum(tenths))))
 
 
 @pytest.mark.parametrize(
-    "tenths", [[1, 2, 3, -1, -2, 4], [7, 1, -3, 1, 2, 6, -4], [1, 1, 1, 1, 1, 1, -3], [3, 6, 9, -7, 2, 1, 1, -8]], ids=str
+    "tenths",
+    [[1, 2, 3, -1, -2, 4], [7, 1, -3, 1, 2, 6, -4], [1, 1, 1, 1, 1, 1, -3], [3, 6, 9, -7, 2, 1, 1, -8]],
+    ids=str,
 )
 def test_sums_of_signs_that_are_equal_in_exact_arithmetic_are_equal(tenths: list[int]) -> None:
     differences = np.array(tenths) / 10

@@ -21,6 +21,7 @@ from podium.cli.console import (
     make_table,
     out,
     print_json,
+    say,
     show,
 )
 from podium.cli.models import Rankings, Rows
@@ -70,6 +71,8 @@ def compare(
     for name, mean in sorted(result.mean.items(), key=lambda item: -item[1]):
         means.add_row(escape(name), f"{mean:.4f}")
     show(means)
+    for line in result.tie_lines():
+        say(line)
     out.print()
     show(_differences(result))
     out.print()

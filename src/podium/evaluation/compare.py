@@ -19,7 +19,7 @@ from podium.evaluation.evaluate import evaluate
 from podium.evaluation.intervals import Interval, check_confidence, check_count, student_interval
 from podium.evaluation.paired_tests import TESTS, holm, paired_differences
 from podium.evaluation.result import Evaluation, as_json, json_id
-from podium.metrics import Metric
+from podium.metrics import Metric, TieEffect
 from podium.metrics import metric as as_metric
 
 Floats = npt.NDArray[np.float64]
@@ -57,12 +57,13 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Systems on one metric: their means, and every pair of them."""
+    """Systems on one metric: their means, what tied scores do to each, and every pair of them."""
 
     metric: Metric
     n_queries: int
     confidence: float
     mean: dict[str, float]
+    ties: dict[str, TieEffect]
     pairs: tuple[PairComparison, ...]
 
     def pair(self, first: str, second: str) -> PairComparison:
@@ -79,6 +80,7 @@ class Comparison:
             "n_queries": self.n_queries,
             "confidence": self.confidence,
             "mean": {name: as_json(mean) for name, mean in self.mean.items()},
+            "ties": {name: effect.to_dict() for name, effect in self.ties.items()},
             "pairs": [
                 {
                     "first": each.first,
@@ -112,7 +114,11 @@ class Comparison:
                 f"  {test}: p {_shown(p)}" + (f", {_shown(each.corrected[test])} after Holm" if corrected else "")
                 for test, p in each.p_values.items()
             ]
-        return "\n".join(lines)
+        return "\n".join(lines + self.tie_lines())
+
+    def tie_lines(self) -> list[str]:
+        """Return a sentence for each system whose value depends on the order of tied documents."""
+        return [f"{name}: {effect}" for name, effect in self.ties.items() if effect.n_affected]
 
 
 def _shown(p: float) -> str:
@@ -167,7 +173,8 @@ def compare(
         str(name): evaluate(scores, data, metric, confidence=confidence, num_threads=num_threads)
         for name, scores in systems.items()
     }
-    query_ids, values = _paired(metric, results, data)
+    shared, values = _paired(metric, results, data)
+    query_ids = data.query_ids[shared]
     couples = list(itertools.combinations(values, 2))
     differences = [paired_differences(values[a], values[b]) for a, b in couples]
     raw = [{t: TESTS[t](each, n_randomizations=n_randomizations, seed=seed) for t in tests} for each in differences]
@@ -176,6 +183,10 @@ def compare(
         metric=next(iter(results.values())).metrics[0],
         n_queries=len(query_ids),
         confidence=confidence,
+        ties={
+            name: result.ties_among(metric, np.searchsorted(result.query_numbers, shared))
+            for name, result in results.items()
+        },
         mean={name: math.fsum(column.tolist()) / len(column) for name, column in values.items()},
         pairs=tuple(
             PairComparison(
@@ -200,15 +211,15 @@ def _outcomes(differences: Floats, higher_is_better: bool) -> dict[str, int]:
 
 def _paired(
     asked: str | Metric, results: dict[str, Evaluation], data: RankingData
-) -> tuple[npt.NDArray[Any], dict[str, Floats]]:
-    """The queries that every system has and that count, and each system's values on them."""
+) -> tuple[npt.NDArray[np.int64], dict[str, Floats]]:
+    """The numbers of the queries that every system has and that count, and each system's values on them."""
     values = np.full((len(results), data.n_queries), np.nan)
     for row, result in zip(values, results.values(), strict=True):
         row[result.query_numbers] = result.per_query[asked]
     shared = np.flatnonzero(~np.isnan(values).any(axis=0))
     if not shared.size:
         raise DataError(f"the systems share no query on which {asked} has a value; nothing can be compared")
-    return data.query_ids[shared], {name: row[shared] for name, row in zip(results, values, strict=True)}
+    return shared, {name: row[shared] for name, row in zip(results, values, strict=True)}
 
 
 def _most_changed(

@@ -15,7 +15,7 @@ from podium.errors import DataError, ParameterError
 from podium.evaluation.intervals import check_confidence, check_draws, check_method
 from podium.evaluation.join import Table, id_ranks, join_run
 from podium.evaluation.result import Asked, Evaluation, IntervalOptions
-from podium.metrics import Documents, Metric, metric, per_query
+from podium.metrics import Documents, Metric, metric, per_query, tie_values
 from podium.metrics.names import split_name
 
 DEFAULT_METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "map", "mrr")
@@ -34,7 +34,9 @@ def evaluate(
     max_documents: int | None = None,
     num_threads: int | None = None,
 ) -> Evaluation:
-    """Value of each query, mean and intervals of each metric.
+    """Evaluate one system: the value of each query, and the mean of each metric with its intervals.
+
+    Where documents of a query have tied scores, the result says how much the order among them matters (`ties`).
 
     Every query counts alike, as is usual: `query_weights` and `document_weights` of the data are for training, and
     have no part in values, means or intervals.
@@ -72,6 +74,7 @@ def evaluate(
         table.query_numbers,
         values,
         empty,
+        ties=tie_values(asked.used, table.documents, values, num_threads=num_threads),
         intervals=intervals,
     )
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from podium.data.grouping import plain_ids
 from podium.errors import ParameterError
 from podium.evaluation.intervals import METHODS, Interval, bootstrap_interval
-from podium.metrics import Metric, metric
+from podium.metrics import Metric, TieEffect, TieValues, metric
 
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -85,6 +85,7 @@ class Evaluation:
         bootstrap_interval: by metric, the studentized bootstrap interval over queries; computed on first access.
         per_query: by metric, one value per query; NaN where the query is left out.
         n_empty: by metric, how many queries have no relevant document (metrics over pairs: no two labels).
+        ties: by metric, how many queries have tied scores that can change their value, and the mean by other orders.
         confidence: the confidence of both intervals.
     """
 
@@ -96,11 +97,13 @@ class Evaluation:
         values: Floats,
         empty: npt.NDArray[np.bool_],
         *,
+        ties: TieValues,
         intervals: IntervalOptions,
     ) -> None:
         self.metrics, self.query_ids, self.query_numbers = asked.used, query_ids, query_numbers
         self.confidence, self.interval_method = intervals.confidence, intervals.method
         self._asked, self._values, self._empty, self._intervals = asked, values, empty, intervals
+        self._ties = ties
         self._drawn: dict[int, Interval] = {}
 
     @property
@@ -127,6 +130,15 @@ class Evaluation:
     def n_empty(self) -> ByMetric[int]:
         """The number of empty queries for each metric."""
         return ByMetric(self._asked, self._count_empty)
+
+    @property
+    def ties(self) -> ByMetric[TieEffect]:
+        """The effect of tied scores on each metric."""
+        return ByMetric(self._asked, self._ties.effect)
+
+    def ties_among(self, metric: str | Metric, queries: npt.NDArray[np.int64]) -> TieEffect:
+        """Return the effect of tied scores on the mean over some of the queries, given by their places in `query_ids`."""
+        return self._ties.effect(self._asked.number(metric), queries)
 
     def _mean(self, number: int) -> float:
         counted = self._values[number][~np.isnan(self._values[number])]
@@ -167,6 +179,7 @@ class Evaluation:
                     "interval": as_json(self.interval[name]),
                     "bootstrap_interval": as_json(self.bootstrap_interval[name]),
                     "n_empty": self.n_empty[name],
+                    "ties": self.ties[name].to_dict(),
                     "per_query": as_json(self.per_query[name].tolist()),
                 }
                 for name in self.mean
@@ -181,7 +194,11 @@ class Evaluation:
             low, high = self.interval[name]
             between = f"[{low:.4f}, {high:.4f}]"
             lines.append(f"{name:<{width}}  {self.mean[name]:8.4f}  {between:>20}  {self.n_empty[name]:>16}")
-        return "\n".join([*lines, f"{self.n_queries} queries"])
+        return "\n".join([*lines, f"{self.n_queries} queries", *self.tie_lines()])
+
+    def tie_lines(self) -> list[str]:
+        """Return a sentence for each metric whose value depends on the order of tied documents."""
+        return [f"{name}: {effect}" for name, effect in self.ties.items() if effect.n_affected]
 
     __repr__ = __str__
 

@@ -9,8 +9,21 @@ from podium.metrics import binary, discounted, pairs, reader
 from podium.metrics.compute import Documents, per_query
 from podium.metrics.metric import Definition, Metric
 from podium.metrics.names import split_name
+from podium.metrics.ties import TieEffect, TieValues, tie_effect, tie_values
 
-__all__ = ["ALIASES", "METRICS", "Definition", "Documents", "Metric", "metric", "per_query"]
+__all__ = [
+    "ALIASES",
+    "METRICS",
+    "Definition",
+    "Documents",
+    "Metric",
+    "TieEffect",
+    "TieValues",
+    "metric",
+    "per_query",
+    "tie_effect",
+    "tie_values",
+]
 
 METRICS: dict[str, Definition] = {
     "ndcg": discounted.NDCG,
