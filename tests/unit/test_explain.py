@@ -444,7 +444,7 @@ class TestPermutation:
         assert len(falls) == 3
         np.testing.assert_allclose(found.per_query[0], np.mean(falls, axis=0), atol=1e-15)
         assert found.mean[0] == pytest.approx(np.mean(falls))
-        low, high = podium.evaluation.result.student_interval(np.mean(falls, axis=0), 0.95)
+        low, high = podium.evaluation.intervals.student_interval(np.mean(falls, axis=0), 0.95)
         np.testing.assert_allclose(found.interval[0], [low, high])
 
     @pytest.mark.parametrize("among", ["query", "all"])
