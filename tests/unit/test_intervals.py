@@ -130,5 +130,5 @@ def test_the_normal_interval_is_a_named_choice() -> None:
     assert result.interval["map"] == normal_interval(result.per_query["map"], 0.95)
     assert result.to_dict()["interval_method"] == "normal"
     assert evaluate(scores, data, "map").interval["map"] == student_interval(result.per_query["map"], 0.95)
-    with pytest.raises(ParameterError, match="unknown interval 'studnt'.*Did you mean 'student'"):
+    with pytest.raises(ParameterError, match=r"unknown interval 'studnt'.*Did you mean 'student'"):
         evaluate(scores, data, "map", interval="studnt")
