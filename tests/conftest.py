@@ -1,12 +1,15 @@
-"""Shared by all tests: where the real data sets are."""
+"""Shared by all tests: where the real data sets are, which examples are drawn, and a clock that nothing else moves."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # A package built another way (make sanitize) takes the place of the installed one.
 if package := os.environ.get("PODIUM_PACKAGE"):
@@ -15,6 +18,21 @@ if package := os.environ.get("PODIUM_PACKAGE"):
     from podium import _core
 
     assert Path(_core.__file__).is_relative_to(Path(package).resolve()), _core.__file__
+
+
+# The same examples in every run, however long they take. `pytest --hypothesis-profile=explore` looks for new ones.
+UNHURRIED = [HealthCheck.too_slow]
+settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=UNHURRIED)
+settings.register_profile("explore", deadline=None, suppress_health_check=UNHURRIED)
+settings.load_profile("fixed")
+
+
+@pytest.fixture
+def ticking_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that moves on by a second whenever it is read, so that what a time limit does is the same everywhere."""
+    ticks = itertools.count()
+    for name in ("perf_counter", "monotonic"):
+        monkeypatch.setattr(time, name, lambda: float(next(ticks)))
 
 
 @pytest.fixture(scope="session")

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 import warnings
+from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from interrupting import Lines, sends
+
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
-    ["podium.cli.app", "podium.rankers.pairs", "podium.rankers.svm", "podium.rankers.search"]
+    ["podium.cli.app", "podium.rankers.pairs", "podium.rankers.svm", "podium.rankers.trees", "podium.rankers.search"]
 )
+HANGS = 1800  # seconds after which a command is taken to hang, on however busy a machine
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Sends the process a signal at the n-th line of some of Podium's modules; line 0 only counts into the file `lines`."""
+
+    parts: tuple[str, ...]
+    line: int = 0
+    number: signal.Signals = signal.SIGINT
 
 
 def start(folder: Path, *words: object) -> BaseProcess:
@@ -21,23 +36,35 @@ def start(folder: Path, *words: object) -> BaseProcess:
     return _start(folder, words, Path("printed"), Path("printed"))
 
 
-def run(folder: Path, *words: object) -> tuple[int, str, str]:
+def run(folder: Path, *words: object, stop: Stop | None = None) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of `podium WORDS…` in this folder; a warning that the command does not show is an error."""
     with tempfile.TemporaryDirectory() as name:
         out, err = Path(name) / "out", Path(name) / "err"
-        process = _start(folder, words, out, err, strict=True)
-        process.join(120)
-        assert process.exitcode is not None, f"podium {words} takes too long"
+        process = _start(folder, words, out, err, strict=True, stop=stop)
+        process.join(HANGS)
+        assert process.exitcode is not None, f"podium {words} hangs"
         return process.exitcode, out.read_text(), err.read_text()
 
 
-def _start(folder: Path, words: tuple[object, ...], out: Path, err: Path, *, strict: bool = False) -> BaseProcess:
-    process = CONTEXT.Process(target=_run, args=(folder, [str(word) for word in words], out, err, strict))
+def count_lines(folder: Path, *words: object, parts: tuple[str, ...]) -> int:
+    """How many lines of these modules `podium WORDS…` runs; it must succeed."""
+    code, out, err = run(folder, *words, stop=Stop(parts))
+    assert code == 0, out + err
+    counted = folder / "lines"
+    lines = int(counted.read_text())
+    counted.unlink()
+    return lines
+
+
+def _start(
+    folder: Path, words: tuple[object, ...], out: Path, err: Path, *, strict: bool = False, stop: Stop | None = None
+) -> BaseProcess:
+    process = CONTEXT.Process(target=_run, args=(folder, [str(word) for word in words], out, err, strict, stop))
     process.start()
     return process
 
 
-def _run(folder: Path, words: list[str], out: Path, err: Path, strict: bool) -> None:
+def _run(folder: Path, words: list[str], out: Path, err: Path, strict: bool, stop: Stop | None) -> None:
     from podium.cli import main
 
     os.chdir(folder)
@@ -47,4 +74,15 @@ def _run(folder: Path, words: list[str], out: Path, err: Path, strict: bool) -> 
     if strict:
         warnings.simplefilter("error")
     sys.argv = ["podium", *words]
-    main()
+    with contextlib.nullcontext() if stop is None else _stopping(stop):
+        main()
+
+
+@contextlib.contextmanager
+def _stopping(stop: Stop):
+    with Lines(*stop.parts, at=stop.line, act=sends(stop.number)) as lines:
+        try:
+            yield
+        finally:
+            if stop.line == 0:
+                Path("lines").write_text(str(lines.count))

@@ -28,7 +28,7 @@ def test_commands_run(page, tmp_path):
         name, *words = shlex.split(line, comments=True)
         assert name == "podium"
         process = forked.start(tmp_path, *words)
-        process.join(60)
+        process.join(forked.HANGS)
         assert process.exitcode == 0, f"{line}\n{(tmp_path / 'printed').read_text()}"
 
 

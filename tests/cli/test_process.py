@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
+import forked
 import pytest
+from forked import Stop
 
 import podium
 
 MAIN = [sys.executable, "-c", "from podium.cli import main; main()"]
 
 
-def test_interrupting_says_so_and_leaves_no_file(tmp_path):
-    row = " ".join(f"{i}:0.{'123456789' * 4}" for i in range(1, 60))
-    with (tmp_path / "big.txt").open("w") as file:
-        for k in range(60_000):
-            file.write(f"1 qid:{k // 100} {row}\n")
-    command = [*MAIN, "data", "convert", "big.txt", "big.podium-data", "--threads", "1"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        while not reads(process.pid, tmp_path / "big.txt"):
-            assert process.poll() is None
-            time.sleep(0.002)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert err == "podium: interrupted; no output was written\n"
-    assert [file.name for file in tmp_path.iterdir()] == ["big.txt"]
-
-
-def reads(pid, path):
-    """Whether the process has the file open."""
-    links = Path(f"/proc/{pid}/fd")
-    with contextlib.suppress(FileNotFoundError):
-        return any(link.resolve() == path for link in links.iterdir())
-    return False
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("suffix", ["podium-data", "txt", "csv"])
+def test_interrupting_a_conversion_leaves_no_file(tmp_path, suffix, number):
+    podium.write(podium.synthetic.network(queries=20, documents=20), tmp_path / "a.txt")
+    words, parts = ["data", "convert", "a.txt", f"b.{suffix}"], ("formats", "data", "files.py")
+    total = forked.count_lines(tmp_path, *words, parts=parts)
+    (tmp_path / f"b.{suffix}").unlink()
+    for share in (0.1, 0.5, 0.9):
+        code, out, err = forked.run(tmp_path, *words, stop=Stop(parts, int(share * total), number))
+        if number == signal.SIGINT:
+            assert (code, out, err) == (130, "", "podium: interrupted; no output was written\n")
+        else:
+            assert code == -number
+        assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
 
 
 def test_a_closed_pipe_is_quiet():
@@ -72,16 +62,24 @@ def test_a_terminal_without_unicode_still_gets_its_table():
 
 
 def test_fewer_threads_than_asked_for_are_enough(tmp_path):
+    """A thread's stack takes a gibibyte here, and there is room for two: the third of a thousand cannot be started."""
     podium.write(podium.synthetic.network(queries=50, documents=20), tmp_path / "a.txt")
+    most = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    stack = 1 << 30 if most == resource.RLIM_INFINITY else min(1 << 30, most)
     script = (
         "import resource, sys, podium\n"
         "taken = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (taken + (300 << 20),) * 2)\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (taken + (5 << 29),) * 2)\n"
         "data = podium.read(sys.argv[1], num_threads=1000)\n"
         "print(podium.evaluate(data.features[:, 0], data, 'ndcg@5', num_threads=1000).n_queries)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, tmp_path / "a.txt"], capture_output=True, text=True, check=False
+        [sys.executable, "-c", script, tmp_path / "a.txt"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (stack, most)),
     )
     assert done.stdout == "50\n", done.stderr
 

@@ -31,7 +31,9 @@ TABLES = [CSV, TSV, PARQUET, ARROW]
 EXACT = [LETOR, CACHE, *TABLES, QRELS, TREC_RUN, SCORES]
 TEXT = [CSV, TSV, QRELS, TREC_RUN, SCORES]
 EVERY = [*TABLES, QRELS, TREC_RUN, SCORES]
-FAST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FAST = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 GOOD = {

@@ -208,18 +208,18 @@ def test_a_mistyped_index_does_not_ask_for_all_memory(tmp_path):
             act(tmp_path / "typo.txt")
 
 
-def test_a_file_four_times_the_memory_limit_is_converted(tmp_path):
-    """The process may have no more address space than the interpreter with NumPy takes plus 96 MiB."""
+def test_a_file_three_times_the_memory_limit_is_converted(tmp_path):
+    """The process may have no more address space than the interpreter with NumPy takes plus 128 MiB; about 60 are enough."""
     row = " ".join(f"{i}:0.{i:02d}{'1234567890' * 3}" for i in range(1, 41))
     chunk = "".join(f"{k % 5} qid:{{q}}{k // 100} {row}\n" for k in range(1000))
     source, target = tmp_path / "big.txt", tmp_path / "big.podium-data"
     with source.open("w") as file:
         for q in range(10**9):
             file.write(chunk.format(q=q))
-            if file.tell() > 4 * (96 << 20):
+            if file.tell() > 3 * (128 << 20):
                 break
     subprocess.run(
-        [sys.executable, "-c", LIMITED.format(room=96 << 20), source, target],
+        [sys.executable, "-c", LIMITED.format(room=128 << 20), source, target],
         check=True,
         env={"MALLOC_ARENA_MAX": "1", "PATH": ""},
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import podium
+from interrupting import Lines
 from podium import _core
 
 TRAIN = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=0)
@@ -174,39 +175,35 @@ def test_more_outputs_and_thresholds_resume_too(tmp_path):
         assert saved(make().fit(TRAIN, valid=VALID, checkpoint=path), tmp_path / "b") == first
 
 
-SCRIPT = """
-import sys, podium
-from test_tree_bytes import TRAIN, VALID, ranker, saved
-kind, folder = sys.argv[1:]
+KILLED = """
+import signal, sys
 from pathlib import Path
-print("begun", flush=True)
-fitted = ranker(kind, n_estimators=150).fit(TRAIN, valid=VALID, checkpoint=podium.Checkpoint(Path(folder) / "c", seconds=0.0))
-saved(fitted, Path(folder) / "b")
+import podium
+from interrupting import Lines, sends
+from test_tree_bytes import TRAIN, VALID, ranker
+kind, path, line, seconds = sys.argv[1:]
+with Lines("training", "models", "artifact", "files.py", at=int(line), act=sends(signal.SIGKILL)):
+    ranker(kind, n_estimators=40).fit(TRAIN, valid=VALID, checkpoint=podium.Checkpoint(path, seconds=float(seconds)))
 """
 
 
 @by_kind(["plain", "everything"])
-def test_killed_and_resumed(kind, tmp_path):
-    first = saved(ranker(kind, n_estimators=150).fit(TRAIN, valid=VALID), tmp_path / "a")
-    rng = np.random.default_rng(len(kind))
-    kills = 0
+@pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["every round written", "the first round written"])
+def test_killed_and_resumed(kind, seconds, tmp_path):
+    """Killed three times, each time further on than the start takes."""
+    first = saved(ranker(kind, n_estimators=40).fit(TRAIN, valid=VALID), tmp_path / "a")
+    with Lines("training", "models", "artifact", "files.py") as lines:
+        counted = podium.Checkpoint(tmp_path / "counted", seconds=seconds)
+        ranker(kind, n_estimators=40).fit(TRAIN, valid=VALID, checkpoint=counted)
+    here = Path(__file__).parent
     for _ in range(3):
-        process = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, kind, str(tmp_path)],
-            cwd=Path(__file__).parent,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(rng.uniform(0.05, 0.4))
-        process.send_signal(signal.SIGKILL)
-        kills += process.wait() == -signal.SIGKILL
-        process.stdout.close()
-    assert kills > 0
+        words = [kind, str(tmp_path / "c"), str(lines.count // 4), str(seconds)]
+        command = [sys.executable, "-c", KILLED, *words]
+        done = subprocess.run(command, cwd=here, env={**os.environ, "PYTHONPATH": str(here.parent)}, check=False)
+        assert done.returncode == -signal.SIGKILL
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fitted = ranker(kind, n_estimators=150).fit(TRAIN, valid=VALID, checkpoint=tmp_path / "c")
+        fitted = ranker(kind, n_estimators=40).fit(TRAIN, valid=VALID, checkpoint=tmp_path / "c")
     assert saved(fitted, tmp_path / "b") == first
 
 

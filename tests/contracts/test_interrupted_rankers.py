@@ -1,0 +1,98 @@
+"""Every ranker, interrupted at any line of its training and resumed, gives the bytes of the uninterrupted run."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_rankers import EVERY, TREES, quick
+
+import podium
+from interrupting import Lines, sends
+
+# An interrupt between the last line of a `with` block and its end leaves the closing of a file to the collector.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+POINTS = 20  # lines of each training
+WATCHED = ("training", "models", "artifact", "files.py", "rankers")
+TRAIN = podium.synthetic.network(queries=12, documents=8, features=5, seed=0)
+VALID = podium.synthetic.network(queries=8, documents=8, features=5, seed=1, generator_seed=0)
+
+
+@pytest.fixture(params=EVERY)
+def name(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def fit(name: str, checkpoint: podium.Checkpoint | None = None, **others: Any) -> Any:
+    ranker = quick(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a solver may use up its few epochs
+        return ranker.fit(TRAIN, valid=VALID, checkpoint=checkpoint, **others)
+
+
+def saved(ranker: Any, path: Path) -> bytes:
+    ranker.save(path)
+    return path.read_bytes()
+
+
+def fit_interrupted(name: str, line: int, checkpoint: podium.Checkpoint) -> Any:
+    """A ranker whose training hears SIGINT at a line, or None where the interrupt came out of `fit`."""
+    with warnings.catch_warnings(record=True) as said, Lines(*WATCHED, at=line, act=sends(signal.SIGINT)) as lines:
+        warnings.simplefilter("always", UserWarning)
+        with contextlib.suppress(KeyboardInterrupt):
+            ranker = quick(name).fit(TRAIN, valid=VALID, checkpoint=checkpoint)
+            assert ranker.interrupted_
+            assert "training was interrupted" in str(said[0].message)
+            return ranker
+    assert lines.acted
+    return None
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["every epoch written", "the first epoch written"])
+def test_an_interrupt_at_any_line_loses_nothing(name, seconds, tmp_path):
+    whole = saved(fit(name, podium.Checkpoint(tmp_path / "whole.checkpoint", seconds)), tmp_path / "whole")
+    with Lines(*WATCHED) as lines:
+        fit(name, podium.Checkpoint(tmp_path / "counted.checkpoint", seconds))
+    kept = 0
+    for line in np.random.default_rng(0).choice(lines.count, POINTS, replace=False).tolist():
+        path = tmp_path / f"{line}.checkpoint"
+        ranker = fit_interrupted(name, line + 1, podium.Checkpoint(path, seconds))
+        if ranker is not None:
+            kept += 1
+            assert np.isfinite(ranker.predict(TRAIN)).all()
+            assert ranker.log_[-1].epoch == ranker.n_epochs_ >= ranker.best_epoch_ > 0
+            assert ranker.best_value_ == ranker.log_[ranker.best_epoch_ - 1].valid
+            assert name in TREES or ranker.best_value_ == max(row.valid for row in ranker.log_)
+        assert not list(tmp_path.glob(".*"))
+        assert saved(fit(name, podium.Checkpoint(path)), tmp_path / "resumed") == whole
+    assert kept > 0
+
+
+def test_a_training_interrupted_twice_goes_on_twice(name, tmp_path):
+    """Each time in the middle of the second epoch after it began or was resumed."""
+    whole = saved(fit(name), tmp_path / "whole")
+    path = tmp_path / "a.checkpoint"
+    epochs = []
+    for _ in range(2):
+        ends = epoch_ends(name, path, tmp_path / "copy.checkpoint")
+        ranker = fit_interrupted(name, (ends[0] + ends[1]) // 2, podium.Checkpoint(path, seconds=0))
+        epochs.append(ranker.n_epochs_)
+    assert 0 < epochs[0] < epochs[1]
+    assert saved(fit(name, podium.Checkpoint(path)), tmp_path / "resumed") == whole
+
+
+def epoch_ends(name: str, path: Path, copy: Path) -> list[int]:
+    """How many lines have run at the end of each epoch that is left, given a checkpoint."""
+    copy.unlink(missing_ok=True)
+    if path.exists():
+        shutil.copy(path, copy)
+    ends: list[int] = []
+    with Lines(*WATCHED) as lines:
+        fit(name, podium.Checkpoint(copy, seconds=0), callbacks=lambda row: ends.append(lines.count))
+    return ends
