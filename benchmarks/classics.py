@@ -80,7 +80,7 @@ def rated(queries: int, seed: int, task_seed: int) -> podium.RankingData:
     first = np.argsort(-earlier, axis=1)[:, :5]
     labels = np.zeros((queries, 50))
     np.put_along_axis(labels, first, np.take_along_axis(data.labels.reshape(queries, 50), first, axis=1) + 1, axis=1)
-    return data.replace(labels=labels.reshape(-1))
+    return data.replace_grouped(labels=labels.reshape(-1))
 
 
 def unlabeled() -> Iterator[Task]:

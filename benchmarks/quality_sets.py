@@ -46,7 +46,7 @@ def folder() -> Path:
 
 def bare(data: RankingData) -> RankingData:
     """What judging needs: no features."""
-    return data.replace(features=np.zeros((data.n_documents, 1), np.float32), feature_names=None)
+    return data.replace_grouped(features=np.zeros((data.n_documents, 1), np.float32), feature_names=None)
 
 
 def pooled(parts: list[RankingData]) -> RankingData:

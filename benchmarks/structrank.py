@@ -49,7 +49,7 @@ Folds = Sequence[tuple[podium.RankingData, ...]]
 
 def narrowed(data: podium.RankingData, features: Sequence[int]) -> podium.RankingData:
     names = None if data.feature_names is None else [data.feature_names[k] for k in features]
-    return data.replace(features=np.ascontiguousarray(data.features[:, list(features)]), feature_names=names)
+    return data.replace_grouped(features=np.ascontiguousarray(data.features[:, list(features)]), feature_names=names)
 
 
 def run(folds: Folds, features: Sequence[int] | None = None, **settings: Any) -> dict[str, Any]:

@@ -238,7 +238,7 @@ def memory(field: str) -> int:
 def loaded(path: Path) -> RankingData:
     """In memory, not mapped, so that every system has the same data resident from the start."""
     data = podium.read(path)
-    return data.replace(features=np.array(data.features))
+    return data.replace_grouped(features=np.array(data.features))
 
 
 def imported(system: str) -> None:

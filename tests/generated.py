@@ -50,7 +50,7 @@ def ranking_data(draw: Any, *, words: bool = False, n_features: int | None = Non
 
 def assert_same(a: RankingData, b: RankingData, *, apart_from: tuple[str, ...] = ()) -> None:
     """Every part equal, bit for bit, with the same type."""
-    for name in set(RankingData.__slots__) - set(apart_from):
+    for name in set(RankingData.PARTS) - set(apart_from):
         left, right = getattr(a, name), getattr(b, name)
         if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
             assert left.dtype.kind == right.dtype.kind, name

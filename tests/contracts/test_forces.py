@@ -325,7 +325,7 @@ def test_what_a_force_refuses():
     data = make([0.0, 1, 2])
     with pytest.raises(podium.DataError, match="finite scores"):
         podium.force("ranknet")([np.nan, 0, 0], data)
-    with pytest.raises(podium.DataError, match="one a document"):
+    with pytest.raises(podium.DataError, match="one per document"):
         podium.force("ranknet")([0, 0], data)
     with pytest.raises(podium.DataError, match="whole levels"):
         podium.force("ordinal")([0, 0, 0], make([0.5, 1, 2]))

@@ -270,7 +270,7 @@ def test_rows_of_another_shape_or_too_large_are_refused(name):
         ranker.predict(podium.RankingData(TEST.features[:, :7], TEST.labels, TEST.qid))
     big = TEST.features.astype(np.float64)
     big[3, 2] = 1e300
-    with pytest.raises(podium.DataError, match=r"X\[3, 2\] is infinite, or too large"):
+    with pytest.raises(podium.DataError, match=r"feature 'f2' of row 3 is infinite, or too large"):
         ranker.predict(big)
     with pytest.raises(ValueError, match="infinity or a value too large"):
         quick(name).fit(big, TEST.labels, qid=TEST.qid)

@@ -43,7 +43,7 @@ def full_data() -> podium.RankingData:
 
 
 def assert_same(a: podium.RankingData, b: podium.RankingData) -> None:
-    for name in podium.RankingData.__slots__:
+    for name in podium.RankingData.PARTS:
         left, right = getattr(a, name), getattr(b, name)
         if isinstance(left, np.ndarray):
             np.testing.assert_array_equal(left, right)

@@ -512,11 +512,12 @@ def test_pairs_for_data() -> None:
     data = documents()
     votes = Votes.of_counts(["1", "2", "1"], ["c", "a", "a"], ["a", "d", "b"], [1, 0, 2], [4, 0, 2], [0, 3, 0])
     pairs = votes.pairs(data)
-    rows = [int(data.row_order[row]) for row in (*pairs.winner, *pairs.loser)]  # type: ignore[index]
-    assert rows == [0, 0, 1, 2, 4, 3]
+    assert (pairs.winner.tolist(), pairs.loser.tolist()) == ([0, 0, 1], [2, 4, 3])
     np.testing.assert_array_equal(pairs.probability, [0.5, 4.5 / 6, 0.5])
     np.testing.assert_array_equal(pairs.weight, [4, 5, 3])
-    assert data.replace(pairs=pairs).pairs == pairs
+    held = data.replace(pairs=pairs)
+    assert held.pairs == Pairs.of([0, 0, 3], [1, 2, 4], pairs.probability, pairs.weight)  # rows 0, 2, 4 stand first
+    assert held.to_caller_order(held.pairs) == pairs
     np.testing.assert_array_equal(votes.pairs(data, weight="one").weight, 1)
     by_rows = Votes.of_counts(None, [4, 1, 0], [0, 3, 2], [1, 0, 2], [4, 0, 2], [0, 3, 0])
     assert by_rows.pairs(data, by="rows") == pairs
@@ -586,7 +587,7 @@ def test_votes_that_do_not_fit_the_data(votes: Any, options: dict[str, Any], mes
 def test_votes_on_what_is_missing_can_be_skipped() -> None:
     votes = Votes.of([1, 9, 1, 1], ["a", "a", "a", "a"], ["b", "b", "d", "q"], ["a"] * 4)
     pairs = votes.pairs(documents(), missing="skip")
-    assert (pairs.winner.tolist(), pairs.loser.tolist()) == ([0], [1])
+    assert (pairs.winner.tolist(), pairs.loser.tolist()) == ([0], [2])
     with pytest.raises(DataError, match="the data has no document_ids"):
         votes.pairs(documents().replace(document_ids=None))
     twice = RankingData(np.zeros((2, 1)), [0, 0], [1, 1], document_ids=["a", "a"])

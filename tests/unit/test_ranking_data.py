@@ -20,8 +20,9 @@ from generated import assert_same, ranking_data, small, with_everything
 from limits import limited_memory
 from podium import DataError, Pairs, ParameterError, RankingData
 from podium.data import Strings
-from podium.data.checks import check_pairs, check_row_order
+from podium.data.checks import check_pairs
 from podium.data.grouping import MAX_ID_LENGTH, check_query_ids
+from podium.data.ordering import check_row_order
 
 A, B = uuid.UUID(int=1), uuid.UUID(int=2)
 
@@ -133,7 +134,7 @@ def test_features_of_any_kind(X: Any) -> None:
         ({"X": [1, 2, 3]}, "X has 1 dimensions"),
         ({"X": [["a", "b"]] * 5}, "X must be numbers"),
         ({"X": np.zeros((5, 2), complex)}, "X must be numbers"),
-        ({"X": [[0, 0], [0, 1e39]] + [[0, 0]] * 3}, "feature 1 of row 1 is infinite"),
+        ({"X": [[0, 0], [0, 1e39]] + [[0, 0]] * 3}, "feature 'f1' of row 1 is infinite"),
         ({"y": [1, 2]}, r"y has shape \(2,\) for 5 rows"),
         ({"y": 3}, r"y has shape \(\) for 5 rows"),
         ({"y": [0, 1, float("nan"), 0, 1]}, "label of row 2 is nan"),
@@ -170,7 +171,7 @@ def test_parts_follow_the_grouping() -> None:
 
 def test_immutable() -> None:
     data = with_everything()
-    for name in RankingData.__slots__:
+    for name in RankingData.PARTS:
         with pytest.raises(AttributeError, match=rf"immutable; use data.replace\({name}=…\)"):
             setattr(data, name, None)
         with pytest.raises(AttributeError, match="immutable"):
@@ -212,7 +213,7 @@ def test_replace() -> None:
 
 def test_parts_of_the_wrong_type_are_refused() -> None:
     data = small()
-    parts = {name: getattr(data, name) for name in RankingData.__slots__}
+    parts = {name: getattr(data, name) for name in RankingData.PARTS}
     with pytest.raises(DataError, match="features must be float32"):
         RankingData.of_parts(**(parts | {"features": data.features.astype(np.float64)}))
     with pytest.raises(DataError, match="C order"):
@@ -262,7 +263,7 @@ def test_select_refuses(queries: Any, message: str) -> None:
 
 def test_select_documents() -> None:
     data = with_everything()
-    part = data.select_documents(np.array([False, False, True, False, True]))
+    part = data.select_documents(np.array([False, True, False, False, True]))
     assert part.query_ids.tolist() == ["a"]
     assert list(part.document_ids or []) == ["d1", "d4"]
     assert part.pairs == Pairs.of([1], [0], [0.5], [2.0])
@@ -386,18 +387,14 @@ def test_missing_document_ids(missing: object) -> None:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"query_offsets": [0, 2, 4]}, "query_offsets must rise from 0 to 5"),
-        ({"query_offsets": [0.5, 5]}, "query_offsets is float64 of shape"),
-        ({"query_offsets": None}, "query_offsets cannot be None"),
+        ({"labels": None}, "labels cannot be None"),
+        ({"labels": [1, 2]}, r"labels has shape \(2,\) for 5 rows"),
+        ({"features": np.zeros((4, 2))}, "features has 4 entries for 5 rows"),
+        ({"document_ids": ["a"]}, "document_ids has 1 entries for 5 rows"),
         ({"query_ids": ["a", "a"]}, "query_ids: 'a' stands twice, last as query 1"),
         ({"query_ids": ["a"]}, "query_offsets must rise from 0 to 5 in 1 steps"),
         ({"query_ids": 5}, "qid has shape"),
         ({"query_ids": ["a", None]}, "qid of row 1 is None"),
-        ({"row_order": [0, 0, 1, 2, 3]}, "row_order leaves out row 4"),
-        ({"row_order": [0, 1, 2, 3, 99]}, r"row_order\[4\] = 99 is not a row of the data, which has rows 0 to 4"),
-        ({"row_order": [-1, 1, 2, 3, 4]}, r"row_order\[0\] = -1 is not a row"),
-        ({"row_order": [0, 1]}, "row_order has 2 entries; 5 are needed"),
-        ({"row_order": [0.5] * 5}, "row_order is float64"),
         ({"pairs": [(0, 1)]}, "must be Pairs; make them with podium.Pairs.of"),
         ({"feature_names": "abc"}, "must be a list of names"),
         ({"labels": [1j] * 5}, "labels must be numbers"),
@@ -412,11 +409,37 @@ def test_parts_that_cannot_be_exchanged(parts: dict[str, Any], message: str) -> 
 
 
 def test_parts_that_can_be_exchanged() -> None:
-    data = with_everything().replace(pairs=None, query_offsets=[0, 1, 5], query_ids=["x", 1], row_order=[4, 3, 2, 1, 0])
-    assert data.query_sizes.tolist() == [1, 4]
+    data = with_everything().replace(pairs=None, query_ids=["x", 1])
+    assert data.query_sizes.tolist() == [2, 3]
     assert data.query_ids.tolist() == ["x", 1]
-    assert data.to_caller_order(np.arange(5)).tolist() == [4, 3, 2, 1, 0]
     assert data.replace(query_weights={"x": 2, 1: 3}).query_weights.tolist() == [2, 3]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["query_offsets", "row_order"])
+def test_the_layout_of_the_rows_is_not_a_part_to_exchange(name: str) -> None:
+    for replace in (with_everything().replace, with_everything().replace_grouped):
+        with pytest.raises(
+            ParameterError, match=f"{name} says how rows are grouped and cannot be replaced; make a new"
+        ):
+            replace(**{name: [0, 1, 5]})
+
+
+@pytest.mark.parametrize(
+    ("row_order", "message"),
+    [
+        ([0, 0, 1, 2, 3], "row_order leaves out row 4"),
+        ([0, 1, 2, 3, 99], r"row_order\[4\] = 99 is not a row of the data, which has rows 0 to 4"),
+        ([-1, 1, 2, 3, 4], r"row_order\[0\] = -1 is not a row"),
+        ([0, 1], "row_order has 2 entries; 5 are needed"),
+        ([0.5] * 5, "row_order is float64"),
+    ],
+    ids=str,
+)
+def test_a_row_order_holds_each_row_once(row_order: list[float], message: str) -> None:
+    data = with_everything()
+    parts = {name: getattr(data, name) for name in RankingData.PARTS}
+    with pytest.raises(DataError, match=message):
+        RankingData.of_parts(**(parts | {"row_order": np.array(row_order)}))
 
 
 def test_pairs_are_checked_against_the_offsets() -> None:

@@ -98,7 +98,7 @@ def test_rank_written_is_by_score_inside_the_query(tmp_path: Path) -> None:
 def test_run_of_scores_in_the_callers_order() -> None:
     run = Run.of_scores([0.0, 1.0, 2.0, 3.0, 4.0], with_everything(), tag="mine")
     assert dict(zip(run.document_ids, run.scores, strict=True)) == {f"d{k}": float(k) for k in range(5)}
-    assert run.query_ids.tolist() == ["b", "b", "a", "a", "a"]
+    assert run.query_ids.tolist() == ["b", "a", "b", "a", "a"]
     with pytest.raises(DataError, match=r"score of document 'd0' for query 'b' .* is nan"):
         Run.of_scores([np.nan] * 5, with_everything())
     with pytest.raises(DataError, match="has no document_ids"):

@@ -213,7 +213,8 @@ def read_data(
 ) -> RankingData:
     """The data of a command's argument, with a progress bar."""
     refuse_model(path)
-    keywords, dropped = read_options(path, format_name, options), dict.fromkeys(check_drop(drop))
+    keywords = read_options(path, format_name, options)
+    dropped: dict[str, Any] = dict.fromkeys(check_drop(drop))
     with progress(f"reading {path.name}") as bar:
         data = read(path, format=format_name, num_threads=threads, progress=bar, **keywords)
     return data.replace(**dropped) if dropped else data

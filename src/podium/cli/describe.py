@@ -8,8 +8,6 @@ from rich.table import Table
 from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, out, print_json, read_data, say
 from podium.data import describe as describe_data
 
-NUMBERED = ("constant_features", "features_with_missing")
-
 
 def describe(
     data: DataFile, format_name: FormatName = None, read: ReadOption = None, threads: Threads = None, json: Json = False
@@ -24,8 +22,7 @@ def describe(
     for name, value in description.items():
         if value is None:
             continue
-        names = description["feature_names"] if name in NUMBERED else None
-        table.add_row(name.replace("_", " "), escape(_show([names[k] for k in value] if names else value)))
+        table.add_row(name.replace("_", " "), escape(_show(value)))
     out.print(table)
 
 
@@ -34,8 +31,7 @@ def _show(value: object) -> str:
         return ", ".join(f"{key}: {_show(part)}" for key, part in value.items()) or "none"
     if isinstance(value, list):
         shown = ", ".join(_show(part) for part in value[:12]) + (", …" if len(value) > 12 else "")
-        numbered = ", counted from 0 as by data normalize --feature" if isinstance(next(iter(value), ""), int) else ""
-        return f"{len(value)}{numbered}: {shown}" if value else "none"
+        return f"{len(value)}: {shown}" if value else "none"
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, float):

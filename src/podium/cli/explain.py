@@ -23,8 +23,8 @@ from podium.cli.console import (
     show,
 )
 from podium.cli.models import Rows
+from podium.data.feature_names import default_names
 from podium.errors import ParameterError
-from podium.formats.columns import default_names
 
 if TYPE_CHECKING:
     from podium.data import RankingData

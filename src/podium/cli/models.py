@@ -58,7 +58,7 @@ class Rows:
             return self.data
         note_filled(self.path, found, "the model", wanted, self.absent)
         rest = np.full((self.data.n_documents, wanted - found), 0.0 if self.absent == "zero" else np.nan, np.float32)
-        return self.data.replace(features=np.concatenate([self.data.features, rest], axis=1))
+        return self.data.replace_grouped(features=np.concatenate([self.data.features, rest], axis=1))
 
 
 def scores_of(scorer: Scorer, model: Path, rows: Rows, threads: int | None) -> npt.NDArray[Any]:

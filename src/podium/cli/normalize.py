@@ -32,7 +32,7 @@ def normalize(
         list[str] | None,
         typer.Option(
             "--feature",
-            help="Only this column, by name or counted from 0. May be given more than once.",
+            help="Only this feature, by name or by its number from 0. May be given more than once.",
             show_default=False,
         ),
     ] = None,
@@ -45,9 +45,7 @@ def normalize(
     """Bring features to one scale."""
     find_format(target, None, reading=False)
     whole = read_data(data, format_name, read, threads, drop)
-    changed = normalize_data(
-        whole, method, features=[int(word) if word.isdecimal() else word for word in feature or []] or None
-    )
+    changed = normalize_data(whole, method, features=feature or None)
     write(changed, target)
     if json:
         print_json(

@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data.conversion import as_weights
+from podium.data.feature_names import feature_name
 from podium.data.grouping import first_appearance_codes, plain_ids
+from podium.data.ordering import check_row_numbers, check_row_order
 from podium.data.pairs import Pairs
 from podium.errors import DataError, short_repr
 from podium.threads import resolve_threads
@@ -64,7 +66,7 @@ def check_values(data: RankingData) -> None:
     if where >= 0:
         row, column = divmod(where, data.n_features)
         raise DataError(
-            f"feature {column} of row {caller_row(data, row)} is infinite as float32; "
+            f"feature {feature_name(column, data.feature_names)!r} of row {caller_row(data, row)} is infinite as float32; "
             f"features must be finite, or NaN where missing"
         )
     for name in ("document_weights", "query_weights"):
@@ -92,24 +94,6 @@ def _refuse_repeated_queries(query_ids: Array) -> None:
         )
 
 
-def check_row_order(row_order: Array, n: int) -> None:
-    """That every one of n rows stands once in the row order."""
-    if row_order.shape != (n,) or row_order.dtype.kind not in "iu":
-        raise DataError(
-            f"row_order is {row_order.dtype} of shape {row_order.shape}; it must hold each row from 0 to {n - 1} once"
-        )
-    bad = (row_order < 0) | (row_order >= n)
-    if bad.any():
-        k = int(np.argmax(bad))
-        raise DataError(f"row_order[{k}] = {row_order[k]} is not a row of the data, which has rows 0 to {n - 1}")
-    seen = np.zeros(n, bool)
-    seen[row_order] = True
-    if not seen.all():
-        raise DataError(
-            f"row_order leaves out row {int(np.argmin(seen))}; it must hold each row from 0 to {n - 1} once"
-        )
-
-
 def check_pairs(pairs: Pairs, offsets: Array) -> None:
     """That the rows of each pair exist and belong to one query, and that its numbers are in range."""
     pairs.check()
@@ -121,11 +105,3 @@ def check_pairs(pairs: Pairs, offsets: Array) -> None:
         raise DataError(
             f"pairs: pair {k} joins documents of two queries; documents are compared only inside their query"
         )
-
-
-def check_row_numbers(name: str, rows: Array, count: int) -> None:
-    """That the rows a pair names exist."""
-    bad = (rows < 0) | (rows >= count)
-    if bad.any():
-        k = int(np.argmax(bad))
-        raise DataError(f"pairs: {name}[{k}] = {rows[k]} is not a row of the data, which has rows 0 to {count - 1}")

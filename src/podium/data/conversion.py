@@ -17,6 +17,7 @@ from podium.data.strings import Strings
 from podium.errors import DataError, short_repr
 
 Array = npt.NDArray[Any]
+PER_DOCUMENT = ("features", "labels", "document_ids", "document_weights", "pairs")  # parts that follow the row order
 
 
 def as_features(X: Any) -> npt.NDArray[np.float32]:
@@ -131,27 +132,29 @@ def as_row_numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
     return given.astype(np.int64, copy=False)
 
 
-def as_part(name: str, value: Any, query_ids: Array) -> Any:
-    """A part of RankingData in the type that it is held in; `query_ids` are those that query weights go by."""
+def as_part(name: str, value: Any, query_ids: Array, rows: int) -> Any:
+    """Return a part of RankingData in the type that it is held in; `query_ids` are those that query weights go by."""
     if value is None:
-        if name in ("features", "labels", "query_offsets", "query_ids"):
+        if name in ("features", "labels", "query_ids"):
             raise DataError(f"{name} cannot be None; every data set has them")
         return None
     if name == "features":
-        return as_features(value)
+        return _one_per_row(name, as_features(value), rows)
     if name == "query_weights":
         return as_query_weights(value, query_ids)
     if name in ("labels", "document_weights"):
-        return as_column(name, value, np.size(value))
-    if name in ("query_offsets", "row_order"):
-        return as_row_numbers(name, value)
+        return as_column(name, value, rows)
     if name == "query_ids":
         return as_ids(value, len(value) if hasattr(value, "__len__") else 0)
     if name == "document_ids":
-        return Strings.of(value, name)
-    if name == "feature_names":
-        return as_feature_names(value)
-    return as_pairs(value)
+        return _one_per_row(name, Strings.of(value, name), rows)
+    return as_feature_names(value) if name == "feature_names" else as_pairs(value)
+
+
+def _one_per_row(name: str, part: Any, rows: int) -> Any:
+    if len(part) != rows:
+        raise DataError(f"{name} has {len(part)} entries for {rows} rows; give one per row")
+    return part
 
 
 def as_pairs(pairs: Any) -> Pairs | None:

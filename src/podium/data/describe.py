@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from podium.data.blocks import query_blocks
+from podium.data.feature_names import feature_name
 from podium.data.ranking_data import RankingData
 
 MOST_LEVELS = 20  # labels with more distinct values are described by quantiles
@@ -18,7 +19,8 @@ class Description:
     """Counts and shares of one data set; `to_dict` gives them as plain numbers, text, lists and dicts.
 
     A document is relevant where its label is at least 1. `label_counts` is None where there are more than 20 distinct
-    labels, and `label_quantiles` (min, 25 %, median, 75 %, max) is None where there are not. Features are numbered from 0.
+    labels, and `label_quantiles` (min, 25 %, median, 75 %, max) is None where there are not. Features without names are
+    called f0, f1, … by their column.
     """
 
     queries: int
@@ -30,8 +32,8 @@ class Description:
     queries_without_relevant: int
     queries_of_one_document: int
     queries_of_one_label: int
-    constant_features: tuple[int, ...]
-    features_with_missing: tuple[int, ...]
+    constant_features: tuple[str, ...]
+    features_with_missing: tuple[str, ...]
     missing_share: float
     feature_names: tuple[str, ...] | None
     has_document_ids: bool
@@ -69,8 +71,8 @@ def describe(data: RankingData) -> Description:
         queries_without_relevant=int((highest < 1).sum()),
         queries_of_one_document=int((sizes == 1).sum()),
         queries_of_one_label=int((highest == lowest).sum()),
-        constant_features=tuple(np.flatnonzero(constant).tolist()),
-        features_with_missing=tuple(np.flatnonzero(missing).tolist()),
+        constant_features=_names(data, constant),
+        features_with_missing=_names(data, missing),
         missing_share=float(missing.sum() / cells) if cells else 0.0,
         feature_names=data.feature_names,
         has_document_ids=data.document_ids is not None,
@@ -79,6 +81,10 @@ def describe(data: RankingData) -> Description:
         pairs=None if data.pairs is None else len(data.pairs),
         memory_bytes=_memory_bytes(data),
     )
+
+
+def _names(data: RankingData, chosen: np.ndarray[Any, Any]) -> tuple[str, ...]:
+    return tuple(feature_name(column, data.feature_names) for column in np.flatnonzero(chosen).tolist())
 
 
 def _scan_features(data: RankingData) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -107,7 +113,7 @@ def _shown(label: float) -> str:
 
 
 def _memory_bytes(data: RankingData) -> int:
-    arrays: list[Any] = [getattr(data, name) for name in data.__slots__]
+    arrays: list[Any] = [getattr(data, name) for name in data.PARTS]
     if data.document_ids is not None:
         ids = data.document_ids.compact()
         arrays += [ids.offsets, ids.data]

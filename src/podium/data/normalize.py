@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.blocks import query_blocks
+from podium.data.checks import caller_row
+from podium.data.feature_names import feature_indices, feature_name
 from podium.data.ranking_data import RankingData
-from podium.errors import DataError, ParameterError, is_integer, short_repr, unknown_name
+from podium.errors import DataError, unknown_name
 
 Block = npt.NDArray[np.float64]
 Offsets = npt.NDArray[np.int64]
@@ -26,7 +28,7 @@ def normalize(data: RankingData, method: str, *, features: Sequence[int | str] |
     if method not in NORMALIZATIONS:
         raise unknown_name("normalization", method, NORMALIZATIONS)
     rescale = NORMALIZATIONS[method]
-    columns = feature_columns(data, features)
+    columns = _columns(data, features)
     result = np.empty_like(data.features, order="C") if features is None else data.features.copy()
     for first, last in query_blocks(data):
         rows = slice(int(data.query_offsets[first]), int(data.query_offsets[last]))
@@ -34,31 +36,13 @@ def normalize(data: RankingData, method: str, *, features: Sequence[int | str] |
         result[rows, columns] = rescale(block, data.query_offsets[first:last] - rows.start)
         if method == "log":
             _refuse_negative(data, block, columns, rows.start)
-    return data.replace(features=result)
+    return data.replace_grouped(features=result)
 
 
-def feature_columns(data: RankingData, features: Sequence[int | str] | None) -> slice | npt.NDArray[np.int64]:
-    """Column numbers of features given by number from 0 or by name."""
+def _columns(data: RankingData, features: Sequence[int | str] | None) -> slice | npt.NDArray[np.int64]:
     if features is None:
         return slice(None)
-    if isinstance(features, str) or not hasattr(features, "__iter__"):
-        raise ParameterError(f"features={features!r} must be a list; write [{features!r}] for a single feature")
-    names = {name: column for column, name in enumerate(data.feature_names or ())}
-    columns = []
-    for feature in features:
-        if isinstance(feature, str):
-            if feature not in names:
-                if not names:
-                    raise ParameterError(f"feature {feature!r} is asked for by name, but the data has no feature names")
-                raise unknown_name("feature", feature, names)
-            columns.append(names[feature])
-        elif is_integer(feature) and 0 <= feature < data.n_features:
-            columns.append(int(feature))
-        else:
-            raise ParameterError(
-                f"feature {short_repr(feature)} is not one of the {data.n_features} features, given by name or counted from 0"
-            )
-    return np.array(columns, np.int64)
+    return np.array(feature_indices(features, data.feature_names, data.n_features), np.int64)
 
 
 def _minmax(block: Block, starts: Offsets) -> Block:
@@ -95,11 +79,8 @@ def _refuse_negative(data: RankingData, block: Block, columns: slice | npt.NDArr
         return
     row, k = (int(index[0]) for index in np.nonzero(block < 0))
     column = k if isinstance(columns, slice) else int(columns[k])
-    name = "" if data.feature_names is None else f" ({data.feature_names[column]!r})"
-    held = start + row
-    caller = held if data.row_order is None else int(data.row_order[held])
     raise DataError(
-        f"feature {column}{name} of row {caller} is {block[row, k]:g}; 'log' takes counts, which are not negative: "
+        f"feature {feature_name(column, data.feature_names)!r} of row {caller_row(data, start + row)} is {block[row, k]:g}; 'log' takes counts, which are not negative: "
         f"leave the feature out with features=… or use 'minmax'"
     )
 

@@ -78,6 +78,10 @@ class Pairs:
                 k = int(np.argmax(bad))
                 raise DataError(f"pairs: {name}[{k}] = {getattr(self, name)[k]} {rule}")
 
+    def renumbered(self, rows: npt.NDArray[np.int64]) -> Pairs:
+        """Return the same pairs with row r called rows[r]."""
+        return Pairs(rows[self.winner], rows[self.loser], self.probability, self.weight)
+
     def __len__(self) -> int:
         return len(self.winner)
 

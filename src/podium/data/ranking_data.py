@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from podium.data.checks import check_row_numbers, check_shapes, check_values
+from podium.data.checks import check_shapes, check_values
 from podium.data.conversion import (
+    PER_DOCUMENT,
     as_column,
     as_feature_names,
     as_features,
@@ -19,39 +20,65 @@ from podium.data.conversion import (
     as_weights,
 )
 from podium.data.grouping import group_rows, held_ids
+from podium.data.ordering import group, ungroup
 from podium.data.pairs import Pairs
+from podium.data.selection import document_mask, query_numbers, rows_of_mask, rows_of_queries, select_rows
 from podium.data.strings import Strings
-from podium.errors import DataError, unknown_name
+from podium.errors import DataError, ParameterError, unknown_name
 
 Array = npt.NDArray[Any]
 
 
-class RankingData:
-    """Documents of queries: features, labels and who belongs to which query. Immutable.
+class ReplaceParts(TypedDict, total=False):
+    """The parts that `RankingData.replace` exchanges."""
 
-    Rows may come in any order and query ids may be of any type; the documents of a query are brought together, queries
-    in the order of their first row and rows of a query in the order given. `to_caller_order` undoes that for scores.
+    features: Any
+    labels: npt.ArrayLike
+    query_ids: Any
+    document_ids: Sequence[object] | Array | Strings | None
+    document_weights: npt.ArrayLike | None
+    query_weights: Mapping[Any, float] | npt.ArrayLike | None
+    pairs: Pairs | None
+    feature_names: Sequence[str] | None
+
+
+class RankingData:
+    """Documents of queries: their features, their labels and the query each belongs to. Immutable.
+
+    Rows may be given in any order and query ids may be of any type. RankingData brings the documents of a query together:
+    queries stand in the order of their first row, and the documents of a query in the order given.
+
+    So there are two orders. Everything you pass or get back is in *your* row order: the arguments of the constructor, of
+    `replace` and of `select_documents`, and scores, forces and attributions. Only the attributes below are *grouped*, because
+    `query_offsets` counts grouped documents. If the rows you give are grouped already, the two orders are the same.
+    `to_caller_order` and `from_caller_order` translate, and `replace_grouped` takes parts computed from the attributes.
+
     Arrays that already have the right type and order are held, not copied: do not change them afterwards.
 
     Args:
-        X: features [rows × features]; NaN is a missing value, infinity is refused. A frame gives its column names.
-        y: one real label a row, higher is better.
-        qid: one query id a row.
-        document_ids: one id a row, kept as text.
-        document_weights: one weight a row, ≥ 0.
-        query_weights: weights by query id (a mapping), or one a query in the order of first appearance.
-        pairs: preferences between rows of one query, numbered as the caller's rows.
-        feature_names: one name a column.
+        X: Features [rows × features]. NaN is a missing value, infinity is refused. A frame gives its column names.
+        y: One real label per row, higher is better.
+        qid: One query id per row.
+        document_ids: One id per row, kept as text.
+        document_weights: One weight per row, at least 0.
+        query_weights: Weights by query id (a mapping), or one per query in the order of first appearance.
+        pairs: Preferences between two rows of one query, numbered as your rows.
+        feature_names: One name per column.
 
     Attributes:
-        features: float32 [documents × features], C order.
-        labels: float64 [documents].
-        query_offsets: int64 [queries + 1]; the documents of query q are rows query_offsets[q] to query_offsets[q + 1].
-        query_ids: [queries], int64 or text.
-        row_order: int64 [documents], the caller's row of each document, or None where that is the order held.
+        features: float32 [documents × features], C order, grouped.
+        labels: float64 [documents], grouped.
+        query_offsets: int64 [queries + 1]. The documents of query q are query_offsets[q] to query_offsets[q + 1] - 1.
+        query_ids: [queries], int64 or text, one per query.
+        document_ids: Strings [documents], grouped, or None.
+        document_weights: float64 [documents], grouped, or None.
+        query_weights: float64 [queries], or None.
+        pairs: Pairs that number the grouped documents, or None.
+        feature_names: One name per feature, or None.
+        row_order: int64 [documents], the caller's row of each grouped document, or None if the two orders are the same.
     """
 
-    __slots__ = (
+    PARTS: ClassVar[tuple[str, ...]] = (
         "document_ids",
         "document_weights",
         "feature_names",
@@ -63,6 +90,7 @@ class RankingData:
         "query_weights",
         "row_order",
     )
+    __slots__ = PARTS
     features: npt.NDArray[np.float32]
     labels: npt.NDArray[np.float64]
     query_offsets: npt.NDArray[np.int64]
@@ -92,25 +120,19 @@ class RankingData:
         labels = as_column("y", y, len(features))
         query_ids, query_offsets, row_order = group_rows(qid, len(features))
         ids = None if document_ids is None else Strings.of(document_ids, "document_ids")
-        pairs = as_pairs(pairs)
         if ids is not None and len(ids) != len(features):
-            raise DataError(f"document_ids: {len(ids)} ids for {len(features)} rows; give one a row")
+            raise DataError(f"document_ids: {len(ids)} ids for {len(features)} rows; give one per row")
         weights = None if document_weights is None else as_weights("document_weights", document_weights, len(features))
-        if row_order is not None:
-            features, labels = features[row_order], labels[row_order]
-            ids = None if ids is None else ids[row_order]
-            weights = None if weights is None else weights[row_order]
-            pairs = None if pairs is None else _renumber(pairs, row_order)
         _fill(
             self,
-            features=features,
-            labels=labels,
+            features=group(features, row_order),
+            labels=group(labels, row_order),
             query_offsets=query_offsets,
             query_ids=query_ids,
-            document_ids=ids,
-            document_weights=weights,
+            document_ids=None if ids is None else group(ids, row_order),
+            document_weights=None if weights is None else group(weights, row_order),
             query_weights=as_query_weights(query_weights, query_ids),
-            pairs=pairs,
+            pairs=None if pairs is None else group(as_pairs(pairs), row_order),
             feature_names=as_feature_names(feature_names),
             row_order=row_order,
         )
@@ -119,47 +141,53 @@ class RankingData:
 
     @classmethod
     def of_parts(cls, *, check: bool = True, **parts: Any) -> RankingData:
-        """From the attributes themselves, already grouped; for readers. `check=False` trusts the values, not the shapes."""
+        """Make data of the attributes themselves, already grouped; for readers.
+
+        `check=False` trusts the values, but not the shapes.
+        """
         data = cls.__new__(cls)
         if isinstance(parts.get("query_ids"), np.ndarray):
             parts["query_ids"] = held_ids(parts["query_ids"])
-        _fill(data, **{name: parts.get(name) for name in cls.__slots__})
+        _fill(data, **{name: parts.get(name) for name in cls.PARTS})
         check_shapes(data)
         if check:
             check_values(data)
         return data
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, ({name: getattr(self, name) for name in self.__slots__},)
+        return _rebuild, (self._parts(),)
+
+    def _parts(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.PARTS}
 
     @property
     def n_documents(self) -> int:
-        """How many documents (rows) there are."""
+        """The number of documents (rows)."""
         return len(self.labels)
 
     @property
     def n_queries(self) -> int:
-        """How many queries there are."""
+        """The number of queries."""
         return len(self.query_ids)
 
     @property
     def n_features(self) -> int:
-        """How many features a document has."""
+        """The number of features of a document."""
         return int(self.features.shape[1])
 
     @property
     def query_sizes(self) -> npt.NDArray[np.int64]:
-        """Documents of each query."""
+        """The number of documents of each query."""
         return np.diff(self.query_offsets)
 
     @property
     def document_queries(self) -> npt.NDArray[np.int64]:
-        """The query number (not the id) of each document."""
+        """The query number (not the id) of each document, grouped."""
         return np.repeat(np.arange(self.n_queries), self.query_sizes)
 
     @property
     def qid(self) -> Array:
-        """The query id of each document."""
+        """The query id of each document, grouped like `labels`; `to_caller_order(data.qid)` has one per row given."""
         return np.repeat(self.query_ids, self.query_sizes)
 
     def __len__(self) -> int:
@@ -176,90 +204,93 @@ class RankingData:
             f"RankingData({self.n_documents} documents × {self.n_features} features in {self.n_queries} queries{tail})"
         )
 
-    def to_caller_order(self, values: npt.ArrayLike) -> Array:
-        """Values held one a document, in the order of the caller's rows."""
-        held = self._one_a_document(values)
-        if self.row_order is None:
-            return held
-        out = np.empty_like(held)
-        out[self.row_order] = held
-        return out
+    @overload
+    def to_caller_order(self, values: Pairs) -> Pairs: ...
+    @overload
+    def to_caller_order(self, values: npt.ArrayLike) -> Array: ...
+    def to_caller_order(self, values: npt.ArrayLike | Pairs) -> Array | Pairs:
+        """Return grouped values, one per document, in the caller's row order; of Pairs, number the caller's rows."""
+        moved: Array | Pairs = ungroup(self._one_per_document(values), self.row_order)
+        return moved
 
-    def from_caller_order(self, values: npt.ArrayLike) -> Array:
-        """Values given one a caller's row, in the order the documents are held."""
-        given = self._one_a_document(values)
-        return given if self.row_order is None else given[self.row_order]
+    @overload
+    def from_caller_order(self, values: Pairs) -> Pairs: ...
+    @overload
+    def from_caller_order(self, values: npt.ArrayLike) -> Array: ...
+    def from_caller_order(self, values: npt.ArrayLike | Pairs) -> Array | Pairs:
+        """Return values given one per caller's row, grouped like the attributes; of Pairs, number the grouped documents."""
+        moved: Array | Pairs = group(self._one_per_document(values), self.row_order)
+        return moved
 
-    def _one_a_document(self, values: npt.ArrayLike) -> Array:
+    def _one_per_document(self, values: Any) -> Any:
+        if isinstance(values, Pairs):
+            return values
         given = np.asarray(values)
         if given.shape[:1] != (self.n_documents,):
-            raise DataError(f"{len(np.atleast_1d(given))} values for {self.n_documents} documents; give one a document")
+            raise DataError(
+                f"{len(np.atleast_1d(given))} values for {self.n_documents} documents; give one per document"
+            )
         return given
 
-    def replace(self, **parts: Any) -> RankingData:
-        """The same data with some attributes exchanged."""
-        unknown = sorted(set(parts) - set(self.__slots__))
-        if unknown:
-            raise unknown_name("part of RankingData", unknown[0], self.__slots__)
-        held = {name: getattr(self, name) for name in self.__slots__}
+    def replace(self, **parts: Unpack[ReplaceParts]) -> RankingData:
+        """Return the same data with some parts exchanged. None leaves an optional part out.
+
+        As in the constructor, whatever has one entry per document is in the caller's row order, and pairs number the caller's
+        rows. A part computed from the attributes is grouped: pass it to `replace_grouped`, or through `to_caller_order`.
+        `query_ids` and `query_weights` have one entry per query, in the order of `data.query_ids`.
+        """
+        return self._replace(dict(parts), grouped=False)
+
+    def replace_grouped(self, **parts: Unpack[ReplaceParts]) -> RankingData:
+        """Return the same data with some parts exchanged, given in the grouped order of the attributes.
+
+        `data.replace_grouped(labels=2 * data.labels)` doubles every label, whatever the order of the rows.
+        """
+        return self._replace(dict(parts), grouped=True)
+
+    def _replace(self, parts: dict[str, Any], *, grouped: bool) -> RankingData:
+        for name in parts:
+            if name in ("query_offsets", "row_order"):
+                raise ParameterError(
+                    name,
+                    rule="says how rows are grouped and cannot be replaced",
+                    remedy="make a new RankingData(X, y, qid)",
+                )
+            if name not in ReplaceParts.__annotations__:
+                raise unknown_name("part of RankingData", name, ReplaceParts.__annotations__)
+        held = self._parts()
         if "query_ids" in parts:
-            held["query_ids"] = as_part("query_ids", parts.pop("query_ids"), self.query_ids)
-        held |= {name: as_part(name, value, held["query_ids"]) for name, value in parts.items()}
+            held["query_ids"] = as_part("query_ids", parts.pop("query_ids"), self.query_ids, self.n_documents)
+        for name, value in parts.items():
+            part = as_part(name, value, held["query_ids"], self.n_documents)
+            move = name in PER_DOCUMENT and part is not None and not grouped
+            held[name] = group(part, self.row_order) if move else part
         return RankingData.of_parts(**held)
 
     def select(self, queries: npt.ArrayLike) -> RankingData:
-        """The given queries (numbers or a mask), in the order given. Neighboring queries are a view, others a copy.
+        """Return the given queries (numbers or a mask), in the order given.
 
-        The rows of the selection are counted anew: its caller's order is the order it holds.
+        If the numbers rise, as those of a mask do, the rows keep the caller's order among themselves: the selection is what
+        the constructor makes of the caller's rows of these queries. Numbers in another order rearrange the data: the rows of
+        the selection follow its queries. Neighboring queries are a view, others a copy.
         """
-        chosen = _as_query_numbers(queries, self.n_queries)
-        sizes = self.query_sizes[chosen]
-        offsets = np.zeros(len(chosen) + 1, np.int64)
-        np.cumsum(sizes, out=offsets[1:])
-        rows: slice | Array
-        if (np.diff(chosen) == 1).all():
-            rows = slice(int(self.query_offsets[chosen[0]]), int(self.query_offsets[chosen[-1] + 1]))
-        else:
-            rows = np.arange(offsets[-1]) + np.repeat(self.query_offsets[:-1][chosen] - offsets[:-1], sizes)
-        return self._rows(rows, offsets, chosen)
+        chosen = query_numbers(queries, self.n_queries)
+        rows, offsets = rows_of_queries(self.query_offsets, chosen)
+        keeps_order = bool((np.diff(chosen) > 0).all())
+        return RankingData.of_parts(check=False, **select_rows(self, rows, offsets, chosen, keeps_order=keeps_order))
 
-    def _rows(self, rows: slice | Array, offsets: Array, queries: Array) -> RankingData:
-        pairs = self.pairs
-        if pairs is not None:
-            position = np.full(self.n_documents, -1, np.int64)
-            position[rows] = np.arange(offsets[-1])
-            kept = (position[pairs.winner] >= 0) & (position[pairs.loser] >= 0)
-            pairs = Pairs(
-                position[pairs.winner[kept]], position[pairs.loser[kept]], pairs.probability[kept], pairs.weight[kept]
-            )
-        return RankingData.of_parts(
-            check=False,
-            features=self.features[rows],
-            labels=self.labels[rows],
-            query_offsets=offsets,
-            query_ids=self.query_ids[queries],
-            document_ids=None if self.document_ids is None else self.document_ids[rows],
-            document_weights=None if self.document_weights is None else self.document_weights[rows],
-            query_weights=None if self.query_weights is None else self.query_weights[queries],
-            pairs=pairs,
-            feature_names=self.feature_names,
-        )
+    def select_documents(self, keep: npt.ArrayLike) -> RankingData:
+        """Return the documents whose row has a True in the mask, which is in the caller's row order.
 
-    def select_documents(self, keep: npt.NDArray[np.bool_]) -> RankingData:
-        """The documents where the mask is true. A query with none of them is dropped, and so is a pair that loses a side."""
-        mask = np.asarray(keep)
-        if mask.dtype != bool or mask.shape != (self.n_documents,):
-            raise DataError(
-                f"the mask is {mask.dtype} of shape {mask.shape}; give one True or False for each of "
-                f"{self.n_documents} documents"
-            )
-        if not mask.any():
-            raise DataError("no document is selected; a data set needs at least one row")
-        sizes = np.add.reduceat(mask, self.query_offsets[:-1], dtype=np.int64)
-        left = np.flatnonzero(sizes)
-        offsets = np.zeros(len(left) + 1, np.int64)
-        np.cumsum(sizes[left], out=offsets[1:])
-        return self._rows(np.flatnonzero(mask), offsets, left)
+        Rows keep the caller's order among themselves. A query that loses all documents is dropped, and so is a pair that
+        loses one.
+        """
+        return self.select_grouped_documents(self.from_caller_order(document_mask(keep, self.n_documents)))
+
+    def select_grouped_documents(self, keep: npt.ArrayLike) -> RankingData:
+        """Return the documents with a True in the mask, which is grouped like the attributes; see `select_documents`."""
+        rows, offsets, left = rows_of_mask(self.query_offsets, document_mask(keep, self.n_documents))
+        return RankingData.of_parts(check=False, **select_rows(self, rows, offsets, left, keeps_order=True))
 
 
 def _fill(data: RankingData, **parts: Any) -> None:
@@ -280,27 +311,3 @@ RankingData.__delattr__ = lambda self, name: _immutable(self, name, None)  # typ
 
 def _rebuild(parts: dict[str, Any]) -> RankingData:
     return RankingData.of_parts(check=False, **parts)
-
-
-def _as_query_numbers(queries: npt.ArrayLike, n_queries: int) -> npt.NDArray[np.int64]:
-    given = np.atleast_1d(np.asarray(queries))
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iub"):
-        raise DataError(f"queries are {given.dtype} of shape {given.shape}; give query numbers or a mask")
-    if given.dtype == bool and len(given) != n_queries:
-        raise DataError(f"the mask has {len(given)} values for {n_queries} queries; give one value a query")
-    chosen = np.flatnonzero(given) if given.dtype == bool else given.astype(np.int64)
-    if not chosen.size:
-        raise DataError("no query is selected; a data set needs at least one row")
-    if chosen.min() < 0 or chosen.max() >= n_queries:
-        raise DataError(f"queries {chosen.min()}..{chosen.max()} are asked for of {n_queries}; numbers start at 0")
-    if len(np.unique(chosen)) != len(chosen):
-        raise DataError("a query is selected twice; select each at most once")
-    return chosen
-
-
-def _renumber(pairs: Pairs, row_order: Array) -> Pairs:
-    position = np.empty_like(row_order)
-    position[row_order] = np.arange(len(row_order))
-    for name, rows in (("winner", pairs.winner), ("loser", pairs.loser)):
-        check_row_numbers(name, rows, len(row_order))
-    return Pairs(position[pairs.winner], position[pairs.loser], pairs.probability, pairs.weight)

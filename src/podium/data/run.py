@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from podium.data.conversion import as_numbers
 from podium.data.grouping import as_ids
+from podium.data.ordering import ungroup
 from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
 from podium.errors import DataError, ParameterError, short_repr
@@ -64,10 +65,12 @@ class Run:
 
     @classmethod
     def of_scores(cls, scores: npt.ArrayLike, data: RankingData, *, tag: str = "podium") -> Run:
-        """The run of scores given in the caller's row order, for data with document ids."""
+        """Return the run of scores for data with document ids; scores and the rows of the run are in the caller's row order."""
         if data.document_ids is None:
             raise DataError("a run names documents, and the data has no document_ids; give them to RankingData")
-        return cls(data.qid, data.document_ids, data.from_caller_order(as_numbers("scores", scores)), tag)
+        given = as_numbers("scores", scores)
+        data.from_caller_order(given)  # says so if there is not one score per row
+        return cls(data.to_caller_order(data.qid), ungroup(data.document_ids, data.row_order), given, tag)
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -29,4 +29,4 @@ def sample_unlabeled(data: RankingData, share: float, *, label: float = 0.0, see
     for query in np.flatnonzero(kept_of_query == 0):
         start, stop = data.query_offsets[query], data.query_offsets[query + 1]
         keep[start + np.argmin(draw[start:stop])] = True
-    return data.select_documents(keep)
+    return data.select_grouped_documents(keep)

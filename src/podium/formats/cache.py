@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import Pairs, RankingData, Strings
-from podium.data.checks import check_pairs, check_row_order
+from podium.data.checks import check_pairs
 from podium.data.grouping import text_array
+from podium.data.ordering import check_row_order
 from podium.errors import DataError, FormatError
 from podium.files import atomic_write
 from podium.formats.format import Format, Progress

@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from podium.data import RankingData, Strings
 from podium.data.checks import caller_row
+from podium.data.feature_names import default_names
 from podium.data.grouping import id_texts, text_array
+from podium.data.ordering import positions
 from podium.errors import DataError, ParameterError, unknown_name
 
 Array = npt.NDArray[Any]
@@ -93,11 +95,6 @@ class Block:
     features: npt.NDArray[np.float32]
 
 
-def default_names(count: int) -> tuple[str, ...]:
-    """What unnamed features are called in a table."""
-    return tuple(f"f{column}" for column in range(count))
-
-
 def plan_reading(names: Sequence[str], roles: Roles) -> Plan:
     """Which of the table's columns has which role."""
     found = f"Columns found: {', '.join(map(repr, names))}"
@@ -177,7 +174,7 @@ def written_ids(query_ids: Array) -> Array:
 
 def row_blocks(data: RankingData, rows: int = BLOCK_ROWS) -> Iterator[Block]:
     """The data in the caller's order, some rows at a time."""
-    held = np.arange(data.n_documents) if data.row_order is None else np.argsort(data.row_order)
+    held = np.arange(data.n_documents) if data.row_order is None else positions(data.row_order)
     ids, queries = written_ids(data.query_ids), data.document_queries
     for start in range(0, data.n_documents, rows):
         part: Any = held[start : start + rows]
@@ -214,4 +211,4 @@ def assemble(plan: Plan, block: Block) -> RankingData:
             f"column {plan.query_weight!r} is {weights[k]:g} in row {caller_row(data, k)} "
             f"and {first[data.document_queries[k]]:g} before in query {data.qid[k]}; a query has one weight"
         )
-    return data.replace(query_weights=first)
+    return data.replace_grouped(query_weights=first)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import RankingData, Strings
+from podium.data.ordering import positions
 from podium.errors import DataError, ParameterError
 from podium.formats.columns import written_ids
 from podium.formats.format import Progress
@@ -45,7 +46,7 @@ def write_letor(
             raise DataError(
                 f"{os.fspath(path)}: query id {query!r} is empty or has blanks or a NUL in it, which LETOR text cannot hold"
             )
-    order = None if data.row_order is None else np.argsort(data.row_order)
+    order = None if data.row_order is None else positions(data.row_order)
     queries, threads, step = (
         data.document_queries,
         resolve_threads(num_threads),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData, Run
 from podium.data.grouping import distinct, id_texts
+from podium.data.ordering import positions
 from podium.errors import DataError
 from podium.formats.columns import written_ids
 from podium.formats.decimals import shortest
@@ -60,7 +61,7 @@ def write_qrels(data: RankingData, path: PathLike) -> None:
     """Write the labels of data with document ids, rows in the caller's order."""
     if data.document_ids is None:
         raise DataError("qrels name documents, and the data has no document_ids; give them to RankingData")
-    order = np.arange(data.n_documents) if data.row_order is None else np.argsort(data.row_order)
+    order = np.arange(data.n_documents) if data.row_order is None else positions(data.row_order)
     queries = np.array(_words("query id", id_texts(written_ids(data.query_ids))), object)[data.document_queries[order]]
     documents = _words("document id", data.document_ids[order])
     labels = (text.removesuffix(".0") for text in shortest(data.labels[order]))

@@ -84,16 +84,15 @@ def _as_ids(name: str, ids: npt.ArrayLike) -> npt.NDArray[Any]:
 def _of_data(data: RankingData) -> Graph:
     if data.pairs is None:
         raise DataError("the data holds no pairs; give it some with data.replace(pairs=…)")
-    place = np.arange(data.n_documents) if data.row_order is None else data.row_order
     names = (
         data.to_caller_order(np.asarray(data.document_ids)) if data.document_ids is not None else np.arange(len(data))
     )
-    queries = data.to_caller_order(data.document_queries)
+    pairs, queries = data.to_caller_order(data.pairs), data.to_caller_order(data.document_queries)
     return Graph(
-        place[data.pairs.winner],
-        place[data.pairs.loser],
-        data.pairs.probability,
-        data.pairs.weight,
+        pairs.winner,
+        pairs.loser,
+        pairs.probability,
+        pairs.weight,
         names,
         lambda row: plain_ids(data.query_ids[queries[row] : queries[row] + 1])[0],
     )

@@ -122,8 +122,8 @@ class Votes:
     ) -> Pairs:
         """Training pairs for `data.replace(pairs=…)`: the document with more votes wins, with its probability.
 
-        Rows are numbered as the data holds them, and pairs sorted by them, whatever the order of the votes. Documents
-        of two queries are never compared: such a vote is refused.
+        Pairs number the caller's rows. They are sorted by query and row, whatever the order of the votes. Documents of two
+        queries are never compared: such a vote is refused.
 
         Args:
             data: the documents.
@@ -147,12 +147,13 @@ class Votes:
         swap = (for_second > for_first) | ((for_second == for_first) & (second < first))
         totals, most = self.totals[found], np.maximum(for_first, for_second)
         order = np.lexsort((np.maximum(first, second), np.minimum(first, second)))
-        return Pairs.of(
+        pairs = Pairs.of(
             np.where(swap, second, first)[order],
             np.where(swap, first, second)[order],
             _beta_mean(most, self.ties[found], totals, prior)[order],
             totals[order] if weight == "votes" else 1.0,
         )
+        return data.to_caller_order(pairs)
 
 
 def _beta_mean(wins: Floats, ties: Floats, totals: Floats, prior: float) -> Floats:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium.data import RankingData
+from podium.data.feature_names import default_names
 from podium.data.grouping import id_texts
 from podium.errors import DataError, ParameterError, is_integer, short_repr
 from podium.evaluation.result import as_json, json_id
-from podium.formats.columns import default_names
 from podium.models.explaining import attributions, importance
 from podium.models.net import Net
 from podium.models.trees import TreeModel

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
+from podium.data.feature_names import default_names
 from podium.data.hashing import U64, query_hashes, splitmix64
 from podium.errors import DataError, ParameterError, short_repr
 from podium.evaluation import evaluate
 from podium.evaluation.intervals import check_confidence, check_count, student_interval
 from podium.evaluation.result import as_json
-from podium.formats.columns import default_names
 from podium.metrics import Metric
 from podium.metrics import metric as as_metric
 from podium.models.trees import TreeModel
@@ -147,7 +147,7 @@ class _Probe:
     def __init__(self, ranker: Any, data: RankingData, metric: Metric, num_threads: int | None) -> None:
         self.ranker, self.data, self.metric, self.num_threads = ranker, data, metric, num_threads
         self.features = np.array(data.features)  # the one copy; a column at a time is written into it
-        parts = {name: getattr(data, name) for name in RankingData.__slots__}
+        parts = {name: getattr(data, name) for name in RankingData.PARTS}
         self.moved = RankingData.of_parts(check=False, **{**parts, "features": self.features})
 
     def values(self, feature: int | None = None, source: npt.NDArray[np.int64] | None = None) -> Floats:

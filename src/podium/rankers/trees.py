@@ -229,7 +229,7 @@ def weighted(data: RankingData, class_weight: Any) -> RankingData:
     else:
         weights = _by_label(data, class_weight)
     before = 1.0 if data.document_weights is None else data.document_weights
-    return data.replace(document_weights=weights * before)
+    return data.replace_grouped(document_weights=weights * before)
 
 
 def _by_label(data: RankingData, given: Any) -> npt.NDArray[np.float64]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.conversion import as_features
+from podium.data.feature_names import feature_name
 from podium.data.normalize import NORMALIZATIONS, normalize
 from podium.errors import DataError, FormatError
 from podium.models import Model, restore_model
@@ -78,7 +79,9 @@ def check_rows(rows: Any) -> npt.NDArray[np.float32]:
     features = as_features(rows)
     if np.isinf(features).any():
         row, column = (int(place) for place in np.argwhere(np.isinf(features))[0])
-        raise DataError(f"X[{row}, {column}] is infinite, or too large for float32; use NaN for a missing value")
+        raise DataError(
+            f"feature {feature_name(column)!r} of row {row} is infinite, or too large for float32; use NaN for a missing value"
+        )
     return features
 
 

@@ -131,7 +131,7 @@ class RankProp(Training):
         super().__init__(plan, data, valid, checkpoint)
 
     def _taught(self, data: RankingData) -> RankingData:
-        return data.replace(labels=self.targets)
+        return data.replace_grouped(labels=self.targets)
 
     def _epoch(self, began: float) -> None:
         """One epoch of regression; before the first of a phase the targets are fitted."""
