@@ -2,8 +2,8 @@
 
     python benchmarks/tables.py           # `make docs` does it, and `make bench` after the benchmarks have run
 
-What is about boosted trees is in `tree_tables.py`, what is about PRank and its kin in `classics_tables.py`, what is about
-StructRank in `structrank_tables.py`.
+The README's table is in `summary_table.py`. The tables of boosted trees are in `tree_tables.py`, those of PRank and its kin
+in `classics_tables.py`, and those of StructRank in `structrank_tables.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import classics_tables
 import structrank_tables
+import summary_table
 import tree_tables
 
 ROOT = Path(__file__).parents[1]
@@ -23,21 +24,22 @@ def load(name: str) -> dict:
     return json.loads((RESULTS / f"{name}.json").read_text())
 
 
-def summary() -> str:
+def ratios() -> str:
+    """How many times as long as Podium each peer takes, job by job."""
     reading, metrics = load("reading"), load("metrics")
-    readers, ratios = reading["readers"], metrics["ratio"]
+    readers, judging = reading["readers"], metrics["ratio"]
     rows = [
         ("reading LETOR text, 1 GB", "scikit-learn `load_svmlight_file`", readers["scikit-learn"]["ratio"]),
         ("", "LightGBM (which bins too)", readers["lightgbm"]["ratio"]),
         ("", "XGBoost", readers["xgboost"]["ratio"]),
         *(
-            (f"{'LambdaRank, an epoch, ' if not k else ''}{row['model']}", "PyTorch 2.13", row["ratio"])
+            (f"{'LambdaRank, one epoch, ' if not k else ''}{row['model']}", "PyTorch 2.13", row["ratio"])
             for k, row in enumerate(net_rows(1, "adam")[:3])
         ),
-        ("nDCG@10, 10⁶ documents, 10⁴ queries", "ranx", ratios["ranx"]),
-        ("", "pytrec_eval", ratios["pytrec_eval"]),
-        ("", "scikit-learn `ndcg_score`", ratios["scikit-learn"]),
-        ("", "scikit-learn, `ignore_ties=True`", ratios["scikit-learn, ignore_ties"]),
+        ("nDCG@10, 10⁶ documents, 10⁴ queries", "ranx", judging["ranx"]),
+        ("", "pytrec_eval", judging["pytrec_eval"]),
+        ("", "scikit-learn `ndcg_score`", judging["scikit-learn"]),
+        ("", "scikit-learn, `ignore_ties=True`", judging["scikit-learn, ignore_ties"]),
     ]
     lines = ["| job | peer | podium is faster by |", "|---|---|---|"]
     for job, peer, ratio, at_least in tree_tables.summary_rows():
@@ -119,7 +121,8 @@ def letor_table() -> str:
 
 
 TABLES = {
-    "summary": summary,
+    "summary": summary_table.summary,
+    "ratios": ratios,
     "reading": reading_table,
     "metrics": metrics_table,
     "nets": nets_table,
@@ -136,7 +139,10 @@ TABLES = {
     "structrank variants": structrank_tables.variants_table,
     "structrank cost": structrank_tables.cost_table,
 }
-PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("benchmarks", "classics", "structrank")))
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("benchmarks", "classics", "structrank")),
+)
 
 
 def filled(text: str) -> str:
@@ -152,5 +158,6 @@ def filled(text: str) -> str:
 if __name__ == "__main__":
     if "large" in tree_tables.found("trees"):
         tree_tables.draw(tree_tables.found("trees")["large"]["found"], tree_tables.PLOT)
+        summary_table.draw()
     for page in PAGES:
         page.write_text(filled(page.read_text()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import statistics
 from pathlib import Path
+from typing import Any
 
 from machine import short_repr
 
@@ -256,14 +257,20 @@ def probability(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def draw(large: dict, path: Path) -> None:
-    """NDCG@10 against seconds, a line a system."""
+def pyplot_for_svg() -> Any:
+    """Return matplotlib's pyplot, set up so that the same figures give the same file."""
     import matplotlib
 
     matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "podium"  # the same picture for the same figures
+    matplotlib.rcParams["svg.hashsalt"] = "podium"
     from matplotlib import pyplot
 
+    return pyplot
+
+
+def draw(large: dict, path: Path) -> None:
+    """Draw NDCG@10 against seconds, one line per system."""
+    pyplot = pyplot_for_svg()
     figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
     styles = {"podium": "-", "lightgbm": "--", "xgboost": "-.", "catboost": ":"}
     for name, row in large["systems"].items():

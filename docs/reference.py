@@ -27,6 +27,7 @@ from podium.cli.app import app
 from podium.forces import pictures
 
 DOCS = Path(__file__).parent
+SIGNATURE_WIDTH = 100  # longer signatures are folded
 
 
 def commands(group: Any, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -83,11 +84,28 @@ def names_page() -> str:
 def entry(name: str, value: Any, level: str) -> str:
     """One name: its signature, and its docstring as it stands."""
     signature = "" if isinstance(value, type) and issubclass(value, Exception) else str(inspect.signature(value))
-    signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)
+    if isinstance(value, type):
+        signature = signature.removesuffix(" -> None")
+    signature = folded(name, re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature))
     text = (inspect.getdoc(value) or "").replace("```", "")
     head, _, rest = text.partition("\n\n")
     body = f"\n```text\n{rest}\n```\n" if rest else ""
-    return f"{level} `podium.{name}`\n\n```python\n{name}{signature}\n```\n\n{head}\n{body}"
+    return f"{level} `podium.{name}`\n\n```python\n{signature}\n```\n\n{head}\n{body}"
+
+
+def folded(name: str, signature: str) -> str:
+    """A call on one line if it is short, else with one parameter per line."""
+    if len(name + signature) <= SIGNATURE_WIDTH:
+        return name + signature
+    inside, _, result = signature[1:].rpartition(")")
+    parts, depth, start = [], 0, 0
+    for place, sign in enumerate(inside):
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and depth == 0:
+            parts.append(inside[start:place].strip())
+            start = place + 1
+    parts.append(inside[start:].strip())
+    return "\n".join([f"{name}(", *(f"    {part}," for part in parts), f"){result}"])
 
 
 def picture() -> str:

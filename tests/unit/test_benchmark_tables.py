@@ -214,3 +214,46 @@ def test_predictions(tree_tables: ModuleType, tmp_path: Path) -> None:
         ("scores from trees, 240,000 documents at once", "LightGBM", 4.0, False),
         ("one query of 100 documents", "LightGBM", 4.0, False),
     ]
+
+
+def test_the_summary_tells_losses_and_what_ran_once(tree_tables: ModuleType, tmp_path: Path) -> None:
+    import summary_table
+
+    keep(tmp_path, "trees", {"large": large()})
+    lines = summary_table.summary().splitlines()
+    rows = {
+        line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:-1]] for line in lines if "|" in line
+    }
+    ours = 1.0 + 10 * 0.1
+    assert rows["MSLR-like, 2,000 queries, each after 10 trees of 63 leaves"] == ["**0.6000**", "0.5000", "–", "0.4000"]
+    to_target = rows["seconds to LightGBM's 0.5000, training on 720,000 documents"]
+    assert to_target == [f"**{ours:.1f}** †", "13.0", "–", "–"]  # CatBoost never got there
+    assert rows["milliseconds per tree there"] == ["**100.0** †", "1,100", "–", "2,000 †"]
+    assert "medians of 2 runs for training." in lines[-1]
+    assert "ranks better" not in lines[-1]
+
+
+def test_the_summary_names_who_ranks_better(tree_tables: ModuleType, tmp_path: Path) -> None:
+    import summary_table
+
+    found = large()
+    found["found"]["systems"]["catboost"]["ndcg"] = 0.65
+    keep(tmp_path, "trees", {"large": found})
+    lines = summary_table.summary().splitlines()
+    assert "After 10 trees on the large set CatBoost ranks better than Podium (0.6500 against 0.6000)." in lines[-1]
+    assert "| 0.6000 | 0.5000 | – | **0.6500** |" in summary_table.summary()
+
+
+def test_the_summary_marks_differences_that_are_hardly_chance(tree_tables: ModuleType, tmp_path: Path) -> None:
+    import summary_table
+
+    def system(value: float) -> dict[str, Any]:
+        return {"mean": {"NDCG@10": value}, "seconds": 2.0}
+
+    against = {name: {"NDCG@10": {"p": {"randomization": p}}} for name, p in (("lightgbm", 0.049), ("catboost", 0.05))}
+    systems = {"podium": system(0.5), "lightgbm": system(0.4), "catboost": system(0.6)}
+    one = {"set": "yandex", "queries": 2668, "systems": systems, "podium against": against}
+    keep(tmp_path, "quality", {"sets": [one]})
+    text = summary_table.summary()
+    assert r"| Yandex, 2,668 queries | 0.5000 | 0.4000 \* | – | **0.6000** |" in text
+    assert "| seconds to train on Yandex at the defaults above | **2.0** † | **2.0** † | – | **2.0** † |" in text

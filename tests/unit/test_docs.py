@@ -18,7 +18,6 @@ PAGES = [
     "formats",
     "forces",
     "laws",
-    "index",
     "models",
     "posteriors",
     "structrank",
@@ -26,10 +25,9 @@ PAGES = [
     "trees",
     "tuning",
 ]
-PAGES = [*(f"docs/{name}.md" for name in PAGES), "README.md"]
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [f"docs/{name}.md" for name in PAGES])
 def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     data = podium.synthetic.network(queries=9, documents=12, features=6)
@@ -46,6 +44,17 @@ def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert blocks
     for block in blocks:
         exec(compile(block, page, "exec"), names)
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text().split("nav:")[1], re.MULTILINE)
+    pages = [str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md") if path.name != "report.md"]
+    assert sorted(listed) == sorted(pages)
+
+
+def test_force_is_defined_where_readers_first_meet_it() -> None:
+    for page in ("README.md", "docs/index.md", "docs/glossary.md", "docs/forces.md"):
+        assert re.search(r"our word for\b[^.]*(−∂cost/∂score|λ)", (ROOT / page).read_text()), page
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/benchmarks.md", "docs/classics.md", "docs/structrank.md"])

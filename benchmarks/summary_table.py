@@ -1,0 +1,205 @@
+"""The README's table: quality and speed of boosted trees beside LightGBM, XGBoost and CatBoost, and its picture.
+
+Every row lists what was measured, whether Podium is ahead or behind. What has not been measured is a dash, and a row of
+which nothing has been measured is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tree_tables
+from tree_tables import NAMES, TEST, found
+
+PICTURE = tree_tables.ROOT / "docs" / "images" / "peers.svg"
+SYSTEMS = ("podium", "lightgbm", "xgboost", "catboost")
+SETS = {
+    "ohsumed": "OHSUMED",
+    "yandex": "Yandex",
+    "lightgbm-lambdarank": "LightGBM's example",
+    "mslr-like": "MSLR-like",
+}
+SMALL_SET = "yandex"  # the set whose training times the table shows
+SIGNIFICANT = 0.05
+Row = tuple[str, list[str]]
+
+
+def summary() -> str:
+    """Return the table and the notes that explain its marks."""
+    parts = {
+        "NDCG@10 on test queries, higher is better": [*quality_rows(), *equal_trees_row()],
+        "Time, lower is better": [*training_rows(), *small_row(), *scoring_rows()],
+    }
+    lines = [f"| | {' | '.join(title(name) for name in SYSTEMS)} |", "|---" * (1 + len(SYSTEMS)) + "|"]
+    for heading, rows in parts.items():
+        lines += [f"| **{heading}** | | | | |"] * bool(rows)
+        lines += [f"| {label} | {' | '.join(cells)} |" for label, cells in rows]
+    return "\n".join([*lines, "", *notes()])
+
+
+def title(system: str) -> str:
+    return NAMES[system].replace("podium", "Podium")
+
+
+def marked(values: dict[str, float], form: Callable[[float], str], *, best: Any, marks: dict[str, str]) -> list[str]:
+    """Return one cell per system: the value, the best one in bold, with its mark; a dash if it was not measured."""
+    shown = {name: form(value) for name, value in values.items()}
+    winner = shown[best(values, key=lambda name: values[name])]
+    cells = {name: f"**{text}**" if text == winner else text for name, text in shown.items()}
+    return [cells[name] + marks.get(name, "") if name in cells else "–" for name in SYSTEMS]
+
+
+def quality(value: float) -> str:
+    return f"{value:.4f}"
+
+
+def time(value: float) -> str:
+    return f"{value:,.0f}" if value >= 200 else f"{value:.1f}" if value >= 0.1 else f"{value:.3f}"
+
+
+def quality_rows() -> list[Row]:
+    """Return the rows of the quality benchmark: every library at its defaults."""
+    rows = []
+    for one in found("quality").get("sets", []):
+        values = {name: one["systems"][name]["mean"]["NDCG@10"] for name in SYSTEMS if name in one["systems"]}
+        pairs = {name: pair["NDCG@10"]["p"][TEST] for name, pair in one["podium against"].items()}
+        marks = {name: r" \*" for name, p in pairs.items() if p < SIGNIFICANT}
+        label = f"{SETS.get(one['set'], one['set'])}, {one['queries']:,} queries"
+        rows.append((label, marked(values, quality, best=max, marks=marks)))
+    return rows
+
+
+def large() -> dict[str, Any]:
+    """Return what was measured on the large set; empty if nothing was."""
+    return found("trees").get("large", {}).get("found", {})
+
+
+def measured(name: str) -> dict[str, float]:
+    systems = large().get("systems", {})
+    return {system: systems[system][name] for system in SYSTEMS if system in systems}
+
+
+def equal_trees_row() -> list[Row]:
+    """Return the row in which every library grows the same number of trees of the same size."""
+    if not large():
+        return []
+    label = f"MSLR-like, 2,000 queries, each after {large()['trees']} trees of 63 leaves"
+    return [(label, marked(measured("ndcg"), quality, best=max, marks={}))]
+
+
+def training_rows() -> list[Row]:
+    """Return the times of training on the large set."""
+    if not large():
+        return []
+    once = {name: " †" for name, rounds in measured("rounds").items() if rounds == 1}
+    reached = {
+        name: value for name, value in measured("seconds_to_target").items() if large()["systems"][name]["reached"]
+    }
+    to_target = f"seconds to LightGBM's {large()['target']:.4f}, training on 720,000 documents"
+    return [
+        (to_target, marked(reached, time, best=min, marks=once)),
+        ("milliseconds per tree there", marked(measured("tree_ms"), time, best=min, marks=once)),
+    ]
+
+
+def small_row() -> list[Row]:
+    """Return the seconds that training at the defaults takes on a small set."""
+    for one in found("quality").get("sets", []):
+        if one["set"] == SMALL_SET:
+            seconds = {name: one["systems"][name]["seconds"] for name in SYSTEMS if name in one["systems"]}
+            label = f"seconds to train on {SETS[SMALL_SET]} at the defaults above"
+            return [(label, marked(seconds, time, best=min, marks=dict.fromkeys(SYSTEMS, " †")))]
+    return []
+
+
+def scoring_rows() -> list[Row]:
+    """Return the times of scoring very many documents and one document with 500 trees."""
+    predict = found("tree_predict")
+    rows = sorted(predict.get("found", []), key=lambda row: -row["documents"])
+    labels = {row["documents"]: f"milliseconds to score {row['documents']:,} documents" for row in rows[:1]}
+    labels |= {1: "milliseconds to score one document"}
+    return [
+        (labels[row["documents"]], marked(milliseconds(row["seconds"]), time, best=min, marks={}))
+        for row in rows
+        if row["documents"] in labels
+    ]
+
+
+def milliseconds(seconds: dict[str, float]) -> dict[str, float]:
+    return {name: 1e3 * value for name, value in seconds.items()}
+
+
+def notes() -> list[str]:
+    """Return the sentences below the table."""
+    sentences = [
+        f"The best value of each row is **bold**. A \\* marks a difference from Podium with p < {SIGNIFICANT} in a paired {TEST}"
+        " test over the queries."
+    ]
+    if large():
+        sentences += [*runs_notes(), *target_notes()]
+    return [" ".join(sentences)]
+
+
+def runs_notes() -> list[str]:
+    """Return who is ahead in the row of equal trees, and how often the times were measured."""
+    training, scoring = found("trees")["large"]["rounds"], found("tree_predict").get("rounds")
+    medians = f"{training} runs for training" + f" and {scoring} for scoring" * bool(scoring)
+    values = measured("ndcg")
+    better = [name for name in SYSTEMS if values.get(name, 0) > values["podium"]]
+    ahead = [
+        f"{title(name)} ranks better than Podium ({values[name]:.4f} against {values['podium']:.4f})" for name in better
+    ]
+    return [
+        *(f"After {large()['trees']} trees on the large set {words}." for words in ahead),
+        "That row uses one learning rate for all and was not tested; CatBoost's trees have 64 leaves.",
+        f"A † marks a time that was measured once; the other times are medians of {medians}.",
+    ]
+
+
+def target_notes() -> list[str]:
+    """Return what other settings and another machine make of the time to the target."""
+    systems, sentences = large()["systems"], []
+    if exact := systems.get("podium, exact"):
+        sentences.append(
+            "On the large set Podium grows each tree from a fifth of the documents; from all of them it takes"
+            f" {time(exact['tree_ms'])} ms per tree and {time(exact['seconds_to_target'])} s to the target."
+        )
+    of_lightgbm = [name for name in systems if name.startswith("lightgbm") and systems[name]["reached"]]
+    quickest = min(of_lightgbm, key=lambda name: systems[name]["seconds_to_target"], default="lightgbm")
+    if quickest != "lightgbm":
+        seconds = time(systems[quickest]["seconds_to_target"])
+        sentences.append(f"LightGBM's fastest setting, {quickest.partition(', ')[2]}, takes {seconds} s.")
+    if again := found("trees_again").get("large"):
+        ratio = again["found"]["systems"]["lightgbm"]["target_ratio"]
+        sentences.append(f"On a newer machine LightGBM took {ratio:.1f} times as long as Podium.")
+    return sentences
+
+
+def draw(path: Path = PICTURE) -> None:
+    """Draw NDCG@10 against training time, one labeled line per library."""
+    pyplot = tree_tables.pyplot_for_svg()
+    figure, axes = pyplot.subplots(figsize=(8, 4.2), layout="constrained")
+    colors = {"podium": "#3f51b5", "lightgbm": "#2e7d32", "xgboost": "#ef6c00", "catboost": "#c62828"}
+    places = {
+        "podium": (-4, 6, "right"),
+        "lightgbm": (0, 8, "right"),
+        "xgboost": (4, -12, "left"),
+        "catboost": (-6, 4, "right"),
+    }
+    for name in SYSTEMS:
+        seconds, values = zip(*large()["systems"][name]["curve"], strict=True)
+        axes.plot(seconds, values, color=colors[name], linewidth=2.5 if name == "podium" else 1.5)
+        x, y, side = places[name]
+        axes.annotate(
+            title(name), (seconds[-1], values[-1]), (x, y), textcoords="offset points", color=colors[name], ha=side
+        )
+    axes.set(xscale="log", xlim=(1, 600), ylim=(0.53, 0.632))
+    axes.set(xlabel="seconds of training, logarithmic", ylabel="NDCG@10 on test queries")
+    axes.set_xticks([1, 3, 10, 30, 100, 300], ["1", "3", "10", "30", "100", "300"])
+    axes.minorticks_off()
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
