@@ -46,6 +46,11 @@ def command_page() -> str:
         "",
         "Made from the program's own help by `make docs`. Bad input ends with exit code 2 and a sentence on standard",
         "error; `--json` prints for machines. `podium --install-completion` teaches your shell the names.",
+        "",
+        "No command writes over a file that it reads (links are followed), or over an existing file of another kind: a log never",
+        "replaces a model, and a model never replaces data. Files are told apart by their content. Replacing an older output of the",
+        "same kind is fine; a line on standard error says so before the work begins. `ranker.save`, `podium.write` and the other",
+        "functions that write keep the same rule and raise `OutputError`.",
     ]
     for words, command in commands(typer.main.get_command(app)):
         call = " ".join(["podium", *words])

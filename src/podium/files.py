@@ -1,72 +1,267 @@
-"""The one way files are written: without a name, then linked into place, so that none is ever half there."""
+"""The one way files are written: whole or not at all, and never over a file that is read or holds something else."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import re
 import secrets
 import shutil
 import stat
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from podium.errors import OutputError
+from podium.kinds import KINDS, kind_of
+
+PathLike = str | os.PathLike[str]
+PART = re.compile(r"\..*\.[0-9a-f]{12}\.part", re.DOTALL)
+STREAMS = (1, 2)  # the descriptors of standard output and standard error
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file that is going to be written.
+
+    Attributes:
+        path: its path.
+        kind: what it will hold, a key of `podium.kinds.KINDS`.
+        option: the option that names it, such as "--out", for messages; "" if there is none.
+        continued: whether an existing file is read and carried on rather than replaced.
+    """
+
+    path: PathLike
+    kind: str
+    option: str = ""
+    continued: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.option} {os.fspath(self.path)}".strip()
+
+
+def check_outputs(
+    outputs: Sequence[Output], *, inputs: Iterable[PathLike | None] = (), make_folders: bool = False
+) -> list[Path]:
+    """Check, before any work is done, that files can be written and that nothing is lost by it.
+
+    A file that is also read (under any name: links are followed), an existing file of another kind than the one to be
+    written, a folder, a path that two outputs share, and a folder that is missing or cannot be written to are refused
+    with an OutputError. Pipes and devices are written into.
+
+    Args:
+        outputs: the files to be written.
+        inputs: the files that the same command reads; None stands for one that was not given.
+        make_folders: whether missing folders will be created.
+
+    Returns:
+        The files that exist already and will be replaced by others of the same kind.
+    """
+    read = {_identity(path) for path in inputs if path is not None}
+    taken: dict[object, Output] = {}
+    replaced = []
+    for output in outputs:
+        target, status = _locate(output.path, str(output))
+        identity = _identity(target)
+        if status is not None and _own_stream(status) is not None:
+            raise OutputError(f"{output}: is where this command prints its messages; give the name of a file")
+        if identity in read:
+            raise OutputError(f"{output}: is read and would be written over; give another name")
+        if identity in taken and (status is None or _can_replace(status)):
+            raise OutputError(f"{output}: is the same file as {taken[identity]}; give each output a name of its own")
+        taken[identity] = output
+        _check_kind(target, status, output.kind, str(output))
+        _check_folder(target, status, str(output), make_folders)
+        if status is not None and _can_replace(status) and status.st_size and not output.continued:
+            replaced.append(Path(output.path))
+    return replaced
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A binary file (readable and seekable too) that takes the name `path` only when the block ends without an error.
+def atomic_write(path: PathLike, kind: str) -> Iterator[IO[bytes]]:
+    """Open a binary file (readable and seekable too) that takes the name `path` only if the block ends without an error.
 
-    A link is followed; an existing file gives the new one its permissions; a device or pipe is written into.
+    A link is followed; an existing file passes on its permissions; a device or pipe is written into.
+
+    Args:
+        path: where the file will be.
+        kind: what it will hold, a key of `podium.kinds.KINDS`; an existing file of another kind is an OutputError.
     """
-    target = Path(path).resolve() if Path(path).is_symlink() else Path(path)
-    mode = target.stat().st_mode if target.exists() else None
-    if mode is not None and stat.S_ISDIR(mode):
-        raise OutputError(f"{target}: is a directory; give the path of a file")
-    regular = mode is None or stat.S_ISREG(mode)
-    descriptor, temporary = _open_temporary(target, target.parent if regular else Path(tempfile.gettempdir()))
+    shown = os.fspath(path)
+    target, status = _locate(path, shown)
+    _check_kind(target, status, kind, shown)
+    if status is not None and not _can_replace(status):
+        with tempfile.TemporaryFile() as file:
+            yield file
+            _copy_into(file, Path(path), status)
+        return
+    descriptor, temporary = _open_temporary(target)
     try:
         with os.fdopen(descriptor, "w+b") as file:
             yield file
             file.flush()
-            if not regular:
-                _copy_into(file, target)
-                return
             os.fsync(file.fileno())
-            if mode is not None:
-                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            if status is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
             if temporary is None:
-                temporary = _temporary_name(target, target.parent)
+                temporary = _temporary_name(target)
                 _link(file.fileno(), temporary)
-        temporary.replace(target)
-        temporary = None
+            os.replace(temporary, target)  # noqa: PTH105 (before the file is closed, which gives up the lock on it)
+            temporary = None
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
 
 
-def _temporary_name(target: Path, folder: Path) -> Path:
-    return folder / f".{target.name[:100]}.{secrets.token_hex(6)}.part"
+def make_folder(folder: Path) -> None:
+    """Create a folder, and those above it, if they are not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be created: {error.strerror}") from None
 
 
-def _open_temporary(target: Path, folder: Path) -> tuple[int, Path | None]:
-    """An open file in the folder: nameless where the system can, so that nothing stays behind a kill."""
+def remove(path: PathLike, kind: str) -> None:
+    """Delete a file of this kind, if there is one; a file of another kind is an OutputError."""
+    target, status = _locate(path, os.fspath(path))
+    if status is not None:
+        _check_kind(target, status, kind, os.fspath(path))
+        Path(path).unlink(missing_ok=True)
+
+
+def _locate(path: PathLike, shown: str) -> tuple[Path, os.stat_result | None]:
+    """Return the path behind any links, and the status of what is there."""
+    try:
+        status = Path(path).stat()
+    except FileNotFoundError:
+        status = None
+    except (OSError, ValueError) as error:  # a loop of links, a name that is too long or holds a NUL
+        raise OutputError(f"{shown}: cannot be written: {getattr(error, 'strerror', None) or error}") from None
+    is_link = Path(path).is_symlink() and (status is None or _can_replace(status))
+    return Path(os.path.realpath(path)) if is_link else Path(path), status
+
+
+def _identity(path: PathLike) -> object:
+    """Return what is equal for two paths of one file, whether it exists already or not."""
+    try:
+        status = Path(path).stat()
+        return status.st_dev, status.st_ino
+    except (OSError, ValueError):
+        return os.path.realpath(path)
+
+
+def _own_stream(status: os.stat_result) -> int | None:
+    """Return the descriptor of this process's standard output or error if it is this very file; /dev/null never is."""
+    if stat.S_ISCHR(status.st_mode) and os.path.samestat(status, Path(os.devnull).stat()):
+        return None
+    for number in STREAMS:
+        with contextlib.suppress(OSError):
+            if os.path.samestat(status, os.fstat(number)):
+                return number
+    return None
+
+
+def _can_replace(status: os.stat_result) -> bool:
+    """Return whether a new file can take the place of this one, rather than be written into it."""
+    return stat.S_ISREG(status.st_mode) and _own_stream(status) is None
+
+
+def _check_kind(target: Path, status: os.stat_result | None, kind: str, shown: str) -> None:
+    if status is None:
+        return
+    if stat.S_ISDIR(status.st_mode):
+        raise OutputError(f"{shown}: is a directory; give the path of a file")
+    if not _can_replace(status) or not status.st_size:
+        return
+    try:
+        found = kind_of(target)
+    except OSError as error:
+        raise OutputError(f"{shown}: exists and cannot be read: {error.strerror}; give another name") from None
+    if found != kind:
+        noun = KINDS[kind].noun
+        there = f"is not {noun}" if found is None else f"is {KINDS[found].noun}, not {noun}"
+        raise OutputError(f"{shown}: exists and {there}; it would be lost: give another name, or remove the file first")
+
+
+def _check_folder(target: Path, status: os.stat_result | None, shown: str, make_folders: bool) -> None:
+    """Check that a file can be created in the folder of `target`, or a folder in the nearest one that exists."""
+    if status is not None and not _can_replace(status):
+        return
+    folder = target.parent
+    while make_folders and not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.is_dir():
+        raise OutputError(f"{shown}: there is no folder {folder}; create it first")
+    if not os.access(folder, os.W_OK):
+        raise OutputError(f"{shown}: the folder {folder} cannot be written to")
+
+
+def _temporary_name(target: Path) -> Path:
+    return target.parent / f".{target.name[:100]}.{secrets.token_hex(6)}.part"
+
+
+def _open_temporary(target: Path) -> tuple[int, Path | None]:
+    """Open a file in the folder of `target`: nameless if the system can, so that nothing stays behind a kill.
+
+    The file is locked for as long as it is open, which tells `sweep` that its writer is alive.
+    """
+    folder = target.parent
+    sweep(folder)
     try:
         if hasattr(os, "O_TMPFILE"):
             with contextlib.suppress(OSError):
-                return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), None
-        name = _temporary_name(target, folder)
-        return os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666), name
+                descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
+                _lock(descriptor)
+                return descriptor, None
+        while True:
+            name = _temporary_name(target)
+            descriptor = os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+            if _lock(descriptor) and os.fstat(descriptor).st_nlink:
+                return descriptor, name
+            os.close(descriptor)  # another process swept it between its creation and its lock
     except FileNotFoundError:
         raise OutputError(f"{target}: there is no folder {folder}; create it first") from None
     except OSError as error:
         raise OutputError(f"{target}: cannot be written: {error.strerror}") from None
 
 
+def _lock(descriptor: int) -> bool:
+    """Lock an open file; return False if another process holds the lock. A file system without locks goes without."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def sweep(folder: Path) -> None:
+    """Delete the temporary files that killed writers left in a folder, and no file that a writer still holds."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if PART.fullmatch(entry.name):
+                _remove_orphan(Path(entry.path))
+
+
+def _remove_orphan(path: Path) -> None:
+    """Delete a temporary file if nobody holds its lock: the system gives up the locks of a process when it ends."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(descriptor), path.lstat()):
+                path.unlink()
+        finally:
+            os.close(descriptor)
+
+
 def _link(descriptor: int, name: Path) -> None:
-    """Gives a nameless file a name."""
+    """Give a nameless file a name."""
     descriptors = os.open("/proc/self/fd", os.O_RDONLY)  # a folder given makes Python follow the link it holds
     try:
         os.link(str(descriptor), name, src_dir_fd=descriptors, follow_symlinks=True)
@@ -74,7 +269,18 @@ def _link(descriptor: int, name: Path) -> None:
         os.close(descriptors)
 
 
-def _copy_into(file: IO[bytes], target: Path) -> None:
+def _copy_into(file: IO[bytes], path: Path, status: os.stat_result) -> None:
+    """Write a file's content into a device, a pipe or this process's own output."""
     file.seek(0)
-    with target.open("wb") as device:
-        shutil.copyfileobj(file, device)
+    number = _own_stream(status)
+    try:
+        if number is None:
+            device: IO[bytes] = path.open("wb")
+        else:
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()  # what was printed before comes first
+            device = os.fdopen(os.dup(number), "wb")
+        with device:
+            shutil.copyfileobj(file, device)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from None

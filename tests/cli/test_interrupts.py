@@ -51,7 +51,7 @@ def test_training_stopped_again_and_again_gives_the_same_bytes(folder, name):
     # A checkpoint is written after every epoch, or after the first and when the stop is heard.
     totals = {often: forked.count_lines(folder, *words, often, "--out", "whole", parts=PARTS) for often in (0, 1e9)}
     expected = (folder / "whole").read_bytes()
-    (folder / "stopped").write_text("the model of before")
+    podium.RankNet(hidden=(), epochs=1).fit(podium.read(folder / "train.txt")).save(folder / "stopped")
     for k, number in enumerate(STOPS):
         often = (0, 1e9)[k % 2]
         before = (folder / "stopped").read_bytes()
@@ -100,7 +100,7 @@ def test_a_search_stopped_again_and_again_finds_the_same(folder):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
 def test_stopping_keeps_the_best_so_far_and_says_so(folder, number, share):
-    (folder / "model.podium").write_text("the model of before")
+    podium.RankNet(hidden=(), epochs=1).fit(podium.read(folder / "train.txt")).save(folder / "model.podium")
     words = ["train", "train.txt", "--valid", "vali.txt", "--ranker", "ranknet", "--epochs", "30"]
     words += ["--early-stopping-rounds", "0", "--checkpoint-seconds", "0"]
     total = forked.count_lines(folder, *words, "--out", "whole", parts=PARTS)

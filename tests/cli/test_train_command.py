@@ -174,7 +174,10 @@ def test_a_checkpoint_of_another_training_is_refused(refused, parts, tmp_path, w
 
 
 def test_a_damaged_checkpoint_is_refused(refused, parts, tmp_path):
-    (tmp_path / "model.podium.checkpoint").write_text("nonsense")
+    checkpoint = tmp_path / "model.podium.checkpoint"
+    podium.RankNet(epochs=1).fit(parts["train"], valid=parts["vali"], checkpoint=checkpoint)
+    whole = checkpoint.read_bytes()
+    checkpoint.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     said = refused(*TRAIN, "--ranker", "ranknet")
     assert said == "model.podium.checkpoint: is not a checkpoint, or is damaged; --fresh begins anew"
 

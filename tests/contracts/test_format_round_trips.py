@@ -211,6 +211,6 @@ def test_each_text_format_knows_its_own(tmp_path: Path) -> None:
     run = Run(data.qid, Strings.of(data.document_ids or []), np.arange(5.0))
     values = {"csv": data, "tsv": data, "qrels": data, "trec-run": run, "scores": [1.0, 2.0]}
     for form in TEXT:
-        form.write(values[form.name], tmp_path / "file")
-        head = (tmp_path / "file").read_bytes()
+        form.write(values[form.name], tmp_path / form.name)
+        head = (tmp_path / form.name).read_bytes()
         assert [other.name for other in TEXT if other.looks_like(head)] == [form.name]

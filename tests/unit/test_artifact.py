@@ -15,7 +15,8 @@ from safetensors.numpy import save, save_file
 
 import podium
 from podium.artifact import FORMAT, Artifact, is_artifact, load_artifact, save_artifact
-from podium.artifact.tensors import header_of, write_tensors
+from podium.artifact.tensors import write_tensors
+from podium.kinds import podium_header
 from podium.rankers import RANKERS
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "models").glob("*.podium"))
@@ -186,13 +187,13 @@ def test_bytes_behind_the_end_are_refused(written, tmp_path):
 
 def test_a_newer_format_asks_for_a_newer_podium(tmp_path):
     path = tmp_path / "a.podium"
-    write_tensors(path, {"format": FORMAT + 1, "anything": "else"}, {})
+    write_tensors(path, "model", {"format": FORMAT + 1, "anything": "else"}, {})
     with pytest.raises(
         podium.FormatError, match=r"has format 3, and this Podium reads up to 2; install a newer Podium"
     ):
         podium.load(path)
     for odd in (0, -1, "1", None, 1.5, True, [1]):
-        write_tensors(path, {"format": odd}, {})
+        write_tensors(path, "model", {"format": odd}, {})
         with pytest.raises(podium.FormatError, match="is a damaged Podium model"):
             podium.load(path)
 
@@ -246,6 +247,7 @@ def test_nothing_is_ever_unpickled(tmp_path):
     path = put(tmp_path / "a.podium", pickle.dumps(Mine()))
     with pytest.raises(podium.FormatError, match="is not a Podium model"):
         podium.load(path)
+    path.unlink()
     save_artifact(path, Artifact({"ranker": "RankNet"}, {"model.bias": np.frombuffer(pickle.dumps(Mine()), np.uint8)}))
     with pytest.raises(podium.FormatError, match="part missing or wrong"):
         podium.load(path)
@@ -310,7 +312,9 @@ def test_headers_with_a_part_missing_or_wrong(name, part, value, tmp_path):
     path = tmp_path / "a.podium"
     fitted(name).save(path)
     whole = load_artifact(path)
-    write_tensors(path, changed(part, value, {k: v for k, v in whole.header.items() if k != "sha256"}), whole.arrays)
+    write_tensors(
+        path, "model", changed(part, value, {k: v for k, v in whole.header.items() if k != "sha256"}), whole.arrays
+    )
     with pytest.raises(podium.FormatError, match=r"part missing or wrong|which this Podium does not know"):
         podium.load(path)
 
@@ -324,10 +328,10 @@ def test_arrays_that_do_not_fit_never_reach_the_core(name, tmp_path):
     for array, value in whole.arrays.items():
         rest = {k: v for k, v in whole.arrays.items() if k != array}
         for wrong in (None, value[:-1], value[None], np.append(value.reshape(-1), 1.0)):
-            write_tensors(path, header, rest if wrong is None else {**rest, array: wrong})
+            write_tensors(path, "model", header, rest if wrong is None else {**rest, array: wrong})
             with pytest.raises(podium.FormatError, match="part missing or wrong"):
                 podium.load(path)
-        write_tensors(path, header, {**rest, array: value.astype(np.float32)})
+        write_tensors(path, "model", header, {**rest, array: value.astype(np.float32)})
         assert np.isfinite(podium.load(path).predict(DATA)).all()
 
 
@@ -336,7 +340,7 @@ def test_the_file_says_what_it_holds(tmp_path):
     named = some(feature_names=["a", "b", "ü", "\ud800"])
     ranker = podium.LambdaRank(hidden=(3,), epochs=2, metric="map", seed=4, num_threads=2).fit(named, valid=named)
     ranker.save(path)
-    header = header_of(path.read_bytes())
+    header = podium_header(path.read_bytes())
     assert header is not None
     assert header["format"] == FORMAT
     assert header["library"] == podium.__version__

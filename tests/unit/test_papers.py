@@ -92,7 +92,8 @@ def test_cells_are_kept_and_a_rerun_goes_on(toy: Toy, tmp_path: Path) -> None:
 def test_other_settings_and_damaged_cells_are_worked_out_anew(toy: Toy, tmp_path: Path) -> None:
     run(toy.experiment, tmp_path, plots=False)
     store = Store(tmp_path / "cells")
-    store.path({"number": 0, "power": 2}).write_text("{")
+    path = store.path({"number": 0, "power": 2})
+    path.write_text(path.read_text()[:-4])
     run(toy.experiment, tmp_path, plots=False)
     assert toy.worked == [0, 1, 2, 0]
     run(replace(toy.experiment, full=grid(number=range(2), power=3)), tmp_path, plots=False)

@@ -138,7 +138,7 @@ def test_query_weights_are_one_a_query(tmp_path: Path) -> None:
 def test_options_that_are_refused(form: Any, options: Any, error: Any, message: str, tmp_path: Path) -> None:
     path = write(tmp_path, TABLE)
     if form is not CSV:
-        data = CSV.read(path)
+        data, path = CSV.read(path), tmp_path / form.name
         form.write(data, path)
     with pytest.raises(error, match=message):
         form.read(path, **options)
@@ -333,8 +333,8 @@ def test_large_table_in_several_blocks(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     data = RankingData(rng.normal(size=(150_000, 3)), rng.integers(0, 5, 150_000), rng.integers(0, 3000, 150_000))
     for form in (CSV, PARQUET, ARROW):
-        form.write(data, tmp_path / "t")
-        assert_same(form.read(tmp_path / "t", num_threads=2), data)
+        form.write(data, tmp_path / form.name)
+        assert_same(form.read(tmp_path / form.name, num_threads=2), data)
 
 
 def test_progress_of_csv_rises_to_the_size(tmp_path: Path) -> None:

@@ -384,6 +384,7 @@ def test_files_that_are_no_checkpoint_are_refused(tmp_path):
         path.write_bytes(content)
         with refused:
             ranker.fit(TRAIN, checkpoint=path)
+    path.unlink()
     ranker.fit(TRAIN).save(path)
     with refused:
         ranker.fit(TRAIN, checkpoint=path)
@@ -717,19 +718,20 @@ def test_training_that_diverges_inside_an_epoch_says_so_and_touches_nothing_else
 
 
 def test_a_checkpoint_of_another_size_is_refused(tmp_path):
-    from podium.artifact.tensors import arrays_of, header_of, read_bytes, write_tensors
+    from podium.artifact.tensors import arrays_of, read_bytes, write_tensors
+    from podium.kinds import podium_header
 
     data, path = podium.synthetic.network(queries=5), tmp_path / "c"
     podium.RankNet(epochs=2).fit(data, checkpoint=path)
     raw = read_bytes(path)
-    header = header_of(raw)
+    header = podium_header(raw)
     arrays = arrays_of(raw, header)
     header = {name: header[name] for name in ("kind", "identity", "numbers")}
     for name in ("vector", "first", "best_vector"):
-        write_tensors(path, header, {**arrays, name: np.zeros(10**5)})
+        write_tensors(path, "checkpoint", header, {**arrays, name: np.zeros(10**5)})
         with pytest.raises(podium.FormatError, match="is not a checkpoint of this training"):
             podium.RankNet(epochs=3).fit(data, checkpoint=path)
-    write_tensors(path, header, {name: value for name, value in arrays.items() if name != "best_vector"})
+    write_tensors(path, "checkpoint", header, {name: value for name, value in arrays.items() if name != "best_vector"})
     with pytest.raises(podium.FormatError, match="best_vector"):
         podium.RankNet(epochs=3).fit(data, checkpoint=path)
 

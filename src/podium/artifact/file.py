@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from podium.artifact.tensors import LARGEST_HEADER, Arrays, arrays_of, header_of, read_bytes, write_tensors
+from podium.artifact.tensors import Arrays, arrays_of, read_bytes, write_tensors
 from podium.artifact.upgrade import upgrade
 from podium.errors import FormatError, is_integer, short_repr
+from podium.kinds import kind_of, podium_header
 
 FORMAT = 2
 
@@ -32,13 +33,13 @@ class Artifact:
 
 def save_artifact(path: str | os.PathLike[str], artifact: Artifact) -> None:
     """Writes the file whole, or not at all."""
-    write_tensors(path, {"format": FORMAT, **artifact.header}, artifact.arrays)
+    write_tensors(path, "model", {"format": FORMAT, **artifact.header}, artifact.arrays)
 
 
 def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     """The header and arrays of a file; a FormatError for a file that is another thing, damaged or too new."""
     raw = read_bytes(path)
-    header = header_of(raw)
+    header = podium_header(raw)
     if header is None or "format" not in header:
         raise FormatError(
             path, "is not a Podium model, or is damaged; models are written by ranker.save or podium train"
@@ -56,12 +57,8 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
 
 
 def is_artifact(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as a model does."""
+    """Return whether a file begins as a model does."""
     try:
-        with Path(path).open("rb") as file:
-            begin = file.read(8)
-            size = int.from_bytes(begin, "little")
-            header = header_of(begin + file.read(size)) if len(begin) == 8 and size < LARGEST_HEADER else None
+        return Path(path).is_file() and kind_of(path) == "model"
     except OSError:
         return False
-    return header is not None and "format" in header

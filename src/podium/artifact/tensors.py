@@ -18,19 +18,18 @@ from safetensors.numpy import load, save
 
 from podium.errors import FormatError
 from podium.files import atomic_write
+from podium.kinds import METADATA_KEY
 
-KEY = "podium"
-LARGEST_HEADER = 1 << 30
 Arrays = dict[str, npt.NDArray[Any]]
 Header = dict[str, Any]
 
 
-def write_tensors(path: str | os.PathLike[str], header: Header, arrays: Arrays) -> None:
+def write_tensors(path: str | os.PathLike[str], kind: str, header: Header, arrays: Arrays) -> None:
     """Writes the file whole, or not at all; the same header and arrays give the same bytes."""
     kept = {name: np.ascontiguousarray(value) for name, value in sorted(arrays.items())}
     text = _dump({**header, "sha256": _digest(header, kept)})
-    with atomic_write(path) as file:
-        file.write(save(kept, {KEY: text}))
+    with atomic_write(path, kind) as file:
+        file.write(save(kept, {METADATA_KEY: text}))
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -43,16 +42,6 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise FormatError(path, "is a directory; give the path of a file") from None
     except OSError as error:
         raise FormatError(path, f"cannot be read: {error.strerror or error}") from None
-
-
-def header_of(raw: bytes) -> Header | None:
-    """The header at the beginning of such a file; None where there is none."""
-    size = int.from_bytes(raw[:8], "little")
-    try:
-        header = json.loads(json.loads(raw[8 : 8 + size])["__metadata__"][KEY])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    return header if isinstance(header, dict) else None
 
 
 def arrays_of(raw: bytes, header: Header) -> Arrays | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,8 @@ from rich.table import Table
 from podium.artifact import is_artifact
 from podium.data import RankingData, Run
 from podium.errors import FormatError, OutputError, ParameterError, unknown_name
+from podium.files import Output
+from podium.files import check_outputs as check_files
 from podium.forces import FORCES, Force, force
 from podium.formats import FORMATS, find_format, guess_format, read, read_scores, read_together
 from podium.formats.format import Progress as ProgressCall
@@ -253,18 +254,28 @@ def refuse_model(data: Path) -> None:
         raise ParameterError(f"{data} is a model, not data; judged data is needed here")
 
 
-def check_target(target: Path, *sources: Path | None) -> None:
-    """That a file can be written there in the end, and is not one that is read: found out before the work, not after."""
-    folder = target.parent
-    if target.is_dir():
-        raise OutputError(f"{target}: is a directory; give the path of a file")
-    if not folder.is_dir():
-        raise OutputError(f"{target}: there is no folder {folder}; create it first")
-    if not os.access(folder, os.W_OK):
-        raise OutputError(f"{target}: the folder {folder} cannot be written to")
-    for source in sources:
-        if source is not None and source.resolve() == target.resolve():
-            raise OutputError(f"{target}: is read and would be written over; give another name")
+def check_outputs(
+    *outputs: Output, inputs: Sequence[Path | None], read: list[str] | None = None, make_folders: bool = False
+) -> None:
+    """Check the files that a command will write before any work is done, and say on stderr which ones it will replace.
+
+    Args:
+        outputs: the files to be written.
+        inputs: the files that the command reads.
+        read: the words of --read, some of which name a file too.
+        make_folders: whether missing folders will be created.
+    """
+    sizes = [Path(word.removeprefix("sizes=")) for word in read or () if word.startswith("sizes=")]
+    for path in check_files(outputs, inputs=[*inputs, *sizes], make_folders=make_folders):
+        note(f"{path} exists and will be replaced")
+
+
+def refuse_stream(path: Path, option: str) -> None:
+    """Refuse a pipe or a device as the name of a file that others are written beside."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OutputError(
+            f"{option} {path}: is a pipe or a device, and other files are written beside it; give the name of a file"
+        )
 
 
 @contextlib.contextmanager

@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from podium.cli.console import Drop, Json, ReadOption, Threads, check_drop, print_json, progress, read_options, say
+from podium.cli.console import (
+    Drop,
+    Json,
+    ReadOption,
+    Threads,
+    check_drop,
+    check_outputs,
+    print_json,
+    progress,
+    read_options,
+    say,
+)
+from podium.files import Output
 from podium.formats import FORMATS, find_format
 from podium.formats import convert as convert_file
 
@@ -39,6 +51,7 @@ def convert(
 ) -> None:
     """One format to another. LETOR text to the cache streams, so the file may be larger than memory."""
     writer = find_format(target, target_format, reading=False)
+    check_outputs(Output(target, writer.name), inputs=[source], read=read)
     with progress(f"converting {source.name}") as bar:
         convert_file(
             source,

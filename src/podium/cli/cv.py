@@ -14,7 +14,7 @@ from podium.cli.console import (
     FormatName,
     Json,
     ReadOption,
-    check_target,
+    check_outputs,
     complete_metric,
     err,
     make_table,
@@ -29,6 +29,7 @@ from podium.cli.console import (
 )
 from podium.cli.evaluate import evaluation_table
 from podium.cli.ranker_options import refuse_idle_stopping, takes_ranker
+from podium.files import Output
 from podium.formats import write
 from podium.training import Epoch
 
@@ -82,7 +83,7 @@ def cv(
     from podium.rankers.cross_validation import cross_validate
 
     if target is not None:
-        check_target(target, data)
+        check_outputs(Output(target, "scores", "--out"), inputs=[data], read=read)
     if valid_share is None:
         refuse_idle_stopping(ranker, "--valid-share SHARE")
     judged = read_data(data, format_name, read, ranker.num_threads)

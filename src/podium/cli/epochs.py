@@ -144,7 +144,7 @@ class TrainingLog:
 
     def finish(self, rows: Sequence[Epoch]) -> None:
         """Writes the file whole: in the end, because an interrupt may have come between an epoch and its row."""
-        with atomic_write(self.path) as file:
+        with atomic_write(self.path, "log") as file:
             file.write(_line(self.settings))
             file.writelines(_line(row.to_dict()) for row in rows)
 

@@ -18,6 +18,7 @@ from podium.cli.console import (
     ReadOption,
     Seed,
     Threads,
+    check_outputs,
     make_table,
     print_json,
     say,
@@ -29,7 +30,7 @@ from podium.evaluation import Evaluation
 from podium.evaluation import evaluate as evaluate_scores
 from podium.evaluation.evaluate import DEFAULT_METRICS
 from podium.evaluation.result import percent
-from podium.files import atomic_write
+from podium.files import Output, atomic_write
 from podium.metrics.parameters import EMPTY_PAIRS
 
 
@@ -77,6 +78,8 @@ def evaluate(
 
     With a TREC run, metrics follow trec_eval's conventions unless they name another.
     """
+    if per_query is not None:
+        check_outputs(Output(per_query, "per-query", "--per-query"), inputs=[ranking, data], read=read)
     rankings = Rankings([ranking], data)
     rows = Rows.read(data, format_name, read, threads)
     judged, scores = rows.data, rankings.read(ranking, rows, threads)
@@ -136,7 +139,7 @@ def empty_lines(result: Evaluation) -> list[str]:
 
 def _write_per_query(result: Evaluation, path: Path) -> None:
     names = list(result.mean)
-    with atomic_write(path) as file:
+    with atomic_write(path, "per-query") as file:
         file.write("\t".join(["qid", *names]).encode() + b"\n")
         for k, query in enumerate(result.query_ids.tolist()):
             values = [repr(float(result.per_query[name][k])) for name in names]

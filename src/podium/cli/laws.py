@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from podium.cli.console import Json, Seed, complete_metric, named_force, out, print_json, say
+from podium.cli.console import Json, Seed, check_outputs, complete_metric, named_force, out, print_json, say
 from podium.errors import ParameterError
-from podium.files import atomic_write
+from podium.files import Output, atomic_write
 from podium.forces import FORCES, Verdict, force_picture
 from podium.forces import laws as test_laws
 
@@ -64,10 +64,12 @@ def laws(
     """Which laws a force keeps: momentum, action = reaction, a cost that is convex, agreement with its metric."""
     if beside and plot is None:
         raise ParameterError("--beside is for the picture; say where to draw it: --plot FILE.svg")
+    if plot is not None:
+        check_outputs(Output(plot, "svg", "--plot"), inputs=[])
     judged, others = named_force(force), [named_force(name) for name in beside or ()]
     verdict = test_laws(judged, metric=metric, points=[_point(word) for word in at or ()], draws=draws, seed=seed)
     if plot is not None:
-        with atomic_write(plot) as file:
+        with atomic_write(plot, "svg") as file:
             file.write(force_picture(judged, beside=others, metric=metric).encode())
     if json:
         print_json(verdict.to_dict())

@@ -14,11 +14,13 @@ from podium.cli.console import (
     Json,
     ReadOption,
     Threads,
+    check_outputs,
     print_json,
     read_data,
     say,
 )
 from podium.data import normalize as normalize_data
+from podium.files import Output
 from podium.formats import find_format, write
 
 
@@ -43,7 +45,7 @@ def normalize(
     json: Json = False,
 ) -> None:
     """Bring features to one scale."""
-    find_format(target, None, reading=False)
+    check_outputs(Output(target, find_format(target, None, reading=False).name), inputs=[data], read=read)
     whole = read_data(data, format_name, read, threads, drop)
     changed = normalize_data(whole, method, features=feature or None)
     write(changed, target)

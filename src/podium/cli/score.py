@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, check_target, print_json, say
+from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, check_outputs, print_json, say
 from podium.cli.models import Rows, load_scorer, scores_of
+from podium.files import Output
 from podium.formats import write
 from podium.formats.decimals import shortest
 
@@ -32,7 +33,7 @@ def score(
     """
     scorer = load_scorer(model, data)
     if out is not None:
-        check_target(out, model, data)
+        check_outputs(Output(out, "scores", "--out"), inputs=[model, data], read=read)
     scores = scores_of(scorer, model, Rows.read(data, format_name, read, threads), threads)
     if out is not None:
         write(scores, out, format="scores")

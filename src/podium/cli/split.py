@@ -17,7 +17,7 @@ from podium.cli.console import (
     ReadOption,
     Seed,
     Threads,
-    check_target,
+    check_outputs,
     print_json,
     read_data,
     say,
@@ -26,6 +26,7 @@ from podium.data import RankingData
 from podium.data import split as split_data
 from podium.data.splits import query_folds
 from podium.errors import ParameterError, unknown_name
+from podium.files import Output, make_folder
 from podium.formats import FORMATS, find_format, write
 
 NAMES = {2: ["train", "test"], 3: ["train", "vali", "test"]}
@@ -73,15 +74,16 @@ def split(
         raise ParameterError("--shares and --folds exclude each other; give one")
     if names is not None and folds is not None:
         raise ParameterError("--names are of the parts of --shares; folds have train, vali and test")
-    whole = read_data(data, format_name, read, threads, drop)
     suffix = ".txt" if target_format == "letor" else FORMATS[target_format].suffixes[0]
-    parts = _folds(whole, folds, seed) if folds else _shares(whole, shares or "0.6,0.2,0.2", names, seed)
-    targets = [folder / f"{path}{suffix}" for path, _ in parts]
-    for target in targets:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        check_target(target, data)
+    sizes = _read_shares(shares or "0.6,0.2,0.2")
+    parts = _fold_names(folds) if folds else _part_names(sizes, names)
+    targets = [folder / f"{part}{suffix}" for part in parts]
+    check_outputs(*(Output(target, target_format) for target in targets), inputs=[data], read=read, make_folders=True)
+    whole = read_data(data, format_name, read, threads, drop)
+    made = _folds(whole, folds, seed) if folds else split_data(whole, sizes, seed=seed)
     written = []
-    for target, (_, part) in zip(targets, parts, strict=True):
+    for target, part in zip(targets, made, strict=True):
+        make_folder(target.parent)
         write(part, target, format=target_format)
         written.append({"file": str(target), "queries": part.n_queries, "documents": part.n_documents})
     if json:
@@ -91,33 +93,41 @@ def split(
         say(f"wrote {row['file']}: {row['queries']} queries, {row['documents']} documents")
 
 
-def _shares(data: RankingData, text: str, named: str | None, seed: int) -> list[tuple[str, RankingData]]:
+def _read_shares(text: str) -> list[float]:
     try:
-        shares = [float(share) for share in text.split(",")]
+        return [float(share) for share in text.split(",")]
     except ValueError:
         raise ParameterError(f"--shares {text}: write two or three numbers such as 0.6,0.2,0.2") from None
+
+
+def _part_names(shares: list[float], named: str | None) -> list[str]:
+    """Return the name of each share's file."""
     names = NAMES.get(len(shares)) if named is None else named.split(",")
     if names is None:
-        raise ParameterError(
-            f"--shares {text}: {len(shares)} shares; give two (train, test) or three (train, vali, test)"
-        )
+        raise ParameterError(f"--shares has {len(shares)} numbers; give two (train, test) or three (train, vali, test)")
     if len(set(names)) != len(shares) or not all(PLAIN_NAME.fullmatch(name) for name in names):
         raise ParameterError(
             f"--names {named}: {len(shares)} different names are needed, of letters, digits, - and _, such as "
             f"{','.join(NAMES.get(len(shares), ['first', 'second', '…']))}"
         )
-    return list(zip(names, split_data(data, shares, seed=seed), strict=False))
+    return names
 
 
-def _folds(data: RankingData, k: int, seed: int) -> list[tuple[str, RankingData]]:
-    """Fold i tests on part i, validates on part i + 1 and trains on the rest, as the LETOR sets do."""
+def _fold_names(k: int) -> list[str]:
+    return [f"Fold{number}/{name}" for number in range(1, k + 1) for name in NAMES[3]]
+
+
+def _folds(data: RankingData, k: int, seed: int) -> list[RankingData]:
+    """Return train, validation and test data of each fold.
+
+    Fold i tests on part i, validates on part i + 1 and trains on the rest, as the LETOR sets do.
+    """
     if k > data.n_queries:
         raise ParameterError(f"--folds {k}: there are only {data.n_queries} queries; ask for at most that many")
     parts = [test for _, test in query_folds(data, k, seed=seed)]
-    rows = []
+    made = []
     for i in range(k):
         test, vali = parts[i], parts[(i + 1) % k]
         train = np.setdiff1d(np.arange(data.n_queries), np.concatenate([test, vali]))
-        chosen = (("train", train), ("vali", vali), ("test", test))
-        rows += [(f"Fold{i + 1}/{name}", data.select(queries)) for name, queries in chosen]
-    return rows
+        made += [data.select(queries) for queries in (train, vali, test)]
+    return made

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from podium.cli.console import Json, Seed, print_json, say
+from podium.cli.console import Json, Seed, check_outputs, print_json, say
 from podium.data import RankingData, synthetic
 from podium.errors import unknown_name
+from podium.files import Output
 from podium.formats import find_format, write
 
 KINDS: dict[str, Callable[..., RankingData]] = {"network": synthetic.network, "polynomial": synthetic.polynomial}
@@ -39,7 +40,7 @@ def synth(
     """Make data with a known truth: a random network or a random polynomial."""
     if kind not in KINDS:
         raise unknown_name("kind of synthetic data", kind, KINDS)
-    find_format(target, None, reading=False)
+    check_outputs(Output(target, find_format(target, None, reading=False).name), inputs=[])
     data = KINDS[kind](
         queries=queries, documents=documents, features=features, levels=levels, seed=seed, generator_seed=generator_seed
     )

@@ -16,17 +16,19 @@ from podium.cli.console import (
     FormatName,
     Json,
     ReadOption,
-    check_target,
+    check_outputs,
     err,
     plain_warnings,
     print_json,
     read_parts,
+    refuse_stream,
     say,
 )
 from podium.cli.epochs import EpochTable, TrainingLog
 from podium.cli.ranker_options import refuse_idle_stopping, takes_ranker
 from podium.cli.stopping import Stoppable, Stopped
 from podium.errors import FormatError, ParameterError
+from podium.files import Output, remove
 from podium.training import Checkpoint, Epoch
 from podium.training.checkpoint import REMEDY, Arrays
 
@@ -89,14 +91,20 @@ def train(
     goes on. The exit code is then 130 (143).
     """
     job = Job(out, log or Path(f"{out}.log.jsonl"), Path(f"{out}.checkpoint"))
-    for target in (job.out, job.log):
-        check_target(target, data, valid, start_from)
+    refuse_stream(out, "--out")
+    check_outputs(
+        Output(job.out, "model", "--out"),
+        Output(job.log, "log", "--log" if log else ""),
+        Output(job.checkpoint, "checkpoint", continued=True),
+        inputs=[data, valid, start_from],
+        read=read,
+    )
     if valid is None:
         refuse_idle_stopping(ranker, "--valid FILE")
     more = _start(ranker, start_from)
     judged, *checked = read_parts([data] if valid is None else [data, valid], format_name, read, ranker.num_threads)
     if fresh:
-        job.checkpoint.unlink(missing_ok=True)
+        remove(job.checkpoint, "checkpoint")
     settings = {"data": str(data), "valid": None if valid is None else str(valid), **_describe(ranker)}
     if start_from is not None:
         settings["start_from"] = str(start_from)
@@ -112,7 +120,7 @@ def train(
         stop.finish()
         ranker.save(out)
         if not ranker.interrupted_:
-            job.checkpoint.unlink(missing_ok=True)
+            remove(job.checkpoint, "checkpoint")
         seconds = time.perf_counter() - began
         if json:
             print_json({**_outcome(ranker, job), "seconds": round(seconds, 3), **settings})

@@ -14,7 +14,7 @@ from podium.cli.console import (
     FormatName,
     Json,
     ReadOption,
-    check_target,
+    check_outputs,
     look_in_current_folder,
     make_table,
     note,
@@ -22,12 +22,14 @@ from podium.cli.console import (
     print_json,
     progress,
     read_parts,
+    refuse_stream,
     say,
     show,
 )
 from podium.cli.ranker_options import named_words, takes_ranker
 from podium.cli.stopping import Stoppable, Stopped
 from podium.errors import FormatError, ParameterError
+from podium.files import Output
 from podium.rankers.study import REMEDY, Trial
 
 if TYPE_CHECKING:
@@ -87,9 +89,14 @@ def tune(
     Every trial that is done is a line of the study. When the search is stopped, in whatever way, the same command goes on
     from there; with more --trials it goes on searching (not so with --halving). The winner is the same each time.
     """
+    refuse_stream(out, "--out")
+    check_outputs(
+        Output(out, "model", "--out"),
+        Output(study or Path(f"{out}.study.jsonl"), "study", "--study" if study else "", continued=not fresh),
+        inputs=[data, valid],
+        read=read,
+    )
     study = study or Path(f"{out}.study.jsonl")
-    for target in (out, study):
-        check_target(target, data, valid)
     declared = named_words(ranges, "--range")
     expected = _check_early(ranker, declared, trials, halving)
     judged, checked = read_parts([data, valid], format_name, read, ranker.num_threads)

@@ -9,6 +9,7 @@ from typing import Any
 
 from podium.data import RankingData, Run
 from podium.errors import FormatError, ParameterError, unknown_name
+from podium.files import Output, check_outputs
 from podium.formats.arrow import ARROW, PARQUET
 from podium.formats.cache import CACHE, convert_letor
 from podium.formats.delimited import CSV, TSV
@@ -132,6 +133,7 @@ def convert(
     reader, writer = find_format(source, source_format, reading=True), find_format(target, target_format, reading=False)
     reader.check_options(options, reading=True)
     writer.check_options(output, reading=False)
+    check_outputs([Output(target, writer.name)], inputs=[source])
     if reader is LETOR and writer is CACHE and not drop and options.get("scattered", "error") == "error":
         convert_letor(source, target, LetorOptions(**options), num_threads=num_threads, progress=progress)
         return

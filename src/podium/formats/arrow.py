@@ -28,6 +28,7 @@ from podium.formats.columns import (
 )
 from podium.formats.format import Format
 from podium.formats.opening import open_file
+from podium.kinds import looks_like_arrow, looks_like_parquet
 from podium.threads import resolve_threads
 
 Progress = Callable[[int, int], None]
@@ -96,7 +97,7 @@ def write_parquet(data: RankingData, path: str | os.PathLike[str], **roles: Unpa
     import pyarrow.parquet as pq
 
     plan = plan_writing(data, Roles.of(roles))
-    with atomic_write(path) as file:
+    with atomic_write(path, "parquet") as file:
         writer = None
         for block in row_blocks(data):
             batch = record_batch(plan, block)
@@ -110,7 +111,7 @@ def write_arrow(data: RankingData, path: str | os.PathLike[str], **roles: Unpack
     """Write data as an Arrow IPC file, rows in the caller's order; preference pairs are refused."""
     pa = require_pyarrow()
     plan = plan_writing(data, Roles.of(roles))
-    with atomic_write(path) as file:
+    with atomic_write(path, "arrow") as file:
         writer = None
         for block in row_blocks(data):
             batch = record_batch(plan, block)
@@ -288,6 +289,7 @@ PARQUET = Format(
     "Parquet table with named columns",
     read_parquet,
     write_parquet,
+    looks_like_parquet,
     read_options=ROLE_NAMES,
     write_options=ROLE_NAMES,
 )
@@ -298,6 +300,7 @@ ARROW = Format(
     "Arrow IPC (Feather) table with named columns",
     read_arrow,
     write_arrow,
+    looks_like_arrow,
     read_options=ROLE_NAMES,
     write_options=ROLE_NAMES,
 )

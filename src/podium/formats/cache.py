@@ -24,10 +24,11 @@ from podium.formats.format import Format, Progress
 from podium.formats.letor import iterate_blocks
 from podium.formats.letor_rows import LetorOptions, Rows
 from podium.formats.opening import open_file
+from podium.kinds import CACHE_KIND, looks_like_cache
 from podium.threads import resolve_threads
 
 Array = npt.NDArray[Any]
-KIND, VERSION = "podium-data", 1
+VERSION = 1
 HEADER_BYTES = 4096  # the whole of length and header; what the header leaves free is filled with blanks
 DTYPES = {"F32": np.float32, "F64": np.float64, "I64": np.int64, "U8": np.uint8}
 NAMES = {np.dtype(kind): name for name, kind in DTYPES.items()}
@@ -35,7 +36,7 @@ NAMES = {np.dtype(kind): name for name, kind in DTYPES.items()}
 
 def write_cache(data: RankingData, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
     """Writes every part of the data, exactly."""
-    with atomic_write(path) as file:
+    with atomic_write(path, "cache") as file:
         file.seek(HEADER_BYTES)
         step = max(1, (16 << 20) // (4 * data.n_features + 4))
         for begin in range(0, data.n_documents, step):
@@ -59,7 +60,7 @@ def convert_letor(
     true number, and everything is written in a second reading.
     """
     threads = resolve_threads(num_threads)
-    with open_file(source) as text, atomic_write(path) as file:
+    with open_file(source) as text, atomic_write(path, "cache") as file:
         rows = Rows(source, options)
         shape: tuple[int, int] | None = None  # (index of the first feature, number of features) as written
         for block, _ in iterate_blocks(source, text, options, threads, progress):
@@ -132,7 +133,7 @@ def _finish(file: IO[bytes], shape: tuple[int, ...], tensors: dict[str, Array]) 
     small = dict(sorted(tensors.items(), key=lambda item: -item[1].dtype.itemsize))
     if feature_bytes % 8:
         small = {"padding": np.zeros(4, np.uint8), **small}
-    header: dict[str, Any] = {"__metadata__": {"kind": KIND, "version": str(VERSION)}}
+    header: dict[str, Any] = {"__metadata__": {"kind": CACHE_KIND, "version": str(VERSION)}}
     header["features"] = {"dtype": "F32", "shape": list(shape), "data_offsets": [0, feature_bytes]}
     end = feature_bytes
     file.seek(HEADER_BYTES + end)
@@ -181,8 +182,10 @@ def _map(path: str | os.PathLike[str]) -> dict[str, Array]:
             metadata = dict(header.pop("__metadata__"))
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
             raise FormatError(path, "this is not a podium data cache, or its header is damaged") from None
-    if metadata.get("kind") != KIND:
-        raise FormatError(path, f"this safetensors file is {metadata.get('kind', 'of no stated kind')!r}, not {KIND!r}")
+    if metadata.get("kind") != CACHE_KIND:
+        raise FormatError(
+            path, f"this safetensors file is {metadata.get('kind', 'of no stated kind')!r}, not {CACHE_KIND!r}"
+        )
     if metadata.get("version") != str(VERSION):
         raise FormatError(
             path, f"the cache has version {metadata.get('version')}; this podium reads version {VERSION}: make it again"
@@ -236,5 +239,5 @@ CACHE = Format(
     description="podium's binary cache: every part of the data, loaded by memory map",
     read=read_cache,
     write=write_cache,
-    looks_like=lambda head: f'"kind":"{KIND}"'.encode() in head[:256],
+    looks_like=looks_like_cache,
 )

@@ -33,6 +33,7 @@ from podium.formats.columns import (
 from podium.formats.decimals import ids_from_texts, nearest_float32, shortest
 from podium.formats.format import Format
 from podium.formats.opening import read_bytes, reading, text_lines, writing
+from podium.kinds import looks_like_csv, looks_like_tsv
 from podium.threads import resolve_threads
 
 PathLike = str | os.PathLike[str]
@@ -77,7 +78,7 @@ def write_delimited(data: RankingData, path: PathLike, delimiter: str, **roles: 
     """Write data as text, rows in the caller's order, each number as its shortest exact decimal; pairs are refused."""
     plan = plan_writing(data, Roles.of(roles))
     _refuse_missing_ids(data)
-    with writing(path) as file:
+    with writing(path, "csv" if delimiter == "," else "tsv") as file:
         file.write(_csv_line(plan.names, delimiter).encode())
         try:
             require_pyarrow()
@@ -295,25 +296,16 @@ def _csv_line(cells: Sequence[str], delimiter: str) -> str:
     return delimiter.join(quoted) + "\n"
 
 
-def _format(name: str, delimiter: str, suffix: str) -> Format:
+def _format(name: str, delimiter: str, suffix: str, looks_like: Callable[[bytes], bool]) -> Format:
     def read(path: PathLike, **options: Any) -> RankingData:
         return read_delimited(path, delimiter, **options)
 
     def write(data: RankingData, path: PathLike, **options: Any) -> None:
         write_delimited(data, path, delimiter, **options)
 
-    def looks_like(head: bytes) -> bool:
-        rows = csv.reader(head.decode(errors="replace").splitlines()[:2], delimiter=delimiter)
-        try:
-            names, *first = rows
-        except (csv.Error, ValueError):
-            return False
-        named = len(names) > 1 and not any(_as_float(name) is not None or "qid:" in name for name in names)
-        return named and all(len(cells) == len(names) for cells in first)
-
     what = f"{name.upper()} with a header, columns by name"
     return Format(name, (suffix,), "data", what, read, write, looks_like, ROLE_NAMES, ROLE_NAMES)
 
 
-CSV = _format("csv", ",", ".csv")
-TSV = _format("tsv", "\t", ".tsv")
+CSV = _format("csv", ",", ".csv", looks_like_csv)
+TSV = _format("tsv", "\t", ".tsv", looks_like_tsv)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import mmap
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from typing import IO, Literal, NoReturn
@@ -30,7 +29,8 @@ from podium.formats.letor_rows import (
     Rows,
 )
 from podium.formats.letor_writing import write_letor
-from podium.formats.opening import GZIP_MAGIC, gunzipping, open_file
+from podium.formats.opening import gunzipping, open_file
+from podium.kinds import GZIP_MAGIC, looks_like_letor
 from podium.threads import resolve_threads
 
 LEAST_BLOCK_BYTES, MOST_BLOCK_BYTES = 256 << 10, 4 << 20
@@ -211,13 +211,6 @@ def _allocate(path: PathLike, rows: int, columns: int) -> npt.NDArray[np.float32
             "features are held dense: drop the largest feature indices or convert to the cache"
         ) from None
     return np.frombuffer(memory, np.float32).reshape(rows, columns)
-
-
-def looks_like_letor(head: bytes) -> bool:
-    """Whether the first line that is not blank or a comment reads `number [qid:x] index:value…`."""
-    lines = (line.strip() for line in head.splitlines())
-    first = next((line for line in lines if line and not line.startswith(b"#")), b"")
-    return re.match(rb"[-+.0-9eE]+\s+(qid:\S+|\d+:\S+)(\s|$)", first) is not None
 
 
 LETOR = Format(

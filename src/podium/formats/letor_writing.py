@@ -52,7 +52,7 @@ def write_letor(
         resolve_threads(num_threads),
         max(1, (8 << 20) // (data.n_features + 1)),
     )
-    with writing(path) as file:
+    with writing(path, "letor") as file:
         for begin in range(0, data.n_documents, step):
             rows: slice | Array = slice(begin, begin + step) if order is None else order[begin : begin + step]
             notes = Strings.of([]) if comments is None else comments[rows].compact()

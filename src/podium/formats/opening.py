@@ -14,9 +14,7 @@ from typing import IO
 
 from podium.errors import FormatError
 from podium.files import atomic_write
-
-GZIP_MAGIC = b"\x1f\x8b"
-HEAD_BYTES = 1 << 16
+from podium.kinds import GZIP_MAGIC, HEAD_BYTES
 
 
 @contextlib.contextmanager
@@ -79,9 +77,9 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 @contextlib.contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write bytes to, compressed where the name ends in `.gz`; it takes its name only when all went well."""
-    with atomic_write(path) as file:
+def writing(path: str | os.PathLike[str], kind: str) -> Iterator[IO[bytes]]:
+    """Open a file to write bytes to, as `atomic_write` does; they are compressed if the name ends in `.gz`."""
+    with atomic_write(path, kind) as file:
         if os.fspath(path).endswith(".gz"):
             with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as stream:
                 yield stream  # type: ignore[misc]  # GzipFile has what IO[bytes] promises, but does not say so

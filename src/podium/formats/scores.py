@@ -14,6 +14,7 @@ from podium.formats.decimals import shortest
 from podium.formats.format import Format
 from podium.formats.opening import writing
 from podium.formats.tokens import one_number_a_line
+from podium.kinds import looks_like_scores
 from podium.threads import resolve_threads
 
 
@@ -38,19 +39,16 @@ def write_scores(scores: npt.ArrayLike, path: str | os.PathLike[str]) -> None:
         raise DataError(f"scores have shape {values.shape}; give one score a row")
     if np.isnan(values).any():
         raise DataError(f"score {int(np.argmax(np.isnan(values)))} is NaN; every row needs a score")
-    with writing(path) as file:
+    with writing(path, "scores") as file:
         file.write("".join(f"{text}\n" for text in shortest(values)).encode())
 
 
-def _looks_like(head: bytes) -> bool:
-    lines = head.rstrip(b"\r\n").split(b"\n")
-    lines = lines[:-1] if len(head) >= 1 << 16 else lines
-    try:
-        return bool(lines) and all(len(line.split()) == 1 and float(line) == float(line) for line in lines)
-    except ValueError:
-        return False
-
-
 SCORES = Format(
-    "scores", (".scores", ".score"), "scores", "one score a line, in row order", read_scores, write_scores, _looks_like
+    "scores",
+    (".scores", ".score"),
+    "scores",
+    "one score a line, in row order",
+    read_scores,
+    write_scores,
+    looks_like_scores,
 )

@@ -28,7 +28,7 @@ def write_sizes(data: RankingData, path: str | os.PathLike[str]) -> None:
     """Write how many rows each query has; the rows of a query must stand together in the caller's order."""
     if data.row_order is not None:
         raise DataError("the rows of a query do not stand together, so sizes cannot tell them; write query ids instead")
-    with writing(path) as file:
+    with writing(path, "scores") as file:
         file.write("".join(f"{size}\n" for size in data.query_sizes.tolist()).encode())
 
 

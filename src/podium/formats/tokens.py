@@ -15,6 +15,7 @@ from podium.data.hashing import splitmix64
 from podium.errors import DataError, FormatError, short_repr
 from podium.formats.decimals import ids_from_texts
 from podium.formats.opening import decode, read_bytes
+from podium.kinds import is_number
 
 Ints = npt.NDArray[np.int64]
 NEWLINE, HASH = 10, 35
@@ -185,15 +186,6 @@ class Tokens:
             number = self.raw.count(b"\n", 0, error.start) + 1
             decode(self.path, self.raw[opens : error.start + 4], number)
             raise
-
-
-def is_number(text: bytes) -> bool:
-    """Whether Python reads the text as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def one_number_a_line(path: str | os.PathLike[str], what: str) -> Tokens:

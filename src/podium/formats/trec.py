@@ -19,7 +19,8 @@ from podium.formats.columns import written_ids
 from podium.formats.decimals import shortest
 from podium.formats.format import Format
 from podium.formats.opening import writing
-from podium.formats.tokens import Tokens, is_number
+from podium.formats.tokens import Tokens
+from podium.kinds import looks_like_qrels, looks_like_run
 from podium.threads import resolve_threads
 
 PathLike = str | os.PathLike[str]
@@ -65,7 +66,7 @@ def write_qrels(data: RankingData, path: PathLike) -> None:
     queries = np.array(_words("query id", id_texts(written_ids(data.query_ids))), object)[data.document_queries[order]]
     documents = _words("document id", data.document_ids[order])
     labels = (text.removesuffix(".0") for text in shortest(data.labels[order]))
-    _write_lines(path, (" ".join(row) for row in zip(queries, _every("0"), documents, labels, strict=False)))
+    _write_lines(path, "qrels", (" ".join(row) for row in zip(queries, _every("0"), documents, labels, strict=False)))
 
 
 def write_run(run: Run, path: PathLike) -> None:
@@ -82,7 +83,7 @@ def write_run(run: Run, path: PathLike) -> None:
         shortest(run.scores),
         _every(tag),
     )
-    _write_lines(path, (" ".join(row) for row in zip(*columns, strict=False)))
+    _write_lines(path, "trec-run", (" ".join(row) for row in zip(*columns, strict=False)))
 
 
 def _ranks(scores: npt.NDArray[np.float64], query: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -109,29 +110,14 @@ def _every(text: str) -> Iterable[str]:
         yield text
 
 
-def _write_lines(path: PathLike, lines: Iterable[str]) -> None:
-    with writing(path) as file:
+def _write_lines(path: PathLike, kind: str, lines: Iterable[str]) -> None:
+    with writing(path, kind) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 def _report(progress: Progress | None, tokens: Tokens) -> None:
     if progress is not None:
         progress(len(tokens.raw), len(tokens.raw))
-
-
-def _head_words(head: bytes) -> list[list[bytes]]:
-    lines = head.split(b"\n")[: -1 if b"\n" in head else None]
-    return [line.split() for line in lines if line.strip() and not line.startswith(b"#")]
-
-
-def _looks_like_qrels(head: bytes) -> bool:
-    rows = _head_words(head)
-    return bool(rows) and all(len(row) == 4 and is_number(row[3]) and b":" not in row[1] for row in rows)
-
-
-def _looks_like_run(head: bytes) -> bool:
-    rows = _head_words(head)
-    return bool(rows) and all(len(row) >= 6 and is_number(row[3]) and is_number(row[4]) for row in rows)
 
 
 QRELS = Format(
@@ -141,7 +127,7 @@ QRELS = Format(
     "TREC judgments: query 0 document judgment",
     read_qrels,
     write_qrels,
-    _looks_like_qrels,
+    looks_like_qrels,
 )
 TREC_RUN = Format(
     "trec-run",
@@ -150,5 +136,5 @@ TREC_RUN = Format(
     "TREC run: query Q0 document rank score tag",
     read_run,
     write_run,
-    _looks_like_run,
+    looks_like_run,
 )

@@ -16,7 +16,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from podium.errors import OutputError, PodiumError
+from podium.errors import PodiumError
+from podium.files import Output, check_outputs, make_folder
 from podium.papers.experiment import Cell, Cells, Experiment, Settings, Skip
 from podium.papers.plots import draw
 from podium.papers.report import Report
@@ -71,14 +72,19 @@ def run(
     on_cell: OnCell | None = None,
 ) -> Outcome:
     """Works out what is missing and writes the report into `folder`; `fresh` begins anew."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made: {error.strerror}") from None
+    make_folder(folder)
     store = Store(folder / "cells")
+    plan = list(experiment.plan(quick))
+    check_outputs(
+        [
+            Output(folder / "results.json", "papers-results"),
+            Output(folder / "report.md", "papers-report"),
+            *(Output(store.path(settings), "papers-cell") for settings in plan),
+        ],
+        make_folders=True,
+    )
     if fresh:
         store.clear()
-    plan = list(experiment.plan(quick))
     found: dict[int, Cell] = {}
     for number, settings in enumerate(plan):
         kept = store.read(settings)
@@ -209,7 +215,9 @@ def _write(
     rows = [{**vars(cell), "seconds": round(cell.seconds, 3), "result": _shortened(cell.result)} for cell in cells.all]
     summary = {"name": experiment.name, "paper": experiment.paper, "title": experiment.title, "quick": quick}
     write_json(
-        folder / "results.json", {**summary, **report.to_dict(quick), "left_out": cells.reasons(), "cells": rows}
+        folder / "results.json",
+        "papers-results",
+        {**summary, **report.to_dict(quick), "left_out": cells.reasons(), "cells": rows},
     )
     return (*write_report(folder, plots=plots), folder / "results.json")
 
@@ -228,8 +236,11 @@ def write_report(folder: Path, *, plots: bool = True) -> tuple[Path, ...]:
     ]
     drawn = [plot for plot in report.plots if plots and plot.panels]
     pictures = [f"![{plot.name}]({plot.name}.svg)" for plot in drawn]
-    texts = {"report.md": "\n\n".join([head, report.markdown(kept["quick"]), *said, *pictures]) + "\n"}
-    texts |= {f"{plot.name}.svg": draw(plot) for plot in drawn}
-    for name, text in texts.items():
-        write_text(folder / name, text)
-    return tuple(folder / name for name in texts)
+    write_text(
+        folder / "report.md",
+        "papers-report",
+        "\n\n".join([head, report.markdown(kept["quick"]), *said, *pictures]) + "\n",
+    )
+    for plot in drawn:
+        write_text(folder / f"{plot.name}.svg", "svg", draw(plot))
+    return (folder / "report.md", *(folder / f"{plot.name}.svg" for plot in drawn))

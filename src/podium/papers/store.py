@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from podium.files import atomic_write
+from podium.kinds import kind_of
 from podium.papers.experiment import Cell, Settings
 
 LONGEST_NAME = 80
 
 
-def write_json(path: Path, value: dict[str, Any]) -> None:
+def write_json(path: Path, kind: str, value: dict[str, Any]) -> None:
     """JSON with a line an entry, and a line an item of a list of entries; never half there."""
     lines = []
     for name, entry in value.items():
@@ -23,16 +24,16 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
         else:
             text = _dumps(entry)
         lines.append(f" {_dumps(name)}: {text}")
-    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
+    write_text(path, kind, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def _dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, kind: str, text: str) -> None:
     """Text, never half there."""
-    with atomic_write(path) as file:
+    with atomic_write(path, kind) as file:
         file.write(text.encode())
 
 
@@ -64,10 +65,12 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         write_json(
             self.path(cell.settings),
+            "papers-cell",
             {"settings": cell.settings, "seconds": round(cell.seconds, 3), "result": cell.result},
         )
 
     def clear(self) -> None:
-        """Forgets every cell."""
+        """Delete every cell, and no file that is not one."""
         for path in self.folder.glob("*.json"):
-            path.unlink()
+            if path.is_file() and kind_of(path) == "papers-cell":
+                path.unlink()

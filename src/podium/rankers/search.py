@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +17,9 @@ from sklearn.base import clone
 from podium.data import RankingData
 from podium.data.canonical import check_data, fingerprint
 from podium.data.hashing import query_hashes, unit_interval
-from podium.errors import DataError, FormatError, ParameterError, is_integer, short_repr, unknown_name
+from podium.errors import DataError, FormatError, OutputError, ParameterError, is_integer, short_repr, unknown_name
+from podium.files import make_folder, sweep
+from podium.kinds import kind_of
 from podium.metrics import metric as as_metric
 from podium.rankers.base import BaseRanker
 from podium.rankers.cross_validation import fit_or_stop
@@ -103,6 +104,8 @@ def tune(
     read = check_ranges(ranker, ranges)
     drawn = draw_trials(ranker, read, trials, seed=seed, halving=halving)
     search = Search(ranker, data, valid, read, tuple(callbacks), on_trial or (lambda trial: None))
+    if study is not None:
+        _trial_checkpoints(_checkpoint_folder(study))
     search.study = Study(study, search.settings(seed, f"of {trials} by {eta}" if halving else "no"), fresh=fresh)
     epochs = ranker.most_epochs
     with _folder(study, search.study) as search.checkpoints:
@@ -187,10 +190,12 @@ def _folder(path: str | os.PathLike[str] | None, study: Study) -> Iterator[Path]
         with tempfile.TemporaryDirectory(prefix="podium-") as name:
             yield Path(name)
         return
-    folder = Path(f"{os.fspath(path)}.checkpoints")
+    folder = _checkpoint_folder(path)
+    kept = _trial_checkpoints(folder)
     if study.is_new:
-        shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(exist_ok=True)
+        for checkpoint in kept:
+            checkpoint.unlink()
+    make_folder(folder)
     try:
         yield folder
     except KeyboardInterrupt:  # the same search will go on from here
@@ -198,9 +203,37 @@ def _folder(path: str | os.PathLike[str] | None, study: Study) -> Iterator[Path]
             folder.rmdir()  # unless something is in it
         raise
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove_folder(folder)
         raise
-    shutil.rmtree(folder, ignore_errors=True)
+    _remove_folder(folder)
+
+
+def _checkpoint_folder(study: str | os.PathLike[str]) -> Path:
+    return Path(f"{os.fspath(study)}.checkpoints")
+
+
+def _trial_checkpoints(folder: Path) -> list[Path]:
+    """Return the checkpoints that an earlier search left; a folder with anything else in it is the user's, and refused."""
+    if not folder.exists():
+        return []
+    if not folder.is_dir():
+        raise OutputError(f"{folder}: is a file, and the search keeps checkpoints in a folder of this name; move it")
+    sweep(folder)
+    found = sorted(folder.iterdir())
+    for path in found:
+        if not path.name.startswith("trial-") or not path.is_file() or kind_of(path) != "checkpoint":
+            raise OutputError(
+                f"{folder}: the search keeps checkpoints in a folder of this name, which would be deleted in the end, but "
+                f"{path.name} there is none; move it, or give the study another name"
+            )
+    return found
+
+
+def _remove_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        for path in _trial_checkpoints(folder):
+            path.unlink()
+        folder.rmdir()
 
 
 class Search:

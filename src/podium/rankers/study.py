@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from podium.errors import FormatError, ParameterError
-from podium.files import atomic_write
+from podium.files import Output, atomic_write, check_outputs
+from podium.kinds import STUDY_KIND
 
-KIND = "podium study 1"
 REMEDY = "remove the file to begin anew"
 
 
@@ -55,14 +55,16 @@ class Study:
         self.path = None if path is None else Path(path)
         self.done: dict[tuple[int, int], Trial] = {}
         there = self.path is not None and self.path.exists()
+        if self.path is not None and (fresh or not there):
+            check_outputs([Output(self.path, "study")])
         self.is_new = self.path is None or not there or fresh or not self._read(self.path, settings)
-        self._head: bytes | None = _line({"kind": KIND, "settings": settings}) if self.is_new else None
+        self._head: bytes | None = _line({"kind": STUDY_KIND, "settings": settings}) if self.is_new else None
         if not (fresh and there):
             self._begin()
 
     def _begin(self) -> None:
         if self.path is not None and self._head is not None:
-            with atomic_write(self.path) as file:
+            with atomic_write(self.path, "study") as file:
                 file.write(self._head)
         self._head = None
 
@@ -72,7 +74,7 @@ class Study:
         whole = raw[: raw.rfind(b"\n") + 1]
         try:
             first, *rows = [json.loads(line) for line in whole.splitlines()]
-            if first["kind"] != KIND:
+            if first["kind"] != STUDY_KIND:
                 raise ValueError
             found: dict[str, str] = first["settings"]
             trials = [Trial(**row) for row in rows]

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy.typing as npt
 
-from podium.artifact.tensors import arrays_of, header_of, read_bytes, write_tensors
+from podium.artifact.tensors import arrays_of, read_bytes, write_tensors
 from podium.errors import FormatError, ParameterError
+from podium.files import Output, check_outputs
+from podium.kinds import CHECKPOINT_KIND, podium_header
 
 Arrays = dict[str, npt.NDArray[Any]]
-KIND = "podium checkpoint 1"
 REMEDY = "remove the file to begin anew"
 
 
@@ -36,10 +37,11 @@ class Checkpoint:
         `epochs` is where training shall end: a file written after more of them cannot be gone on from.
         """
         if not Path(self.path).exists():
+            check_outputs([Output(self.path, "checkpoint")])
             return None
         raw = read_bytes(self.path)
-        header = header_of(raw)
-        arrays = None if header is None or header.get("kind") != KIND else arrays_of(raw, header)
+        header = podium_header(raw)
+        arrays = None if header is None or header.get("kind") != CHECKPOINT_KIND else arrays_of(raw, header)
         if header is None or arrays is None:
             raise FormatError(self.path, f"is not a checkpoint, or is damaged; {REMEDY}")
         found: dict[str, str] = header["identity"]
@@ -65,5 +67,7 @@ class Checkpoint:
 
     def write(self, identity: dict[str, str], numbers: dict[str, Any], arrays: Arrays) -> None:
         """Writes the file, whole or not at all."""
-        write_tensors(self.path, {"kind": KIND, "identity": identity, "numbers": numbers}, arrays)
+        write_tensors(
+            self.path, "checkpoint", {"kind": CHECKPOINT_KIND, "identity": identity, "numbers": numbers}, arrays
+        )
         self._written = time.monotonic()
