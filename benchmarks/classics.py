@@ -119,7 +119,7 @@ def compared(scores: dict[str, np.ndarray], data: podium.RankingData, lower: str
     """Whether the system that stands higher in the paper does here."""
     (pair,) = podium.compare({upper: scores[upper], lower: scores[lower]}, data, METRIC).pairs
     low, high = pair.interval
-    holds = "holds" if low > 0 else "turned round" if high < 0 else "level"
+    holds = "holds" if low > 0 else "reversed" if high < 0 else "level"
     return {
         "lower": lower,
         "upper": upper,

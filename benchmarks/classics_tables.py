@@ -35,8 +35,8 @@ def quality_section() -> str:
         lines.append(f"| {name} | {' | '.join(cell(each['systems'][name]) for each in sets)} | {paper} |")
     lines += [
         "",
-        "Each against the one before it in the paper's order: difference, p of Wilcoxon's test, and the verdict of the 95 %",
-        "interval of the difference:",
+        "Each system compared with the one before it in the paper's order: the difference, p by Wilcoxon's test, and a verdict",
+        "by the 95 % interval of the difference:",
         "",
         f"| | {' | '.join(each['set'] for each in sets)} |",
         "|---|" + "---|" * len(sets),

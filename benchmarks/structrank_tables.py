@@ -65,7 +65,7 @@ def variants_table() -> str:
 
 
 def cost_table() -> str:
-    lines = ["| documents | seconds a pass | peak memory, MB | of it before training |", "|---|---|---|---|"]
+    lines = ["| documents | seconds per pass | peak memory, MB | of it before training |", "|---|---|---|---|"]
     lines += [
         f"| {row['documents']:,} | {row['pass_seconds']:.1f} | {row['peak_mb']:.0f} | {row['data_mb']:.0f} |"
         for row in load("structrank_cost")["rows"]

@@ -62,7 +62,7 @@ def reading_table() -> str:
     peak, arrays = reading["peak_bytes"] / 2**20, reading["array_bytes"] / 2**20
     lines += [
         "",
-        f"Podium's peak memory was {peak:.0f} MiB for arrays of {arrays:.0f} MiB, the interpreter included. Loading the cache"
+        f"Podium's peak memory, including the interpreter, was {peak:.0f} MiB for arrays of {arrays:.0f} MiB. Loading the cache"
         f" took {1e3 * reading['readers']['podium, from the cache']['seconds']:.1f} ms.",
     ]
     return "\n".join(lines)
@@ -84,7 +84,7 @@ def net_rows(batch: int, optimizer: str) -> list[dict]:
 def nets_table() -> str:
     nets = load("nets")
     lines = [
-        "| force | layers | queries an update | optimizer | podium, s | best PyTorch, s | podium is faster by |",
+        "| force | layers | queries per update | optimizer | podium, s | best PyTorch, s | podium is faster by |",
         "|---|---|---|---|---|---|---|",
     ]
     for row in nets["rows"]:
@@ -101,11 +101,11 @@ def schedules_table() -> str:
     paper = found["paper"]
     lines = ["| | podium | LambdaRank, §6.1 |", "|---|---|---|"]
     for name, value in found["speedup"].items():
-        lines.append(f"| an update a query over an update a pair, {name} | {value:.1f}× | {paper[name]}× |")
-    for kind, what in (("V1", "a pair"), ("V2", "a query")):
+        lines.append(f"| speedup of one update per query over one per pair, {name} | {value:.1f}× | {paper[name]}× |")
+    for kind, what in (("V1", "pair"), ("V2", "query")):
         slope = f"slope {kind}"
         lines.append(
-            f"| log-log slope of time against documents, an update {what} | {found[slope]:.3f} | {paper[slope]} |"
+            f"| log-log slope of time against documents, one update per {what} | {found[slope]:.3f} | {paper[slope]} |"
         )
     return "\n".join(lines)
 

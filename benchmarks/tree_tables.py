@@ -86,7 +86,7 @@ def training_rows() -> list[tuple[str, str, float, bool]]:
 
 
 HEAD = (
-    " | rounds | binning, s | ms a tree | × exact | s to the target | × podium | NDCG@10 after {} | peak, MB | beyond"
+    " | rounds | binning, s | ms per tree | × exact | s to the target | × podium | NDCG@10 after {} | peak, MB | beyond"
 )
 
 
@@ -107,13 +107,14 @@ def large_part(large: dict | None) -> str:
         return ""
     result = large["found"]
     prose = f"""\
-`python benchmarks/trees.py`: 6,000 MSLR-like queries of about 120 documents and 136 features to train on, 2,000 others to
-judge on; 63 leaves (CatBoost: 64), rate 0.1, 255 bins, {large["threads"]} threads, every other setting of a peer its default. A run is a
-process of its own; rounds are interleaved and medians count. A setting of a peer that the first round showed to be slow, and a
-peer whose run takes minutes, ran once: `rounds` says how often. The target is what LightGBM at its defaults reaches after
-{result["trees"]} trees, NDCG@10 {result["target"]:.4f}; `>` marks one that did not get there, with the time its first round spent in vain. `podium` is LambdaMART at
-its defaults, which grows a tree from a fifth of the documents; `podium, exact` uses all of them, and ratios of trees are
-against it. Memory is the peak of the process, and that beyond libraries and training data."""
+`python benchmarks/trees.py`: 6,000 MSLR-like queries of about 120 documents and 136 features for training, and 2,000 others
+for judging; 63 leaves (CatBoost: 64), rate 0.1, 255 bins, {large["threads"]} threads, and defaults for every other setting of a peer. Each run is
+a process of its own. Runs are interleaved in rounds, and a time is the median of as many runs as the column `rounds` says: a
+setting of a peer that was slow in the first round, and a peer whose run takes minutes, ran only once. The target is what LightGBM
+reaches at its defaults after {result["trees"]} trees, NDCG@10 {result["target"]:.4f}; `>` marks a system that did not reach it, with the time that its first
+round spent. `podium` is LambdaMART at its default sampling, which grows each tree from a fifth of the documents; `podium, exact`
+uses all of them, and the ratios of times per tree refer to it. Memory is the peak of the process, and the part of it beyond the
+libraries and the training data."""
     rows = [large_row(name, row) for name, row in result["systems"].items()]
     plot = "![NDCG@10 against seconds](images/trees.svg)" if PLOT.exists() else ""
     return joined([prose, table(HEAD.format(result["trees"]), rows), plot, f"On {short_repr(large['machine'])}."])
@@ -124,7 +125,7 @@ def again_part(large: dict | None) -> str:
     if large is None:
         return ""
     rows = [large_row(name, row) for name, row in large["found"]["systems"].items()]
-    prose = "A few of them on a newer machine (`--systems … --out benchmarks/results/trees_again.json`), where LightGBM gains more:"
+    prose = "Some of them on a newer machine (`--systems … --out benchmarks/results/trees_again.json`), from which LightGBM gains more:"
     return joined([prose, table(HEAD.format(large["found"]["trees"]), rows), f"On {short_repr(large['machine'])}."])
 
 
@@ -158,7 +159,7 @@ def scale_part(scale: dict | None) -> str:
         f"| {called(name)} | {' | '.join(f'{ms:.1f}' for _, ms in row['queries_and_ms'])} | {row['slope']:.2f} |"
         for name, row in systems.items()
     ]
-    prose = "`python benchmarks/trees.py --scale`: milliseconds a tree by the number of training queries, and the slope of log time\nagainst log queries."
+    prose = "`python benchmarks/trees.py --scale`: milliseconds per tree by the number of training queries, and the slope of log time\nagainst log queries."
     return joined([prose, table(" | " + " | ".join(f"{n:,}" for n in queries) + " | slope", rows)])
 
 
@@ -170,7 +171,7 @@ def small_part(small: dict | None) -> str:
         for name, by_system in small["found"].items()
     ]
     first = next(iter(small["found"].values()))
-    prose = "`PODIUM_DATA=… python benchmarks/trees.py --small`: milliseconds a tree on real sets of about 10,000 documents and fewer, 63\nleaves, no sampling, one draw of the noise (by default five are averaged on data this small)."
+    prose = "`PODIUM_DATA=… python benchmarks/trees.py --small`: milliseconds per tree on real sets of about 10,000 documents and fewer, 63\nleaves, no sampling, one draw of the noise (by default five are averaged on data this small)."
     return joined([prose, table(" | " + " | ".join(map(called, first)) + " | podium is faster by", rows)])
 
 
@@ -181,15 +182,17 @@ def force_section() -> str:
     prose = f"""\
 ## A force of your own
 
-`python benchmarks/tree_force.py`: LambdaRank for NDCG@10 written by a user as one Python function of one query, in loops that
-Numba compiles and in NumPy, against the built-in force of the same formula; {force["documents"]:,} MSLR-like documents, 63 leaves,
-{force["threads"]} threads. Compiling took {force["compiling_seconds"]:.1f} s, once a process, and is not in these times."""
+`python benchmarks/tree_force.py`: LambdaRank for NDCG@10 written as a Python function of one query, once in loops that
+Numba compiles and once in NumPy, compared with the built-in force of the same formula; {force["documents"]:,} MSLR-like documents, 63 leaves,
+{force["threads"]} threads. Compiling took {force["compiling_seconds"]:.1f} s, once per process, and is not included in these times."""
     rows = [
         f"| {f'{kind}, ' if not k else ''}{name} | {row['tree_ms']:.1f} | {row['ratio']:.2f}× |"
         for kind, by_name in force["found"].items()
         for k, (name, row) in enumerate(by_name.items())
     ]
-    return joined([prose, table("trees, force | ms a tree | × built in", rows), f"On {short_repr(force['machine'])}."])
+    return joined(
+        [prose, table("trees, force | ms per tree | × built in", rows), f"On {short_repr(force['machine'])}."]
+    )
 
 
 def predict_section() -> str:
@@ -200,14 +203,16 @@ def predict_section() -> str:
 ## Scores from trees
 
 `python benchmarks/tree_predict.py`: `ranker.predict` against LightGBM's `booster.predict`, {predict["trees"]} trees of {predict["leaves"]} leaves each,
-{predict["threads"]} threads: many documents at once, and single queries one after another. From arrays to arrays, with all that the calls
-check."""
+{predict["threads"]} threads: many documents at once, and single queries one after another. Times are from arrays to arrays and include all checks of
+the calls."""
     rows = [
         f"| {row['documents']:,} | {1e3 * row['seconds']['podium']:.3f} | {1e3 * row['seconds']['lightgbm']:.3f}"
         f" | {row['ns']['podium']:.2f} | {row['ns']['lightgbm']:.2f} | {row['ratio']:.2f}× |"
         for row in predict["found"]
     ]
-    head = "documents | podium, ms | LightGBM, ms | podium, ns a document and tree | LightGBM, ns | podium is faster by"
+    head = (
+        "documents | podium, ms | LightGBM, ms | podium, ns per document and tree | LightGBM, ns | podium is faster by"
+    )
     return joined([prose, table(head, rows), f"On {short_repr(predict['machine'])}."])
 
 
@@ -218,10 +223,10 @@ def quality_section() -> str:
     prose = f"""\
 ## Quality of boosted trees
 
-`PODIUM_DATA=… python benchmarks/quality.py`: every system at its defaults, up to {quality["trees"]:,} trees, their number chosen by NDCG@10 on
-validation queries, judged once on test queries. NDCG@10 is the textbook's, queries without a relevant document left out. A
-figure is the mean over the folds of OHSUMED and the seeds of the MSLR-like data; intervals are of 95 %, and p is that of a
-paired {TEST} test over all test queries, not corrected for the number of comparisons. [How Podium's defaults were
+`PODIUM_DATA=… python benchmarks/quality.py`: every system at its defaults, with up to {quality["trees"]:,} trees, their number chosen by NDCG@10
+on validation queries, judged once on test queries. NDCG@10 is the textbook's, and queries without a relevant document are left
+out. A figure is the mean over the folds of OHSUMED and the seeds of the MSLR-like data. Intervals have a confidence of 95 %, and
+p is that of a paired {TEST} test over all test queries, not corrected for the number of comparisons. [How Podium's defaults were
 chosen](trees.md#what-is-chosen-for-you)."""
     tables = [quality_table(quality["sets"], metric) for metric in quality["metrics"]]
     return joined([prose, *tables, f"On {short_repr(quality['machine'])}."])
