@@ -25,6 +25,7 @@ import podium
 from podium.cli import console as shared
 from podium.cli.app import app
 from podium.forces import pictures
+from podium.metrics import METRICS
 
 DOCS = Path(__file__).parent
 SIGNATURE_WIDTH = 100  # longer signatures are folded
@@ -156,6 +157,9 @@ FORCES = [
     "multiclass",
 ]
 BETWEEN = re.compile("(?<=<!-- laws table: begin -->\n).*?(?=<!-- laws table: end -->)", re.DOTALL)
+METRIC_TABLES = re.compile(
+    r"(<!-- (?P<name>metrics|parameters) table: begin -->\n).*?(<!-- (?P=name) table: end -->)", re.DOTALL
+)
 EXAMPLE = re.compile(r"```python\n(.*?)```(\n\n```text\n.*?```)?", re.DOTALL)
 
 
@@ -171,6 +175,35 @@ def laws_table() -> str:
             words.append("yes" if finding.holds else f"**no**{why.replace('α = inf', 'no α')}")
         lines.append(f"| `{name}` | {' | '.join(words[:5])} |")
     return "\n".join(lines) + "\n"
+
+
+def metrics_table() -> str:
+    """Every metric with its definition."""
+    lines = ["| metric | definition | formula | parameters | source |", "|---" * 5 + "|"]
+    for name, definition in METRICS.items():
+        shown = name + ("@k" if definition.takes_cutoff else "")
+        parameters = ", ".join(f"`{parameter.name}`" for parameter in definition.parameters)
+        cells = (f"`{shown}`", definition.summary, cell(definition.formula), parameters, definition.source)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def parameters_table() -> str:
+    """Every parameter of metrics, and which metrics take it."""
+    lines = ["| parameter | default | meaning | metrics |", "|---" * 4 + "|"]
+    takers: dict[Any, list[str]] = {}
+    for name, definition in METRICS.items():
+        for parameter in definition.parameters:
+            takers.setdefault(parameter, []).append(f"`{name}`")
+    for parameter, names in takers.items():
+        lines.append(f"| `{parameter.name}` | `{parameter.default!r}` | {parameter.description} | {', '.join(names)} |")
+    return "\n".join(lines)
+
+
+def metrics_page(text: str) -> str:
+    """The page of the metrics with its tables filled."""
+    tables = {"metrics": metrics_table, "parameters": parameters_table}
+    return METRIC_TABLES.sub(lambda found: f"{found[1]}\n{tables[found['name']]()}\n\n{found[3]}", text)
 
 
 def share_worse(verdict: podium.Verdict) -> float:
@@ -205,6 +238,7 @@ def force_pictures() -> dict[str, str]:
 if __name__ == "__main__":
     (DOCS / "cli.md").write_text(command_page())
     (DOCS / "api.md").write_text(names_page())
+    (DOCS / "metrics.md").write_text(metrics_page((DOCS / "metrics.md").read_text()))
     (DOCS / "laws.md").write_text(laws_page((DOCS / "laws.md").read_text()))
     (DOCS / "images").mkdir(exist_ok=True)
     for name, svg in force_pictures().items():

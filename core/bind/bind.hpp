@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,21 @@ auto to_numpy(std::vector<T>&& values) {
   auto* owner = new std::vector<T>(std::move(values));
   nb::capsule free(owner, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return nb::ndarray<T, nb::numpy, nb::ndim<1>>(owner->data(), {owner->size()}, free);
+}
+
+// Calls a user's function of one query. It gets arrays of its own: it may keep them, or write into them. Needs the GIL.
+inline nb::object call_user(const nb::object& function, std::int64_t n, const double* scores, const double* labels) {
+  return function(to_numpy(std::vector<double>(scores, scores + n)).cast(),
+                  to_numpy(std::vector<double>(labels, labels + n)).cast());
+}
+
+// Holds Python objects for code that lets go of them on any thread.
+template <class T>
+std::shared_ptr<void> hold_with_gil(T* held) {
+  return std::shared_ptr<void>(held, [](void* last) {
+    nb::gil_scoped_acquire gil;
+    delete static_cast<T*>(last);
+  });
 }
 
 void bind_data(nb::module_& m);

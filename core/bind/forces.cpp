@@ -36,12 +36,6 @@ struct UserForce {
   CompiledCost compiled_cost = nullptr;
 };
 
-// The function gets arrays of its own: it may keep them, or write into them.
-nb::object call_user(const nb::object& function, std::int64_t n, const double* scores, const double* labels) {
-  return function(to_numpy(std::vector<double>(scores, scores + n)).cast(),
-                  to_numpy(std::vector<double>(labels, labels + n)).cast());
-}
-
 void user_compute(void* context, std::int64_t n, const double* scores, const double* labels, double* force,
                   double* curvature) {
   const auto& user = *static_cast<const UserForce*>(context);
@@ -67,10 +61,7 @@ CustomForce make_custom(nb::object force, nb::object cost, std::uintptr_t compil
   auto* const user =
       new UserForce{std::move(force), std::move(cost), std::move(compiled),
                     reinterpret_cast<CompiledForce>(compiled_force), reinterpret_cast<CompiledCost>(compiled_cost)};
-  custom.context = std::shared_ptr<void>(user, [](void* held) {
-    nb::gil_scoped_acquire gil;  // the last to let go may be a worker thread
-    delete static_cast<UserForce*>(held);
-  });
+  custom.context = hold_with_gil(user);
   return custom;
 }
 

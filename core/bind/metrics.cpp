@@ -1,13 +1,21 @@
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
 
 #include "bind/bind.hpp"
 #include "metrics/evaluate.hpp"
+#include "metrics/kernels.hpp"
 #include "metrics/metric.hpp"
 #include "metrics/spec.hpp"
 #include "metrics/swap.hpp"
@@ -77,25 +85,37 @@ auto swap_deltas(const MetricSpec& spec, Vector<double> scores, Vector<double> l
   return std::make_tuple(deltas, to_problem(refusal));
 }
 
+// A user's metric: a Python function whose answer is checked there and, where Numba compiled it, its address. Compiled
+// code gives 0, or anything else where it would not answer: then the Python function has the query, and with it the
+// error that the user meant to see.
+using CompiledMetric = std::int64_t (*)(std::int64_t, const double*, const double*, double*);
+
+struct UserMetric {
+  nb::object value, compiled;
+  CompiledMetric compiled_value = nullptr;
+};
+
+double user_value(void* context, std::int64_t n, const double* scores, const double* labels) {
+  const auto& user = *static_cast<const UserMetric*>(context);
+  double value = 0;
+  if (user.compiled_value && user.compiled_value(n, scores, labels, &value) == 0) return value;
+  nb::gil_scoped_acquire gil;
+  return nb::cast<double>(call_user(user.value, n, scores, labels));
+}
+
+void init_spec(MetricSpec* spec, std::string_view name, std::optional<std::size_t> cutoff, Gain gain,
+               std::vector<double> gain_table, std::map<std::string, double, std::less<>> numbers, Empty empty,
+               Ties ties, Convention convention, const CustomMetric* custom) {
+  const MetricKernel* const kernel = find_kernel(name);
+  if (kernel == nullptr) throw nb::key_error(std::string(name).c_str());
+  new (spec) MetricSpec{
+      kernel,     cutoff.value_or(whole_list),      gain, std::move(gain_table), std::move(numbers), empty, ties,
+      convention, custom ? *custom : CustomMetric{}};
+}
+
 }  // namespace
 
 void bind_metrics(nb::module_& m) {
-  nb::enum_<Measure>(m, "Measure")
-      .value("ndcg", Measure::ndcg)
-      .value("mean_ndcg", Measure::mean_ndcg)
-      .value("dcg", Measure::dcg)
-      .value("map", Measure::map)
-      .value("mrr", Measure::mrr)
-      .value("wta", Measure::wta)
-      .value("p", Measure::precision)
-      .value("recall", Measure::recall)
-      .value("err", Measure::err)
-      .value("bpref", Measure::bpref)
-      .value("auc", Measure::auc)
-      .value("pairwise_error", Measure::pairwise_error)
-      .value("pairwise_correct", Measure::pairwise_correct)
-      .value("kendall_tau", Measure::kendall_tau)
-      .value("rbp", Measure::rbp);
   nb::enum_<Gain>(m, "Gain")
       .value("exponential", Gain::exponential)
       .value("linear", Gain::linear)
@@ -109,21 +129,20 @@ void bind_metrics(nb::module_& m) {
       .value("textbook", Convention::textbook)
       .value("letor", Convention::letor)
       .value("trec_eval", Convention::trec_eval);
-  nb::class_<MetricSpec>(m, "MetricSpec", "A metric as the core sees it; metrics make it from their parameters.")
+  nb::class_<CustomMetric>(m, "CustomMetric", "A user's metric as the core sees it: a function, and its compiled code.")
       .def(
           "__init__",
-          [](MetricSpec* spec, Measure measure, std::optional<std::size_t> cutoff, Gain gain,
-             std::vector<double> gain_table, double relevant_from, double largest_label, double persistence,
-             Empty empty, Ties ties, Convention convention) {
-            new (spec) MetricSpec{measure,       cutoff.value_or(whole_list),
-                                  gain,          std::move(gain_table),
-                                  relevant_from, largest_label,
-                                  persistence,   empty,
-                                  ties,          convention};
+          [](CustomMetric* custom, nb::object value, std::uintptr_t compiled_value, nb::object compiled) {
+            auto* const user =
+                new UserMetric{std::move(value), std::move(compiled), reinterpret_cast<CompiledMetric>(compiled_value)};
+            new (custom) CustomMetric{user_value, hold_with_gil(user)};
           },
-          nb::arg("measure"), nb::kw_only(), nb::arg("cutoff").none(), nb::arg("gain"), nb::arg("gain_table"),
-          nb::arg("relevant_from"), nb::arg("largest_label"), nb::arg("persistence"), nb::arg("empty"), nb::arg("ties"),
-          nb::arg("convention"));
+          nb::arg("value"), nb::kw_only(), nb::arg("compiled_value"), nb::arg("compiled").none());
+  nb::class_<MetricSpec>(m, "MetricSpec", "A metric as the core sees it; metrics make it from their parameters.")
+      .def("__init__", &init_spec, nb::arg("kernel"), nb::kw_only(), nb::arg("cutoff").none(), nb::arg("gain"),
+           nb::arg("gain_table"), nb::arg("numbers"), nb::arg("empty"), nb::arg("ties"), nb::arg("convention"),
+           nb::arg("custom").none() = nb::none());
+  m.def("metric_names", &kernel_names, "The names of the metrics that the core computes.");
   m.def("metric_values", &metric_values, nb::arg("specs"), nb::arg("scores"), nb::arg("labels"),
         nb::arg("query_offsets"), nb::arg("judged").none(), nb::arg("retrieved").none(), nb::arg("tie_order").none(),
         nb::arg("num_threads"),

@@ -29,7 +29,7 @@ class Lambdas {
     if (spec.noise > 0) view.scores = perturbed(draw);
     summarize(query.labels, scratch.summary);
     rank(view, metric);
-    if (counts_pairs(metric.spec().measure)) break_ties(view);
+    if (counts_pairs(metric.spec())) break_ties(view);
     scratch.swaps.prepare(metric, scratch.ranked);
     scratch.score.resize(n_), scratch.exponential.resize(n_), scratch.row.resize(n_);
     scratch.force.assign(n_, 0.0), scratch.curvature.assign(n_, 0.0);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "metrics/kernels.hpp"
+
 namespace podium {
 namespace {
 
@@ -68,6 +70,20 @@ double expected_reciprocal_rank(const Metric& metric, const RankedQuery& query) 
     reach *= 1 - satisfied;
   }
   return sum;
+}
+
+namespace {
+
+LabelRange up_to_largest(const MetricSpec& spec) {
+  return {0, spec.number("max"), false};
+}
+
+constexpr MetricKernel rows[] = {{.name = "err", .family = MetricFamily::cascade, .labels = up_to_largest}};
+
+}  // namespace
+
+std::span<const MetricKernel> cascade_kernels() {
+  return rows;
 }
 
 }  // namespace podium

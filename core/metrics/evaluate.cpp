@@ -53,19 +53,6 @@ struct Workspace {
   LabelSummary summary;
 };
 
-// The labels for which the gain is defined and not negative; DCG takes negative labels as linear gains.
-LabelRange gain_range(const MetricSpec& spec) {
-  switch (spec.gain) {
-    case Gain::exponential:
-      return {0, 1000, false};  // sums of 2^1000 stay finite
-    case Gain::linear:
-      return {spec.measure == Measure::dcg ? -infinity : 0, infinity, false};
-    case Gain::table:
-      return {0, static_cast<double>(spec.gain_table.size()) - 1, true};
-  }
-  unreachable();
-}
-
 void lower(std::atomic<std::size_t>& least, std::size_t value) {
   auto seen = least.load();
   while (value < seen && !least.compare_exchange_weak(seen, value)) {
@@ -91,29 +78,7 @@ std::size_t QueryTable::longest() const {
 }
 
 LabelRange label_range(const MetricSpec& spec) {
-  LabelRange range{-infinity, infinity, false};
-  switch (spec.measure) {
-    case Measure::ndcg:
-    case Measure::mean_ndcg:
-    case Measure::dcg:
-      range = gain_range(spec);
-      break;
-    case Measure::err:
-      range = {0, spec.largest_label, false};
-      break;
-    case Measure::map:
-    case Measure::mrr:
-    case Measure::wta:
-    case Measure::precision:
-    case Measure::recall:
-    case Measure::bpref:
-    case Measure::auc:
-    case Measure::pairwise_error:
-    case Measure::pairwise_correct:
-    case Measure::kendall_tau:
-    case Measure::rbp:
-      break;
-  }
+  LabelRange range = spec.kernel->labels(spec);
   if (spec.convention == Convention::trec_eval) range.least = -infinity;
   return range;
 }

@@ -28,11 +28,7 @@ struct Refusal {
   std::size_t row = 0, metric = 0;
 };
 
-// The labels a metric is defined on.
-struct LabelRange {
-  double least, greatest;
-  bool whole;
-};
+// The labels that a metric takes under its convention.
 LabelRange label_range(const MetricSpec& spec);
 
 // values[m · queries + q] and empty[m · queries + q] for each metric m and query q. After a refusal they are undefined.

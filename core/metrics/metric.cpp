@@ -6,62 +6,24 @@
 #include <numeric>
 #include <utility>
 
+#include "metrics/additive.hpp"
 #include "metrics/cascade.hpp"
 #include "metrics/pairs.hpp"
 #include "metrics/precision.hpp"
 
 namespace podium {
-namespace {
-
-// 1 / log₂(1 + r) for rank r = 1, 2, …; LETOR's scorer leaves ranks 1 and 2 whole and divides rank r ≥ 3 by log₂ r.
-double discount(Convention convention, std::size_t position) {
-  const double rank = static_cast<double>(position) + 1;
-  switch (convention) {
-    case Convention::letor:
-      return rank <= 2 ? 1.0 : 1.0 / std::log2(rank);
-    case Convention::textbook:
-    case Convention::trec_eval:
-      return 1.0 / std::log2(rank + 1);
-  }
-  unreachable();
-}
-
-std::vector<double> position_weights(const MetricSpec& spec, std::size_t longest) {
-  std::vector<double> weights(std::min(spec.cutoff, longest), 1.0);
-  switch (spec.measure) {
-    case Measure::ndcg:
-    case Measure::mean_ndcg:
-    case Measure::dcg:
-      for (std::size_t p = 0; p < weights.size(); ++p) weights[p] = discount(spec.convention, p);
-      break;
-    case Measure::rbp:
-      for (std::size_t p = 0; p < weights.size(); ++p) {
-        weights[p] = (1 - spec.persistence) * std::pow(spec.persistence, static_cast<double>(p));
-      }
-      break;
-    case Measure::wta:
-      weights.resize(std::min<std::size_t>(longest, 1));
-      break;
-    case Measure::precision:
-    case Measure::recall:
-      break;
-    case Measure::map:
-    case Measure::mrr:
-    case Measure::err:
-    case Measure::bpref:
-    case Measure::auc:
-    case Measure::pairwise_error:
-    case Measure::pairwise_correct:
-    case Measure::kendall_tau:
-      unreachable();
-  }
-  return weights;
-}
-
-}  // namespace
 
 Metric::Metric(MetricSpec spec, std::size_t longest) : spec_(std::move(spec)) {
-  if (is_additive(spec_.measure)) weights_ = position_weights(spec_, longest);
+  const auto number = [&](const char* name, double otherwise) {
+    const auto found = spec_.numbers.find(name);
+    return found == spec_.numbers.end() ? otherwise : found->second;
+  };
+  relevant_from_ = number("rel", 1);
+  largest_satisfaction_ = std::exp2(number("max", 0));
+  if (const AdditiveKernel* const kernel = spec_.kernel->additive) {
+    weights_.resize(std::min({spec_.cutoff, longest, kernel->deepest}));
+    for (std::size_t p = 0; p < weights_.size(); ++p) weights_[p] = kernel->weight(spec_, p);
+  }
   for (std::size_t level = 0; level < level_gains_.size(); ++level) {
     level_gains_[level] = label_gain(static_cast<double>(level));
   }
@@ -86,26 +48,6 @@ double Metric::label_gain(double label) const {
 }
 
 double Metric::gain(double label) const {
-  switch (spec_.measure) {
-    case Measure::precision:
-    case Measure::recall:
-    case Measure::rbp:
-      return relevant(label) ? 1.0 : 0.0;
-    case Measure::ndcg:
-    case Measure::mean_ndcg:
-    case Measure::dcg:
-    case Measure::wta:
-      break;
-    case Measure::map:
-    case Measure::mrr:
-    case Measure::err:
-    case Measure::bpref:
-    case Measure::auc:
-    case Measure::pairwise_error:
-    case Measure::pairwise_correct:
-    case Measure::kendall_tau:
-      unreachable();
-  }
   if (label < 0 && spec_.convention == Convention::trec_eval) return 0.0;
   if (label >= 0 && label < static_cast<double>(LabelSummary::small)) {
     const auto level = static_cast<std::size_t>(label);
@@ -115,28 +57,36 @@ double Metric::gain(double label) const {
 }
 
 double Metric::gain_in(const RankedQuery& query, double label) const {
-  if (spec_.measure == Measure::wta) return label == query.summary().greatest ? 1.0 : 0.0;
-  return gain(label);
+  switch (spec_.kernel->additive->gain) {
+    case AdditiveGain::by_label:
+      return gain(label);
+    case AdditiveGain::relevant:
+      return relevant(label) ? 1.0 : 0.0;
+    case AdditiveGain::best_label:
+      return label == query.summary().greatest ? 1.0 : 0.0;
+  }
+  unreachable();
 }
 
 double Metric::satisfaction(double label) const {
-  return label <= 0 ? 0.0 : (std::exp2(label) - 1) / std::exp2(spec_.largest_label);
+  return label <= 0 ? 0.0 : (std::exp2(label) - 1) / largest_satisfaction_;
 }
 
 std::size_t Metric::depth(std::size_t documents) const {
   if (spec_.ties == Ties::average) return documents;
-  switch (family_of(spec_.measure)) {
+  switch (spec_.kernel->family) {
     case MetricFamily::pairs:
     case MetricFamily::binary_preference:
+    case MetricFamily::list:
       return documents;
     case MetricFamily::additive:
+      return std::min({documents, spec_.cutoff, spec_.kernel->additive->deepest});
     case MetricFamily::average_precision:
     case MetricFamily::reciprocal_rank:
     case MetricFamily::cascade:
-      break;
+      return std::min(documents, spec_.cutoff);
   }
-  const std::size_t cutoff = spec_.measure == Measure::wta ? 1 : spec_.cutoff;
-  return std::min(documents, cutoff);
+  unreachable();
 }
 
 std::span<const double> Metric::ideal_gains(const RankedQuery& query, std::size_t depth, MetricScratch& scratch) const {
@@ -162,64 +112,9 @@ std::span<const double> Metric::ideal_gains(const RankedQuery& query, std::size_
 }
 
 AdditiveForm Metric::additive(const RankedQuery& query, MetricScratch& scratch) const {
-  const std::size_t documents = query.size();
   AdditiveForm form;
-  form.weights = std::span(weights_).first(std::min(weights_.size(), documents));
-  switch (spec_.measure) {
-    case Measure::ndcg: {
-      const auto ideal = ideal_gains(query, weights_.size(), scratch);
-      form.norm = 0;
-      for (std::size_t p = 0; p < ideal.size(); ++p) form.norm += ideal[p] * weights_[p];
-      form.empty = form.norm <= 0;
-      if (spec_.convention == Convention::letor && spec_.cutoff != whole_list && documents < spec_.cutoff) {
-        form.weights = {};
-      }
-      break;
-    }
-    case Measure::mean_ndcg: {
-      // Mean over k of Σ_{p ≤ k} g_p d_p / ideal_k = Σ_p g_p d_p Σ_{k ≥ p} 1 / ideal_k / n.
-      const std::size_t n = form.weights.size();
-      const auto ideal = ideal_gains(query, n, scratch);
-      form.empty = ideal.empty();
-      scratch.weights.assign(n, 0.0);
-      double total = 0;
-      for (std::size_t k = 0; k < n && !form.empty; ++k) {
-        if (k < ideal.size()) total += ideal[k] * weights_[k];
-        scratch.weights[k] = 1 / total;
-      }
-      for (std::size_t k = n; k-- > 1;) scratch.weights[k - 1] += scratch.weights[k];
-      for (std::size_t k = 0; k < n; ++k) scratch.weights[k] *= weights_[k];
-      form.weights = scratch.weights;
-      form.norm = static_cast<double>(n);
-      break;
-    }
-    case Measure::dcg:
-      form.empty = ideal_gains(query, 1, scratch).empty();
-      break;
-    case Measure::wta:
-      form.empty = query.summary().greatest <= 0;
-      break;
-    case Measure::precision:
-      form.norm = static_cast<double>(spec_.cutoff == whole_list ? std::max<std::size_t>(documents, 1) : spec_.cutoff);
-      form.empty = query.count_relevant(spec_.relevant_from) == 0;
-      break;
-    case Measure::recall:
-      form.norm = static_cast<double>(query.count_relevant(spec_.relevant_from));
-      form.empty = form.norm == 0;
-      break;
-    case Measure::rbp:
-      form.empty = query.count_relevant(spec_.relevant_from) == 0;
-      break;
-    case Measure::map:
-    case Measure::mrr:
-    case Measure::err:
-    case Measure::bpref:
-    case Measure::auc:
-    case Measure::pairwise_error:
-    case Measure::pairwise_correct:
-    case Measure::kendall_tau:
-      unreachable();
-  }
+  form.weights = std::span(weights_).first(std::min(weights_.size(), query.size()));
+  spec_.kernel->additive->norm(*this, query, scratch, form);
   return form;
 }
 
@@ -259,8 +154,7 @@ MetricValue Metric::finish(double value, bool empty) const {
 }
 
 MetricValue Metric::value(const RankedQuery& query, MetricScratch& scratch) const {
-  const auto relevant_documents = [&] { return query.count_relevant(spec_.relevant_from); };
-  switch (family_of(spec_.measure)) {
+  switch (spec_.kernel->family) {
     case MetricFamily::additive: {
       const AdditiveForm form = additive(query, scratch);
       if (form.empty) return finish(0, true);
@@ -269,19 +163,25 @@ MetricValue Metric::value(const RankedQuery& query, MetricScratch& scratch) cons
     }
     case MetricFamily::pairs: {
       const PairCounts counts = count_pairs(*this, query);
-      return finish(pairs_value(spec_.measure, counts), counts.comparable == 0);
+      return finish(counts.comparable == 0 ? 0 : spec_.kernel->pairs->value(counts), counts.comparable == 0);
     }
     case MetricFamily::cascade:
       return finish(expected_reciprocal_rank(*this, query), query.summary().greatest <= 0);
     case MetricFamily::average_precision: {
-      const std::size_t total = relevant_documents();
+      const std::size_t total = count_relevant(query);
       return total == 0 ? finish(0, true) : MetricValue{average_precision(*this, query, total), false};
     }
     case MetricFamily::reciprocal_rank:
-      return relevant_documents() == 0 ? finish(0, true) : MetricValue{reciprocal_rank(*this, query), false};
+      return count_relevant(query) == 0 ? finish(0, true) : MetricValue{reciprocal_rank(*this, query), false};
     case MetricFamily::binary_preference: {
-      const std::size_t total = relevant_documents();
+      const std::size_t total = count_relevant(query);
       return total == 0 ? finish(0, true) : MetricValue{binary_preference(*this, query, total), false};
+    }
+    case MetricFamily::list: {
+      query.list(scratch.scores, scratch.labels);
+      const double value =
+          spec_.kernel->list(spec_, scratch.labels.size(), scratch.scores.data(), scratch.labels.data());
+      return finish(value, std::isnan(value));
     }
   }
   unreachable();

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "metrics/kernels.hpp"
+
 namespace podium {
 
 std::size_t label_levels(const Metric& metric, const RankedQuery& query, std::vector<std::uint32_t>& levels) {
   const auto labels = query.labels();
   levels.resize(labels.size());
-  if (metric.spec().measure == Measure::auc) {
+  if (metric.spec().kernel->pairs->binary) {
     for (std::size_t p = 0; p < labels.size(); ++p) levels[p] = metric.relevant(labels[p]);
     return 2;
   }
@@ -46,60 +48,53 @@ PairCounts count_pairs(const Metric& metric, const RankedQuery& query) {
   return out;
 }
 
-double pairs_value(Measure measure, const PairCounts& counts) {
-  if (counts.comparable == 0) return 0.0;
+namespace {
+
+double correct(const PairCounts& counts) {
   const auto agreement = static_cast<double>(counts.agreement), comparable = static_cast<double>(counts.comparable);
-  switch (measure) {
-    case Measure::auc:
-    case Measure::pairwise_correct:
-      return (comparable + agreement) / (2 * comparable);
-    case Measure::pairwise_error:
-      return (comparable - agreement) / (2 * comparable);
-    case Measure::kendall_tau: {
-      if (counts.untied == 0) return 0.0;
-      const double tau = agreement / std::sqrt(comparable) / std::sqrt(static_cast<double>(counts.untied));
-      return std::clamp(tau, -1.0, 1.0);
-    }
-    case Measure::ndcg:
-    case Measure::mean_ndcg:
-    case Measure::dcg:
-    case Measure::map:
-    case Measure::mrr:
-    case Measure::wta:
-    case Measure::precision:
-    case Measure::recall:
-    case Measure::err:
-    case Measure::bpref:
-    case Measure::rbp:
-      break;
-  }
-  unreachable();
+  return (comparable + agreement) / (2 * comparable);
 }
 
-double pairs_slope(Measure measure, const PairCounts& counts) {
+double correct_slope(const PairCounts& counts) {
+  return 1 / (2 * static_cast<double>(counts.comparable));
+}
+
+double error(const PairCounts& counts) {
+  const auto agreement = static_cast<double>(counts.agreement), comparable = static_cast<double>(counts.comparable);
+  return (comparable - agreement) / (2 * comparable);
+}
+
+double error_slope(const PairCounts& counts) {
+  return -1 / (2 * static_cast<double>(counts.comparable));
+}
+
+double tau(const PairCounts& counts) {
+  if (counts.untied == 0) return 0.0;
+  const auto agreement = static_cast<double>(counts.agreement), comparable = static_cast<double>(counts.comparable);
+  return std::clamp(agreement / std::sqrt(comparable) / std::sqrt(static_cast<double>(counts.untied)), -1.0, 1.0);
+}
+
+double tau_slope(const PairCounts& counts) {
   const auto comparable = static_cast<double>(counts.comparable), untied = static_cast<double>(counts.untied);
-  switch (measure) {
-    case Measure::auc:
-    case Measure::pairwise_correct:
-      return 1 / (2 * comparable);
-    case Measure::pairwise_error:
-      return -1 / (2 * comparable);
-    case Measure::kendall_tau:
-      return counts.untied == 0 ? 0.0 : 1 / std::sqrt(comparable) / std::sqrt(untied);
-    case Measure::ndcg:
-    case Measure::mean_ndcg:
-    case Measure::dcg:
-    case Measure::map:
-    case Measure::mrr:
-    case Measure::wta:
-    case Measure::precision:
-    case Measure::recall:
-    case Measure::err:
-    case Measure::bpref:
-    case Measure::rbp:
-      break;
-  }
-  unreachable();
+  return counts.untied == 0 ? 0.0 : 1 / std::sqrt(comparable) / std::sqrt(untied);
+}
+
+constexpr PairsKernel auc{true, correct, correct_slope};
+constexpr PairsKernel pairwise_correct{false, correct, correct_slope};
+constexpr PairsKernel pairwise_error{false, error, error_slope};
+constexpr PairsKernel kendall_tau{false, tau, tau_slope};
+
+constexpr MetricKernel rows[] = {
+    {.name = "auc", .family = MetricFamily::pairs, .pairs = &auc},
+    {.name = "pairwise_correct", .family = MetricFamily::pairs, .pairs = &pairwise_correct},
+    {.name = "pairwise_error", .family = MetricFamily::pairs, .pairs = &pairwise_error},
+    {.name = "kendall_tau", .family = MetricFamily::pairs, .pairs = &kendall_tau},
+};
+
+}  // namespace
+
+std::span<const MetricKernel> pairs_kernels() {
+  return rows;
 }
 
 }  // namespace podium

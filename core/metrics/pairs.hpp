@@ -41,9 +41,12 @@ std::size_t label_levels(const Metric& metric, const RankedQuery& query, std::ve
 
 PairCounts count_pairs(const Metric& metric, const RankedQuery& query);
 
-// The metric as a function of the counts. Only `agreement` changes when two documents swap places.
-double pairs_value(Measure measure, const PairCounts& counts);
-// How much the metric changes when `agreement` rises by one. There must be a comparable pair.
-double pairs_slope(Measure measure, const PairCounts& counts);
+// What one metric over pairs makes of the counts. There is a comparable pair.
+struct PairsKernel {
+  bool binary;  // whether it tells relevant from not relevant only, and no further levels
+  double (*value)(const PairCounts& counts);
+  // How much the metric changes when `agreement` rises by one: nothing else changes when two documents swap places.
+  double (*slope)(const PairCounts& counts);
+};
 
 }  // namespace podium

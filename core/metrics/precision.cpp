@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "metrics/kernels.hpp"
+
 namespace podium {
 namespace {
 
@@ -120,6 +122,20 @@ double binary_preference(const Metric& metric, const RankedQuery& query, std::si
     begin = end;
   }
   return sum / static_cast<double>(total);
+}
+
+namespace {
+
+constexpr MetricKernel rows[] = {
+    {.name = "map", .family = MetricFamily::average_precision},
+    {.name = "mrr", .family = MetricFamily::reciprocal_rank},
+    {.name = "bpref", .family = MetricFamily::binary_preference},
+};
+
+}  // namespace
+
+std::span<const MetricKernel> precision_kernels() {
+  return rows;
 }
 
 }  // namespace podium

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace podium {
 
@@ -132,6 +133,16 @@ std::size_t RankedQuery::count_relevant(double from) const {
   }
   return static_cast<std::size_t>(
       std::count_if(query_.labels.begin(), query_.labels.end(), [from](double label) { return label >= from; }));
+}
+
+void RankedQuery::list(std::vector<double>& scores, std::vector<double>& labels) const {
+  scores.clear(), labels.assign(labels_.begin(), labels_.end());
+  for (const std::uint32_t document : order_) scores.push_back(query_.scores[document]);
+  if (query_.retrieved == nullptr) return;
+  for (std::size_t i = 0; i < query_.labels.size(); ++i) {
+    if (query_.retrieved[i] != 0) continue;
+    scores.push_back(-std::numeric_limits<double>::infinity()), labels.push_back(query_.labels[i]);
+  }
 }
 
 }  // namespace podium

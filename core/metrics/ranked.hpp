@@ -51,6 +51,8 @@ class RankedQuery {
   std::span<const std::uint32_t> group_ends() const { return group_ends_; }
   bool judged(std::uint32_t document) const { return query_.judged == nullptr || query_.judged[document] != 0; }
   std::size_t count_relevant(double from) const;
+  // Scores and labels of all documents by position. Those not retrieved come last, with score −∞. Full sorts only.
+  void list(std::vector<double>& scores, std::vector<double>& labels) const;
 
  private:
   struct Key {

@@ -2,30 +2,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "unreachable.hpp"
 
 namespace podium {
 
-enum class Measure {
-  ndcg,
-  mean_ndcg,
-  dcg,
-  map,
-  mrr,
-  wta,
-  precision,
-  recall,
-  err,
-  bpref,
-  auc,
-  pairwise_error,
-  pairwise_correct,
-  kendall_tau,
-  rbp,
-};
 enum class Gain { exponential, linear, table };        // 2^label − 1 · label · given by integer label
 enum class Empty { zero, one, skip };                  // what a query without a relevant document counts as
 enum class Ties { input, trec_eval, average };         // order given · document id descending · expected value
@@ -33,20 +22,37 @@ enum class Convention { textbook, letor, trec_eval };  // where the definitions 
 
 inline constexpr std::size_t whole_list = std::numeric_limits<std::size_t>::max();
 
+struct MetricKernel;
+
+// A metric from outside the core: a function of one query of n documents, best score first. It gives the value, or NaN
+// where the query has none. It may be called from several threads at once, and may throw.
+struct CustomMetric {
+  double (*value)(void* context, std::int64_t n, const double* scores, const double* labels) = nullptr;
+  std::shared_ptr<void> context;  // kept for as long as the metric may be computed
+};
+
 struct MetricSpec {
-  Measure measure = Measure::ndcg;
+  const MetricKernel* kernel = nullptr;  // never null once it is used
   std::size_t cutoff = whole_list;
   Gain gain = Gain::exponential;
   std::vector<double> gain_table = {};
-  double relevant_from = 1.0;  // a label of at least this is relevant
-  double largest_label = 4.0;  // ERR: the label of certain satisfaction
-  double persistence = 0.8;    // RBP: the chance of looking at one more document
+  std::map<std::string, double, std::less<>> numbers = {};  // parameters that are numbers, by name
   Empty empty = Empty::zero;
   Ties ties = Ties::input;
   Convention convention = Convention::textbook;
+  CustomMetric custom = {};
+
+  double number(std::string_view name) const { return numbers.find(name)->second; }
 };
 
-// How a metric is computed. Every measure belongs to one family.
+// The labels a metric is defined on.
+struct LabelRange {
+  double least = -std::numeric_limits<double>::infinity();
+  double greatest = std::numeric_limits<double>::infinity();
+  bool whole = false;
+};
+
+// How a metric is computed.
 enum class MetricFamily {
   additive,           // a sum over positions of the gain of the document there times a weight of the position
   average_precision,  // MAP
@@ -54,40 +60,32 @@ enum class MetricFamily {
   cascade,            // ERR
   binary_preference,  // bpref
   pairs,              // counts pairs of documents, so it sees score ties but no order among tied documents
+  list,               // any function of the ranked list; swap deltas compute it again
 };
 
-inline MetricFamily family_of(Measure measure) {
-  switch (measure) {
-    case Measure::ndcg:
-    case Measure::mean_ndcg:
-    case Measure::dcg:
-    case Measure::wta:
-    case Measure::precision:
-    case Measure::recall:
-    case Measure::rbp:
-      return MetricFamily::additive;
-    case Measure::map:
-      return MetricFamily::average_precision;
-    case Measure::mrr:
-      return MetricFamily::reciprocal_rank;
-    case Measure::err:
-      return MetricFamily::cascade;
-    case Measure::bpref:
-      return MetricFamily::binary_preference;
-    case Measure::auc:
-    case Measure::pairwise_error:
-    case Measure::pairwise_correct:
-    case Measure::kendall_tau:
-      return MetricFamily::pairs;
-  }
-  unreachable();
+struct AdditiveKernel;
+struct PairsKernel;
+
+inline LabelRange any_label(const MetricSpec&) {
+  return {};
 }
 
-inline bool is_additive(Measure measure) {
-  return family_of(measure) == MetricFamily::additive;
+// One row of the table of metrics: all that the core knows of one. Each family keeps its rows in its own file.
+struct MetricKernel {
+  std::string_view name;
+  MetricFamily family;
+  LabelRange (*labels)(const MetricSpec& spec) = any_label;
+  const AdditiveKernel* additive = nullptr;  // of the additive family
+  const PairsKernel* pairs = nullptr;        // of metrics over pairs
+  // Of the list family: the value given scores and labels by position, or NaN where the query has none.
+  double (*list)(const MetricSpec& spec, std::size_t n, const double* scores, const double* labels) = nullptr;
+};
+
+inline bool is_additive(const MetricSpec& spec) {
+  return spec.kernel->family == MetricFamily::additive;
 }
-inline bool counts_pairs(Measure measure) {
-  return family_of(measure) == MetricFamily::pairs;
+inline bool counts_pairs(const MetricSpec& spec) {
+  return spec.kernel->family == MetricFamily::pairs;
 }
 
 }  // namespace podium

@@ -29,7 +29,7 @@ void SwapDeltas::prepare(const Metric& metric, const RankedQuery& query) {
   metric_ = &metric, query_ = &query;
   size_ = query.size();
   depth_ = std::min(size_, metric.spec().cutoff);
-  family_ = family_of(metric.spec().measure);
+  family_ = metric.spec().kernel->family;
   switch (family_) {
     case MetricFamily::additive:
       return prepare_additive();
@@ -43,19 +43,21 @@ void SwapDeltas::prepare(const Metric& metric, const RankedQuery& query) {
       return prepare_mrr();
     case MetricFamily::binary_preference:
       return prepare_bpref();
+    case MetricFamily::list:
+      return prepare_list();
   }
   unreachable();
 }
 
 bool SwapDeltas::count_relevant() {
-  relevant_ = query_->count_relevant(metric_->spec().relevant_from);
+  relevant_ = metric_->count_relevant(*query_);
   constant_ = relevant_ == 0;
   scale_ = constant_ ? 0.0 : 1 / static_cast<double>(relevant_);
   return !constant_;
 }
 
 std::size_t SwapDeltas::depth_of(const Metric& metric, std::size_t n) {
-  return is_additive(metric.spec().measure) ? metric.depth(n) : n;
+  return is_additive(metric.spec()) ? metric.depth(n) : n;
 }
 
 // Keeps gains_ and weights_ / norm by position, 0 past the depth.
@@ -187,7 +189,7 @@ void SwapDeltas::prepare_pairs() {
   constant_ = pairs_.comparable == 0;
   if (constant_) return;
   distinct_ = label_levels(*metric_, *query_, levels_);
-  scale_ = pairs_slope(metric_->spec().measure, pairs_);
+  scale_ = metric_->spec().kernel->pairs->slope(pairs_);
 }
 
 // Let i stand above j with labels a, b. A third document k counts w_k = 2 between them, 1 beside one of them in a tie,
@@ -227,6 +229,31 @@ void SwapDeltas::pairs_row(std::size_t p, std::span<double> out) {
   }
 }
 
+// Keeps scores_ and gains_ = labels by position, and the value as they stand. The function may see scores: tied ones
+// are told apart by their last bit, so that a swap of two tied documents is a change of places here too.
+void SwapDeltas::prepare_list() {
+  depth_ = size_;
+  query_->list(scores_, gains_);
+  for (std::size_t p = 1; p < scores_.size(); ++p) {
+    if (scores_[p] >= scores_[p - 1]) scores_[p] = std::nextafter(scores_[p - 1], -INFINITY);
+  }
+  value_ = list_value();
+  constant_ = std::isnan(value_);
+}
+
+double SwapDeltas::list_value() const {
+  const MetricSpec& spec = metric_->spec();
+  return spec.kernel->list(spec, gains_.size(), scores_.data(), gains_.data());
+}
+
+double SwapDeltas::list(std::size_t upper, std::size_t lower) {
+  if (gains_[upper] == gains_[lower]) return 0.0;
+  std::swap(gains_[upper], gains_[lower]);
+  const double after = list_value();
+  std::swap(gains_[upper], gains_[lower]);
+  return std::isnan(after) ? 0.0 : after - value_;
+}
+
 double SwapDeltas::pair(std::size_t p, std::size_t q) {
   if (constant_ || p == q) return 0.0;
   const std::size_t upper = std::min(p, q), lower = std::max(p, q);
@@ -241,6 +268,8 @@ double SwapDeltas::pair(std::size_t p, std::size_t q) {
       return err(upper, lower);
     case MetricFamily::binary_preference:
       return bpref(upper, lower);
+    case MetricFamily::list:
+      return list(upper, lower);
     case MetricFamily::pairs:
       row_.resize(size_);
       pairs_row(p, row_);

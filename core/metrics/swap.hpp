@@ -12,7 +12,8 @@
 namespace podium {
 
 // After prepare(), O(n) for most metrics, each delta costs O(1). Metrics over pairs of documents exchange the
-// two scores and cost O(log n) per delta of a row. ΔZ is symmetric; tied documents stand in the order given.
+// two scores and cost O(log n) per delta of a row. Metrics of the list family are computed anew for each delta, O(n).
+// ΔZ is symmetric; tied documents stand in the order given.
 class SwapDeltas {
  public:
   // Both must outlive the deltas. The query must be ranked to its full depth; where only the first positions count, as
@@ -39,12 +40,15 @@ class SwapDeltas {
   void prepare_err();
   void prepare_bpref();
   void prepare_pairs();
+  void prepare_list();
   double additive(std::size_t p, std::size_t q) const { return (gains_[p] - gains_[q]) * (weights_[q] - weights_[p]); }
   double map(std::size_t upper, std::size_t lower) const;
   double mrr(std::size_t upper, std::size_t lower) const;
   double err(std::size_t upper, std::size_t lower) const;
   double bpref(std::size_t upper, std::size_t lower) const;
   void pairs_row(std::size_t p, std::span<double> out);
+  double list(std::size_t upper, std::size_t lower);
+  double list_value() const;
 
   const Metric* metric_ = nullptr;
   MetricScratch scratch_;
@@ -52,8 +56,8 @@ class SwapDeltas {
   MetricFamily family_ = MetricFamily::additive;
   bool constant_ = true;  // no swap changes the metric, because the query is empty for it
   std::size_t size_ = 0, depth_ = 0;
-  double scale_ = 1;
-  std::vector<double> gains_, weights_, sums_, reach_;  // by position; each family says what it keeps
+  double scale_ = 1, value_ = 0;
+  std::vector<double> gains_, weights_, sums_, reach_, scores_;  // by position; each family says what it keeps
   std::vector<std::uint32_t> counts_, limited_, limited_next_, levels_;
   std::vector<double> row_;
   std::size_t first_ = 0, second_ = 0, relevant_ = 0, nonrelevant_ = 0;

@@ -1,6 +1,6 @@
 """Podium's compiled core. Private: use the names of the podium package."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import enum
 from typing import Annotated
 
@@ -126,37 +126,6 @@ def fill_part(
 ) -> None:
     """Copies rows of one block, as many as the matrix has."""
 
-class Measure(enum.Enum):
-    ndcg = 0
-
-    mean_ndcg = 1
-
-    dcg = 2
-
-    map = 3
-
-    mrr = 4
-
-    wta = 5
-
-    p = 6
-
-    recall = 7
-
-    err = 8
-
-    bpref = 9
-
-    auc = 10
-
-    pairwise_error = 11
-
-    pairwise_correct = 12
-
-    kendall_tau = 13
-
-    rbp = 14
-
 class Gain(enum.Enum):
     exponential = 0
 
@@ -185,23 +154,32 @@ class Convention(enum.Enum):
 
     trec_eval = 2
 
+class CustomMetric:
+    """
+    A user's metric as the core sees it: a function, and its compiled code.
+    """
+
+    def __init__(self, value: object, *, compiled_value: int, compiled: object | None) -> None: ...
+
 class MetricSpec:
     """A metric as the core sees it; metrics make it from their parameters."""
 
     def __init__(
         self,
-        measure: Measure,
+        kernel: str,
         *,
         cutoff: int | None,
         gain: Gain,
         gain_table: Sequence[float],
-        relevant_from: float,
-        largest_label: float,
-        persistence: float,
+        numbers: Mapping[str, float],
         empty: Empty,
         ties: Ties,
         convention: Convention,
+        custom: CustomMetric | None = None,
     ) -> None: ...
+
+def metric_names() -> list[str]:
+    """The names of the metrics that the core computes."""
 
 def metric_values(
     specs: Sequence[MetricSpec],

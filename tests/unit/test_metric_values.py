@@ -55,6 +55,12 @@ def test_by_hand(name: str, expected: float) -> None:
     assert one(name) == pytest.approx(expected, abs=1e-15)
 
 
+def test_persistence_lies_between_0_and_1() -> None:
+    for persistence in (0, 1, 1.5, "x"):
+        with pytest.raises(ParameterError, match="must lie between 0 and 1, both excluded"):
+            metric(f"rbp(persistence={persistence!r})")
+
+
 def test_ties_rules() -> None:
     tied, labels = [1.0, 1.0, 0.5], [0, 1, 1]
     assert one("mrr", tied, labels) == 1 / 2

@@ -26,23 +26,9 @@ __all__ = [
 ]
 
 METRICS: dict[str, Definition] = {
-    "ndcg": discounted.NDCG,
-    "mean_ndcg": discounted.MEAN_NDCG,
-    "dcg": discounted.DCG,
-    "map": binary.MAP,
-    "mrr": binary.MRR,
-    "p": binary.P,
-    "recall": binary.RECALL,
-    "bpref": binary.BPREF,
-    "err": reader.ERR,
-    "rbp": reader.RBP,
-    "wta": reader.WTA,
-    "auc": pairs.AUC,
-    "pairwise_correct": pairs.PAIRWISE_CORRECT,
-    "pairwise_error": pairs.PAIRWISE_ERROR,
-    "kendall_tau": pairs.KENDALL_TAU,
+    definition.name: definition for family in (discounted, binary, reader, pairs) for definition in family.METRICS
 }
-ALIASES = {"precision": "p", "average_precision": "map", "reciprocal_rank": "mrr"}
+ALIASES = {alias: definition.name for definition in METRICS.values() for alias in definition.aliases}
 
 
 def metric(name: str | Metric) -> Metric:

@@ -1,46 +1,51 @@
-"""Relevant or not: precision, recall, average precision, reciprocal rank, bpref."""
+"""Relevant or not: average precision, reciprocal rank, precision, recall, bpref."""
 
 from podium.metrics.metric import Definition
 from podium.metrics.parameters import CONVENTION, EMPTY, REL, TIES
 
 _PARAMETERS = (REL, EMPTY, TIES, CONVENTION)
 
-P = Definition(
-    "p",
-    "Precision: the share of the first k documents that is relevant (of all n without a cutoff).",
-    "P@k = (relevant documents in the first k) / k",
-    "Salton and McGill 1983",
-    _PARAMETERS,
-    takes_cutoff=True,
-)
-RECALL = Definition(
-    "recall",
-    "The share of the R relevant documents that stands in the first k.",
-    "recall@k = (relevant documents in the first k) / R",
-    "Salton and McGill 1983",
-    _PARAMETERS,
-    takes_cutoff=True,
-)
-MAP = Definition(
-    "map",
-    "Average precision: mean of the precision at each relevant document; its mean over queries is MAP.",
-    "AP@k = (1/R) Σ_{r ≤ k, relevant} P@r",
-    "TREC, trec_eval's map and map_cut",
-    _PARAMETERS,
-    takes_cutoff=True,
-)
-MRR = Definition(
-    "mrr",
-    "Reciprocal rank of the first relevant document, 0 where it stands past k; its mean over queries is MRR.",
-    "RR@k = 1 / min {r ≤ k : document r is relevant}",
-    "Voorhees 1999",
-    _PARAMETERS,
-    takes_cutoff=True,
-)
-BPREF = Definition(
-    "bpref",
-    "Binary preference: how seldom judged nonrelevant documents (N of them) stand above relevant ones (R).",
-    "bpref = (1/R) Σ_{relevant} (1 − min(judged nonrelevant above, R) / min(N, R))",
-    "Buckley and Voorhees 2004, as trec_eval computes it",
-    _PARAMETERS,
+METRICS = (
+    Definition(
+        "map",
+        "Average precision: mean of the precision at each relevant document; its mean over queries is MAP.",
+        "AP@k = (1/R) Σ_{r ≤ k, relevant} P@r",
+        "TREC, trec_eval's map and map_cut",
+        _PARAMETERS,
+        takes_cutoff=True,
+        aliases=("average_precision",),
+    ),
+    Definition(
+        "mrr",
+        "Reciprocal rank of the first relevant document, 0 where it stands past k; its mean over queries is MRR.",
+        "RR@k = 1 / min {r ≤ k : document r is relevant}",
+        "Voorhees 1999",
+        _PARAMETERS,
+        takes_cutoff=True,
+        aliases=("reciprocal_rank",),
+    ),
+    Definition(
+        "p",
+        "Precision: the share of the first k documents that is relevant (of all n without a cutoff).",
+        "P@k = (relevant documents in the first k) / k",
+        "Salton and McGill 1983",
+        _PARAMETERS,
+        takes_cutoff=True,
+        aliases=("precision",),
+    ),
+    Definition(
+        "recall",
+        "The share of the R relevant documents that stands in the first k.",
+        "recall@k = (relevant documents in the first k) / R",
+        "Salton and McGill 1983",
+        _PARAMETERS,
+        takes_cutoff=True,
+    ),
+    Definition(
+        "bpref",
+        "Binary preference: how seldom judged nonrelevant documents (N of them) stand above relevant ones (R).",
+        "bpref = (1/R) Σ_{relevant} (1 − min(judged nonrelevant above, R) / min(N, R))",
+        "Buckley and Voorhees 2004, as trec_eval computes it",
+        _PARAMETERS,
+    ),
 )

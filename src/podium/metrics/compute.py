@@ -41,22 +41,15 @@ def core_spec(metric: Metric) -> _core.MetricSpec:
     gain = values.get("gain", "exponential")
     table = [float(value) for value in gain] if isinstance(gain, tuple) else []
     return _core.MetricSpec(
-        _core.Measure[metric.name],
+        metric.name,
         cutoff=metric.cutoff,
         gain=_core.Gain.table if table else _core.Gain[str(gain)],
         gain_table=table,
-        relevant_from=_as_float(values.get("rel", 1)),
-        largest_label=_as_float(values.get("max", 4)),
-        persistence=_as_float(values.get("persistence", 0.8)),
+        numbers={name: float(value) for name, value in values.items() if isinstance(value, int | float)},
         empty=_core.Empty[str(values["empty"])],
         ties=_core.Ties[str(values.get("ties", "input"))],
         convention=_core.Convention[str(values.get("convention", "textbook"))],
     )
-
-
-def _as_float(value: object) -> float:
-    assert isinstance(value, int | float)
-    return float(value)
 
 
 def per_query(
@@ -170,7 +163,10 @@ def _refusal(
 
 
 def _too_small(metric: Metric) -> str:
-    by_gain = " use gain='linear'," if metric.name == "dcg" and metric.parameters["gain"] == "exponential" else ""
+    takes_negative = metric.definition.negative_gains
+    if takes_negative and metric.parameters["gain"] == "linear":
+        return " and sums of gains below -1e300 could overflow; divide the labels by a constant"
+    by_gain = " use gain='linear'," if takes_negative else ""
     return (
         f" and must be at least 0; shift the labels so that the least is 0,{by_gain} "
         "or use convention='trec_eval', where a negative judgment gains nothing"
@@ -179,10 +175,12 @@ def _too_small(metric: Metric) -> str:
 
 def _too_large(metric: Metric) -> str:
     gain, largest = metric.parameters.get("gain"), metric.parameters.get("max")
-    if largest is not None:
-        return f", above max={largest}; say the largest label there can be, as in err(max={_as_float(largest) + 1:g})"
+    if isinstance(largest, int | float):
+        return f", above max={largest}; say the largest label there can be, as in {metric.name}(max={largest + 1:g})"
     if isinstance(gain, tuple):
         return f", and the table of gains ends at label {len(gain) - 1}; give it a gain for every label"
+    if gain == "linear":
+        return " and sums of gains above 1e300 could overflow; divide the labels by a constant"
     return " and 2^label would overflow (the largest is 1000); use gain='linear'"
 
 

@@ -17,9 +17,19 @@ from podium.metrics.parameters import CONVENTION_DEFAULTS, Parameter, Value
 
 @dataclass(frozen=True)
 class Definition:
-    """One row of the table of metrics.
+    """One row of the table of metrics. The core has a kernel of the same name.
 
-    `bounds` are the least and the greatest value there can be, None where there is none.
+    Attributes:
+        name: the metric's name, as it is printed and read.
+        summary: what it says, in one sentence.
+        formula: how it is computed.
+        source: who defined it.
+        parameters: what it can be told, in the order in which they are printed.
+        takes_cutoff: whether `@k` may follow the name.
+        higher_is_better: whether a better ranking has a higher value.
+        bounds: the least and the greatest value there can be, None where there is none.
+        aliases: other names by which it is read.
+        negative_gains: whether linear gains may be negative.
     """
 
     name: str
@@ -30,6 +40,8 @@ class Definition:
     takes_cutoff: bool = False
     higher_is_better: bool = True
     bounds: tuple[float | None, float | None] = (0, 1)
+    aliases: tuple[str, ...] = ()
+    negative_gains: bool = False
 
     def __call__(self, *, cutoff: int | None = None, **parameters: object) -> Metric:
         """The metric of this definition with these parameters."""
