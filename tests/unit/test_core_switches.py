@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "core"
 SWITCHED = {  # enum → its header and the sources that switch over it
-    "Measure": ("metrics/spec.hpp", ["metrics/metric.cpp", "metrics/evaluate.cpp", "metrics/pairs.cpp"]),
+    "AdditiveGain": ("metrics/additive.hpp", ["metrics/metric.cpp"]),
     "MetricFamily": ("metrics/spec.hpp", ["metrics/metric.cpp", "metrics/swap.cpp"]),
     "ForceKind": ("forces/force.hpp", ["forces/force.cpp", "forces/pairs.cpp"]),
     "Growth": ("trees/grow.hpp", ["trees/boost.cpp"]),
