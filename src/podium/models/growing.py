@@ -178,6 +178,8 @@ class TreeBooster:
         forest = TreeModel(arrays, self.n_features, self.n_outputs)
         self.trees = [self.booster.recall_tree(**forest.tree(t)) for t in range(forest.n_trees)]
         self.weights = weights.tolist()
+        if len(self.weights) != len(self.trees):
+            raise ValueError(f"{len(self.weights)} weights for {len(self.trees)} trees")
 
     def grown(self, weights: Sequence[float]) -> Arrays:
         """The forest of the first trees, as many as there are weights, each times its own; without those it went on from."""

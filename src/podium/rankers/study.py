@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from podium.errors import FormatError, ParameterError
+from podium.errors import FormatError, ParameterError, is_integer
 from podium.files import Output, atomic_write, check_outputs
 from podium.kinds import STUDY_KIND
 
@@ -40,8 +41,22 @@ class Trial:
     error: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The trial as JSON takes it."""
+        """Return the trial as JSON takes it."""
         return asdict(self)
+
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> Trial:
+        """Return the trial that `to_dict` gave; TypeError or ValueError if it can be no trial."""
+        trial = cls(**row)
+        counts = [trial.number, trial.rung, trial.epochs, *([] if trial.best_epoch is None else [trial.best_epoch])]
+        numbers = [trial.seconds, *([] if trial.value is None else [trial.value])]
+        if not all(is_integer(count) and 0 <= count < 2**53 for count in counts):
+            raise ValueError("a number of a trial is no count")
+        if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
+            raise ValueError("a number of a trial is not finite")
+        if not isinstance(trial.parameters, dict) or (trial.value is None) != isinstance(trial.error, str):
+            raise ValueError("a trial has neither a value nor an error, or both")
+        return trial
 
 
 class Study:
@@ -76,9 +91,9 @@ class Study:
             first, *rows = [json.loads(line) for line in whole.splitlines()]
             if first["kind"] != STUDY_KIND:
                 raise ValueError
-            found: dict[str, str] = first["settings"]
-            trials = [Trial(**row) for row in rows]
-        except (ValueError, KeyError, TypeError):
+            found: dict[str, str] = dict(first["settings"])
+            trials = [Trial.of(row) for row in rows]
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise FormatError(path, f"is not a study, or is damaged; {REMEDY}") from None
         for name in [*settings, *found]:
             if found.get(name) != settings.get(name):

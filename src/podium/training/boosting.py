@@ -283,6 +283,9 @@ class Boosting(Run):
         self.growing.recall(forest, arrays["weights"])
         if self.growing.n_steps != self.progress.epoch * self.growing.forests or arrays["own"].shape != self.own.shape:
             raise ValueError("trees of another number of rounds")
+        kept = self.progress.best_epoch * self.growing.forests * self.growing.n_outputs
+        if len(self.progress.best_vector) != kept + len(self.own):
+            raise ValueError("best_vector is of another round")
         self.own = arrays["own"]
         _load_scores(self.growing.train, self.data, arrays["train"])
         if self.growing.forests > 1:

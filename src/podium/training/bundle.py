@@ -101,6 +101,11 @@ class Bundle:
         solver = cls(state["w"], settings)
         for name in ("planes", "offsets", "shares", "idle", "gram"):
             setattr(solver, name, np.array(state[name], np.float64))
+        planes = len(solver.planes)
+        if {len(solver.offsets), len(solver.shares), len(solver.idle), *solver.gram.shape} - {planes}:
+            raise ValueError(f"the state has {planes} planes, and other numbers of what belongs to them")
+        if (solver.shares < 0).any():
+            raise ValueError("a share is negative")
         solver.value, solver.lower, solver.pull, solver.least_pull = map(float, state["numbers"][:4])
         solver.steps, solver.evaluations = map(int, state["numbers"][4:])
         return solver

@@ -1,4 +1,4 @@
-"""Checkpoints: training that is stopped, in whatever way, goes on from one to the same bytes."""
+"""Checkpoints: training that is stopped, in whatever way, resumes from one and ends in an identical model."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from podium.artifact.tensors import arrays_of, read_bytes, write_tensors
 from podium.errors import FormatError, ParameterError
 from podium.files import Output, check_outputs
 from podium.kinds import CHECKPOINT_KIND, podium_header
+from podium.training.progress import check_numbers
 
 Arrays = dict[str, npt.NDArray[Any]]
 REMEDY = "remove the file to begin anew"
@@ -23,8 +25,8 @@ REMEDY = "remove the file to begin anew"
 class Checkpoint:
     """A file that training writes as it goes, at the end of an epoch and at most every `seconds`.
 
-    If the file is there already and was written for the same data and settings, training goes on from it; for others it
-    is an error. It stays when training ends: remove it once the model is saved.
+    If the file exists already and was written for the same data and settings, training resumes from it; if it was
+    written for others, that is an error. The file stays when training ends: remove it once the model is saved.
     """
 
     path: str | os.PathLike[str]
@@ -32,9 +34,9 @@ class Checkpoint:
     _written: float = field(default=float("-inf"), repr=False)
 
     def read(self, identity: dict[str, str], *, epochs: int | None = None) -> tuple[dict[str, Any], Arrays] | None:
-        """(numbers, arrays) of a file written for the same training, or None where there is no file.
+        """Return (numbers, arrays) of a file that was written for the same training, or None if there is no file.
 
-        `epochs` is where training shall end: a file written after more of them cannot be gone on from.
+        `epochs` is where training shall end: training cannot resume from a file that was written after more of them.
         """
         if not Path(self.path).exists():
             check_outputs([Output(self.path, "checkpoint")])
@@ -44,8 +46,7 @@ class Checkpoint:
         arrays = None if header is None or header.get("kind") != CHECKPOINT_KIND else arrays_of(raw, header)
         if header is None or arrays is None:
             raise FormatError(self.path, f"is not a checkpoint, or is damaged; {REMEDY}")
-        found: dict[str, str] = header["identity"]
-        numbers: dict[str, Any] = header["numbers"]
+        found, numbers = self._checked(header)
         for name in dict.fromkeys((*identity, *found)):
             value = identity.get(name)
             if found.get(name) != value:
@@ -60,14 +61,54 @@ class Checkpoint:
             )
         return numbers, arrays
 
+    def _checked(self, header: dict[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+        """Return the identity and the numbers of a header, if they can be those of a training."""
+        identity, numbers = header.get("identity"), header.get("numbers")
+        if not isinstance(identity, dict) or not all(isinstance(value, str) for value in identity.values()):
+            raise FormatError(self.path, f"is a checkpoint that does not say what it was written for; {REMEDY}")
+        try:
+            if not isinstance(numbers, dict):
+                raise ValueError("it has no progress")
+            check_numbers(numbers)
+        except ValueError as error:
+            raise FormatError(self.path, f"is a checkpoint with a part missing or wrong: {error}; {REMEDY}") from None
+        return identity, numbers
+
     @property
     def due(self) -> bool:
-        """Whether the file was last written long enough ago."""
+        """Return whether the file was last written long enough ago."""
         return time.monotonic() - self._written >= self.seconds
 
     def write(self, identity: dict[str, str], numbers: dict[str, Any], arrays: Arrays) -> None:
-        """Writes the file, whole or not at all."""
+        """Write the file, whole or not at all."""
         write_tensors(
             self.path, "checkpoint", {"kind": CHECKPOINT_KIND, "identity": identity, "numbers": numbers}, arrays
         )
         self._written = time.monotonic()
+
+
+def check_state(found: Arrays, fresh: Arrays) -> None:
+    """Check the arrays of a checkpoint against those that a training has before its first epoch.
+
+    Names, types and dimensions must be the same. So must sizes, but for those of at most 1, which may grow; and values
+    must be finite where those of the fresh training are. ValueError says which array is wrong.
+    """
+    for name in sorted({*found, *fresh}):
+        if name not in found or name not in fresh:
+            raise ValueError(f"the array {name} is {'missing' if name in fresh else 'unknown'}")
+        ours, theirs = fresh[name], found[name]
+        if theirs.dtype != ours.dtype or theirs.ndim != ours.ndim:
+            raise ValueError(f"the array {name} has shape {theirs.shape} of {theirs.dtype}; expected {ours.dtype}")
+        if any(size > 1 and size != other for size, other in zip(ours.shape, theirs.shape, strict=True)):
+            raise ValueError(f"the array {name} has shape {theirs.shape}; expected {ours.shape}")
+        if ours.dtype.kind == "f" and np.isfinite(ours).all() and not np.isfinite(theirs).all():
+            raise ValueError(f"the array {name} holds a number that is not finite")
+
+
+def check_loaded(found: Arrays, now: Arrays) -> None:
+    """Check that a training that resumed has the very state that the checkpoint holds."""
+    for name, value in now.items():
+        if found[name].shape != value.shape or not np.array_equal(
+            found[name], value, equal_nan=value.dtype.kind == "f"
+        ):
+            raise ValueError(f"the array {name} does not fit the others")

@@ -103,6 +103,8 @@ class LBFGS:
         solver = cls(state["w"], settings)
         solver.gradient = np.array(state["gradient"], np.float64)
         solver.moves, solver.changes = (np.array(state[name], np.float64) for name in ("moves", "changes"))
+        if solver.gradient.shape != solver.w.shape or solver.moves.shape != solver.changes.shape:
+            raise ValueError("the state has a gradient or steps of another size")
         solver.value, solver.first_norm, solver.least_value, solver.least_norm = map(float, state["numbers"][:4])
         solver.idle, solver.steps, solver.evaluations = map(int, state["numbers"][4:])
         return solver

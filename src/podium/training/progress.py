@@ -1,13 +1,16 @@
-"""What training shows of itself: a row an epoch, callbacks that see it, and the state a checkpoint keeps."""
+"""What training shows of itself: one row per epoch, callbacks that see it, and the state that a checkpoint keeps."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from podium.errors import is_integer, short_repr
 
 Floats = npt.NDArray[np.float64]
 
@@ -17,17 +20,17 @@ class Epoch:
     """One row of the training log.
 
     Attributes:
-        epoch: counted from 1.
-        train: the metric on the training data, of the scores each query had when its turn came.
-        valid: the metric on the validation data at the end of the epoch, or None.
-        cost: the mean cost of a query where it was asked for, or None.
-        learning_rate: that was used.
+        epoch: number of the epoch, counted from 1.
+        train: metric on the training data, of the scores that each query had when its turn came.
+        valid: metric on the validation data at the end of the epoch, or None.
+        cost: mean cost per query if it was asked for, or None.
+        learning_rate: learning rate that was used.
         restart: how often the weights had been drawn anew.
-        best: whether it is the best epoch so far.
-        seconds: since training began, or went on from a checkpoint.
-        also: other metrics on the validation data that were asked for, by name; None where none were.
-        best_epoch: which epoch is the best so far, where that is not this one or the last that was: smoothing may go
-            back to an earlier one. None elsewhere.
+        best: whether this is the best epoch so far.
+        seconds: seconds since training began or resumed from a checkpoint.
+        also: other metrics on the validation data that were asked for, by name; None if there are none.
+        best_epoch: the best epoch so far if it is neither this one nor the last one marked as best, because smoothing went
+            back to an earlier one; else None.
     """
 
     epoch: int
@@ -42,7 +45,7 @@ class Epoch:
     best_epoch: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as JSON takes it."""
+        """Return the row as JSON takes it."""
         left_out = {name for name in ("also", "best_epoch") if getattr(self, name) is None}
         return {name: value for name, value in asdict(self).items() if name not in left_out}
 
@@ -52,15 +55,15 @@ Callback = Callable[[Epoch], bool | None]
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands at the end of an epoch; with the steps' own state it is all a checkpoint needs.
+    """Where training stands at the end of an epoch; together with the steps' own state it is all a checkpoint needs.
 
     Attributes:
-        rate: that the next epoch will use.
+        rate: learning rate of the next epoch.
         best_value: what the best epoch was judged by, counted so that more is better; its number, its parameters and how
             near they are to the optimum stand beside it.
-        since_best: epochs since then, whatever weights they began from.
+        since_best: epochs since then, whatever weights they started from.
         restart: how often the weights have been drawn anew.
-        run_value: the best judgement since they were last drawn.
+        run_value: best judgment since the weights were last drawn.
         since_rise: epochs since then.
     """
 
@@ -79,16 +82,75 @@ class Progress:
     log: tuple[Epoch, ...] = ()
 
     def numbers(self) -> dict[str, Any]:
-        """Everything but the vector, as JSON."""
+        """Return everything but the vector, as JSON takes it."""
         out = {name: value for name, value in self.__dict__.items() if name not in ("best_vector", "log")}
         return {**out, "log": [row.to_dict() for row in self.log]}
 
     @classmethod
     def of(cls, numbers: dict[str, Any], best_vector: Floats) -> Progress:
-        """Progress from what `numbers` gave."""
+        """Return the progress that `numbers` described; ValueError if they or the vector cannot be of any training."""
+        check_numbers(numbers)
+        if best_vector.ndim != 1 or best_vector.dtype != np.float64 or not np.isfinite(best_vector).all():
+            raise ValueError("best_vector is not a vector of finite numbers")
         log = tuple(Epoch(**row) for row in numbers["log"])
         return cls(**{**numbers, "log": log}, best_vector=best_vector)
 
     def moved(self, **changes: Any) -> Progress:
-        """The same with some values changed."""
+        """Return the same with some values changed."""
         return replace(self, **changes)
+
+
+def _is_count(value: Any) -> bool:
+    return is_integer(value) and 0 <= value < 2**53
+
+
+def _is_finite(value: Any) -> bool:
+    return (isinstance(value, float) and math.isfinite(value)) or (is_integer(value) and abs(value) < 2**53)
+
+
+def _is_finite_or_none(value: Any) -> bool:
+    return value is None or _is_finite(value)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_finite_or_none(number) for number in value.values())
+
+
+Check = Callable[[Any], bool]
+PROGRESS_CHECKS: dict[str, Check] = {
+    **dict.fromkeys(("epoch", "best_epoch", "since_best", "restart", "since_rise"), _is_count),
+    **dict.fromkeys(("best_value", "run_value", "last_cost", "last_train"), _is_finite_or_none),
+    "rate": _is_finite,
+    "certificate": lambda value: value is None or isinstance(value, dict),
+    "log": lambda value: isinstance(value, list) and all(isinstance(row, dict) for row in value),
+}
+EPOCH_CHECKS: dict[str, Check] = {
+    **dict.fromkeys(("epoch", "restart"), _is_count),
+    **dict.fromkeys(("train", "valid", "cost"), _is_finite_or_none),
+    **dict.fromkeys(("learning_rate", "seconds"), _is_finite),
+    "best": lambda value: isinstance(value, bool),
+}
+EPOCH_EXTRAS: dict[str, Check] = {"also": _is_table, "best_epoch": _is_count}
+
+
+def check_numbers(numbers: dict[str, Any]) -> None:
+    """Check what `Progress.numbers` may give; raise a ValueError that says what is missing or impossible."""
+    _check_values("the progress", numbers, PROGRESS_CHECKS, {})
+    if len(numbers["log"]) != numbers["epoch"] or numbers["best_epoch"] > numbers["epoch"]:
+        raise ValueError(f"epoch {numbers['epoch']} does not fit the log of {len(numbers['log'])} epochs")
+    for number, row in enumerate(numbers["log"], 1):
+        _check_values(f"row {number} of the log", row, EPOCH_CHECKS, EPOCH_EXTRAS)
+        if row["epoch"] != number or row.get("best_epoch", 0) > number:
+            raise ValueError(f"row {number} of the log is of epoch {row['epoch']}")
+
+
+def _check_values(what: str, values: dict[str, Any], needed: dict[str, Check], extra: dict[str, Check]) -> None:
+    for name in needed:
+        if name not in values:
+            raise ValueError(f"{what} has no {name}")
+    for name, value in values.items():
+        check = needed.get(name) or extra.get(name)
+        if check is None:
+            raise ValueError(f"{what} has an unknown {short_repr(name)}")
+        if not check(value):
+            raise ValueError(f"{what} has {name} {short_repr(value)}")

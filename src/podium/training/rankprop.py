@@ -209,6 +209,8 @@ class RankProp(Training):
         self.steps.begin(vector)
         self.orders = [int(order) for order in arrays["orders"]]
         self.gaps = [float(gap) for gap in arrays["gaps"]]
+        if len(self.orders) != len(self.gaps) or not self.gaps or np.isnan(self.gaps).any():
+            raise ValueError("orders and gaps do not belong together")
         in_phase, verdict, phases = (int(number) for number in arrays["phase"])
         self.in_phase, self.verdict, self.phases = in_phase, VERDICTS[verdict], phases
         super()._load_state({n.removeprefix("steps."): v for n, v in arrays.items() if n.startswith("steps.")})

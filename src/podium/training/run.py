@@ -20,7 +20,7 @@ from podium.metrics import Metric
 from podium.models import Model, Spec
 from podium.models.heads import to_scores
 from podium.training.boost_schedule import BoostSchedule
-from podium.training.checkpoint import REMEDY, Arrays, Checkpoint
+from podium.training.checkpoint import REMEDY, Arrays, Checkpoint, check_loaded, check_state
 from podium.training.feasible_schedule import FeasibleSchedule
 from podium.training.judging import check_choice, mean_value
 from podium.training.online_schedule import OnlineSchedule
@@ -149,8 +149,10 @@ class Run(ABC):
             numbers, arrays = found
             try:
                 self.progress = Progress.of(numbers, arrays.pop("best_vector"))
+                check_state(arrays, self._state())
                 self._load_state(arrays)
-            except (KeyError, TypeError, ValueError) as error:
+                check_loaded(arrays, self._state())
+            except (IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
                 raise FormatError(
                     self.checkpoint.path, f"is not a checkpoint of this training ({error}); {REMEDY}"
                 ) from None
