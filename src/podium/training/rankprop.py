@@ -209,7 +209,8 @@ class RankProp(Training):
         self.steps.begin(vector)
         self.orders = [int(order) for order in arrays["orders"]]
         self.gaps = [float(gap) for gap in arrays["gaps"]]
-        if len(self.orders) != len(self.gaps) or not self.gaps or np.isnan(self.gaps).any():
+        judged = len(self.gaps) - len(self.orders)  # 1 between the end of a phase and the begin of the next
+        if judged not in (0, 1) or not self.orders or np.isnan(self.gaps).any():
             raise ValueError("orders and gaps do not belong together")
         in_phase, verdict, phases = (int(number) for number in arrays["phase"])
         self.in_phase, self.verdict, self.phases = in_phase, VERDICTS[verdict], phases
