@@ -90,9 +90,8 @@ def names_page() -> str:
 def entry(name: str, value: Any, level: str) -> str:
     """One name: its signature, and its docstring as it stands."""
     signature = "" if isinstance(value, type) and issubclass(value, Exception) else str(inspect.signature(value))
-    if isinstance(value, type):
-        signature = signature.removesuffix(" -> None")
-    signature = folded(name, re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature))
+    signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)
+    signature = folded(name, signature.removesuffix(" -> None") if isinstance(value, type) else signature)
     text = (inspect.getdoc(value) or "").replace("```", "")
     head, _, rest = text.partition("\n\n")
     body = f"\n```text\n{rest}\n```\n" if rest else ""
