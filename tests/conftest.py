@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,19 @@ UNHURRIED = [HealthCheck.too_slow]
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=UNHURRIED)
 settings.register_profile("explore", deadline=None, suppress_health_check=UNHURRIED)
 settings.load_profile("fixed")
+
+
+@pytest.fixture(autouse=True)
+def default_signals() -> Iterator[None]:
+    """Signals act as in a program that was just started, also where this one was started with Ctrl-C ignored.
+
+    What a test changes, such as a command that ends by ignoring signals, is changed back after it.
+    """
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture
