@@ -132,30 +132,33 @@ def milliseconds(seconds: dict[str, float]) -> dict[str, float]:
 
 
 def notes() -> list[str]:
-    """Return the sentences below the table."""
-    sentences = [
-        f"The best value of each row is **bold**. A \\* marks a difference from Podium with p < {SIGNIFICANT} in a paired {TEST}"
-        " test over the queries."
-    ]
-    if large():
-        sentences += [*runs_notes(), *target_notes()]
-    return [" ".join(sentences)]
+    """Return the list below the table: what the marks mean, who is ahead, and what other settings make of the times."""
+    marks = (
+        f"**Bold** is best. \\* differs from Podium with p < {SIGNIFICANT} in a paired {TEST} test over the queries."
+    )
+    if not large():
+        return [f"- {marks}"]
+    return [f"- {marks} {runs_note()}", f"- {equal_trees_note()}", f"- {' '.join(target_notes())}"]
 
 
-def runs_notes() -> list[str]:
-    """Return who is ahead in the row of equal trees, and how often the times were measured."""
+def runs_note() -> str:
+    """Return how often the times were measured."""
     training, scoring = found("trees")["large"]["rounds"], found("tree_predict").get("rounds")
     medians = f"{training} runs for training" + f" and {scoring} for scoring" * bool(scoring)
+    return f"† was measured once; the other times are medians of {medians}."
+
+
+def equal_trees_note() -> str:
+    """Return who is ahead of Podium in the row of equal trees, and under which conditions."""
     values = measured("ndcg")
-    better = [name for name in SYSTEMS if values.get(name, 0) > values["podium"]]
-    ahead = [
-        f"{title(name)} ranks better than Podium ({values[name]:.4f} against {values['podium']:.4f})" for name in better
+    better = [
+        f"{title(name)} ranks better than Podium after the same {large()['trees']} trees on the large set"
+        f" ({values[name]:.4f} against {values['podium']:.4f})."
+        for name in SYSTEMS
+        if values.get(name, 0) > values["podium"]
     ]
-    return [
-        *(f"After {large()['trees']} trees on the large set {words}." for words in ahead),
-        "That row uses one learning rate for all and was not tested; CatBoost's trees have 64 leaves.",
-        f"A † marks a time that was measured once; the other times are medians of {medians}.",
-    ]
+    conditions = "That row uses one learning rate for all and was not tested; CatBoost's trees have 64 leaves."
+    return " ".join([*better, conditions])
 
 
 def target_notes() -> list[str]:
