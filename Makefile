@@ -28,6 +28,7 @@ format: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/setting_tables.py
 	$(BIN)/python docs/reproduced.py
 	$(BIN)/python docs/examples.py
 	$(BIN)/python benchmarks/tables.py

@@ -59,7 +59,9 @@ def check(named: dict[str, podium.Force], data: podium.RankingData, threads: int
 def tree_seconds(force: podium.Force, model: str, data: podium.RankingData, trees: int, threads: int) -> list[float]:
     """Seconds of each tree after the first, whose time has binning in it."""
     ends: list[float] = []
-    ranker = podium.Ranker(force=force, model=model, learning_rate=0.1, epochs=trees, num_threads=threads)
+    ranker = podium.Ranker(
+        force=force, model=model, num_threads=threads, schedule=f"boosting(rate=0.1, rounds={trees})"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ranker.fit(data, callbacks=[lambda _: ends.append(time.perf_counter())])

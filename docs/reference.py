@@ -153,6 +153,7 @@ FORCES = [
     "structrank",
     "squared",
     "ordinal",
+    "prank",
     "multiclass",
 ]
 BETWEEN = re.compile("(?<=<!-- laws table: begin -->\n).*?(?=<!-- laws table: end -->)", re.DOTALL)

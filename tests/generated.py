@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from podium import Pairs, RankingData
 from podium.data import Strings
+from podium.models import model as as_model
+from podium.training import SCHEDULES
 
 LARGEST = float(np.finfo(np.float32).max)
 WORD = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=8)
@@ -87,3 +89,12 @@ def with_everything() -> RankingData:
         pairs=Pairs.of([2, 4, 1], [0, 1, 3], [1.0, 0.5, 0.75], [1.0, 2.0, 3.0]),
         feature_names=["length", "score"],
     )
+
+
+def any_schedule(model: Any, **settings: Any) -> dict[str, Any]:
+    """Sort settings into those of a schedule, which is made of them, and those of the ranker."""
+    if "epochs" in settings and as_model(model).grows:
+        settings["n_estimators"] = settings.pop("epochs")
+    kind = SCHEDULES[settings.pop("optimizer", "boosting" if as_model(model).grows else "adam")]
+    own = {name: settings.pop(name) for name in list(settings) if name in kind.parameters()}
+    return {"schedule": kind(**own), **settings}

@@ -94,6 +94,7 @@ void bind_forces(nb::module_& m) {
       .value("structrank", ForceKind::structrank)
       .value("squared", ForceKind::squared)
       .value("ordinal", ForceKind::ordinal)
+      .value("prank", ForceKind::prank)
       .value("multiclass", ForceKind::multiclass)
       .value("custom", ForceKind::custom);
   nb::enum_<CdnTopology>(m, "CdnTopology")

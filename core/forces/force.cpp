@@ -12,6 +12,7 @@ Force::Force(ForceSpec spec, std::size_t longest) : spec_(std::move(spec)), metr
       outputs_ = spec_.classes;
       break;
     case ForceKind::ordinal:
+    case ForceKind::prank:
       parameters_ = spec_.classes - 1;
       break;
     case ForceKind::ranknet:
@@ -48,6 +49,8 @@ void Force::compute(const ForceQuery& query, ForceScratch& scratch, const ForceS
       return squared_force(query, sums);
     case ForceKind::ordinal:
       return ordinal_force(query, sums);
+    case ForceKind::prank:
+      return prank_force(query, sums);
     case ForceKind::multiclass:
       return multiclass_force(spec_.classes, query, sums);
     case ForceKind::custom:

@@ -29,6 +29,7 @@ enum class ForceKind {
   structrank,
   squared,
   ordinal,
+  prank,
   multiclass,
   custom,
 };
@@ -127,6 +128,7 @@ void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scr
 // Forces on each document alone.
 void squared_force(const ForceQuery& query, const ForceSums& sums);
 void ordinal_force(const ForceQuery& query, const ForceSums& sums);
+void prank_force(const ForceQuery& query, const ForceSums& sums);
 void multiclass_force(std::size_t classes, const ForceQuery& query, const ForceSums& sums);
 // A force from outside; it knows scores and labels only, so the query has no document weights and no pairs.
 void custom_force(const CustomForce& custom, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);

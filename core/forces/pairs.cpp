@@ -32,6 +32,7 @@ Pull pull(const ForceSpec& spec, double o, double target) {
     case ForceKind::structrank:
     case ForceKind::squared:
     case ForceKind::ordinal:
+    case ForceKind::prank:
     case ForceKind::multiclass:
     case ForceKind::custom:
       break;

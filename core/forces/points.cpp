@@ -44,6 +44,23 @@ void ordinal_force(const ForceQuery& query, const ForceSums& sums) {
   }
 }
 
+// The perceptron's cost of every threshold on the wrong side: with z_k = 1 where label > k and −1 elsewhere,
+// C = Σ_k max(0, −z_k (s − b_k)), so λ = Σ_k z_k [z_k (s − b_k) ≤ 0]. It has no curvature. [Crammer and Singer 2002]
+void prank_force(const ForceQuery& query, const ForceSums& sums) {
+  const auto thresholds = query.parameters;
+  for (std::size_t i = 0; i < query.scores.size(); ++i) {
+    const auto level = static_cast<std::size_t>(query.labels[i]);
+    const double weight = query.weight(i), s = query.scores[i];
+    for (std::size_t k = 0; k < thresholds.size(); ++k) {
+      const double z = level > k ? 1.0 : -1.0, reached = z * (s - thresholds[k]);
+      if (reached > 0) continue;
+      sums.force[i] += weight * z;
+      if (sums.cost) *sums.cost -= weight * reached;
+      if (sums.parameter_force) sums.parameter_force[k] -= weight * z;
+    }
+  }
+}
+
 // Softmax cross entropy over the levels: λ_k = [label = k] − p_k, w_k = p_k (1 − p_k). [McRank]
 void multiclass_force(std::size_t classes, const ForceQuery& query, const ForceSums& sums) {
   for (std::size_t i = 0; i < query.labels.size(); ++i) {

@@ -237,9 +237,11 @@ class ForceKind(enum.Enum):
 
     ordinal = 12
 
-    multiclass = 13
+    prank = 13
 
-    custom = 14
+    multiclass = 14
+
+    custom = 15
 
 class CdnTopology(enum.Enum):
     full = 0

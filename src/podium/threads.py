@@ -17,6 +17,9 @@ def resolve_threads(num_threads: int | None) -> int:
     whole = isinstance(num_threads, SupportsIndex) and not isinstance(num_threads, bool)
     if not whole or not 1 <= int(num_threads) <= MOST_THREADS:
         raise ParameterError(
-            f"num_threads={num_threads!r} must be a whole number from 1 to {MOST_THREADS}; leave it out to use every core"
+            "num_threads",
+            num_threads,
+            f"must be a whole number from 1 to {MOST_THREADS}",
+            "leave it out to use every core",
         )
     return int(num_threads)

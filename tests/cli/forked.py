@@ -73,6 +73,7 @@ def _run(folder: Path, words: list[str], out: Path, err: Path, strict: bool, sto
             os.dup2(file.fileno(), number)
     if strict:
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message="the best (epoch|round) on the validation data")
     sys.argv = ["podium", *words]
     with contextlib.nullcontext() if stop is None else _stopping(stop):
         main()

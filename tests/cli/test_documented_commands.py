@@ -10,8 +10,6 @@ import forked
 import pytest
 
 import podium
-from podium.cli.rankers import describe_ranker
-from podium.rankers import RANKERS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -33,13 +31,3 @@ def test_commands_run(page, tmp_path):
         process = forked.start(tmp_path, *words)
         process.join(forked.HANGS)
         assert process.exitcode == 0, f"{line}\n{(tmp_path / 'printed').read_text()}"
-
-
-def test_table_of_rankers():
-    expected = ["| on the command line | in Python | definition |", "|---|---|---|"]
-    for name, kind in RANKERS.items():
-        described = describe_ranker(kind)
-        expected.append(f"| `{name}` | `{described['class']}` | {described['summary'].replace('|', '&#124;')} |")
-    text = (DOCS / "training.md").read_text()
-    found = text.split("<!-- rankers table: begin -->")[1].split("<!-- rankers table: end -->")[0]
-    assert found.strip().splitlines() == expected

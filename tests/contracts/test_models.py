@@ -15,6 +15,7 @@ from scipy.special import expit
 from test_forces import BUILT_IN, EVERY
 
 import podium
+from generated import any_schedule
 from podium import _core
 from podium.data.canonical import canonical_order
 from podium.forces import Force
@@ -22,8 +23,8 @@ from podium.models import MODELS, CoreModel, Model, model
 from podium.models.inputs import InputMap
 from podium.models.net import Net
 from podium.training.model_descent import ModelDescent
-from podium.training.schedule import Schedule
-from podium.training.steps import Task, make_descent, make_steps
+from podium.training.schedules.gradient import Adam
+from podium.training.steps import Task, make_descent
 
 SPECS = [
     "linear",
@@ -63,9 +64,9 @@ def small(**parts: Any) -> podium.RankingData:
     return documents([5, 1, 7, 2, 4], seed=1, **parts)
 
 
-def begin(force: Force, spec: str, data: podium.RankingData, *, num_threads=1, schedule=None) -> Task:
+def begin(force: Force, spec: str, data: podium.RankingData, *, num_threads=1) -> Task:
     found = model(spec).start(data, n_outputs=force.n_outputs(data), seed=0)
-    return Task(force, found, data, schedule or Schedule(), 11, num_threads)
+    return Task(force, found, data, 11, num_threads)
 
 
 def point(descent, *, seed=2, scale=0.5) -> np.ndarray:
@@ -228,7 +229,7 @@ def test_weights_and_pairs_count_as_they_do_in_the_force(name, spec):
         task = begin(podium.force(name), spec, data)
         if over == "lists" or (over == "points" and data is paired):
             with pytest.raises(podium.DataError, match="has no use for"):
-                make_steps(task)
+                Adam().make_steps(task)
             continue
         descent = make_descent(task)
         vector = point(descent)
@@ -263,7 +264,7 @@ def test_the_order_of_documents_inside_queries_does_not_matter(name, spec):
     rng = np.random.default_rng(5)
     order = np.concatenate([a + rng.permutation(b - a) for a, b in itertools.pairwise(data.query_offsets)])
     turned = podium.RankingData(data.features[order], data.labels[order], data.qid[order])
-    here, there = make_descent(task), make_descent(Task(task.force, task.model, turned, task.schedule, 11, 1))
+    here, there = make_descent(task), make_descent(Task(task.force, task.model, turned, 11, 1))
     vector = point(here)
     there.set_parameters(vector)
     seen = [np.zeros((len(data), task.n_outputs)) for _ in range(2)]
@@ -339,7 +340,7 @@ def test_forces_that_are_no_sum_over_pairs_are_refused_pair_by_pair(name):
     with pytest.raises(
         podium.ParameterError, match="batch='pair' needs a force that is a sum over pairs such as ranknet"
     ):
-        podium.Ranker(force=name, batch="pair").fit(small())
+        podium.Ranker(force=name, schedule="adam(batch='pair')").fit(small())
 
 
 # ---- the core's descent and its slow twin
@@ -520,10 +521,12 @@ def test_the_order_of_queries_does_not_change_a_byte(spec, name, options, tmp_pa
     files = []
     for seed in (0, 1, 2):
         train, judged = (data, valid) if seed == 0 else (reordered(data, seed), reordered(valid, seed))
-        ranker = podium.Ranker(force=name, model=spec, epochs=5, **options)
+        ranker = podium.Ranker(force=name, model=spec, **any_schedule(spec, epochs=5, **options))
         files.append(saved_bytes(ranker.fit(train, valid=judged), tmp_path / "a.podium"))
     assert files[0] == files[1] == files[2]
-    other = podium.Ranker(force=name, model=spec, epochs=5, seed=1, **options).fit(data, valid=valid)
+    other = podium.Ranker(force=name, model=spec, seed=1, **any_schedule(spec, epochs=5, **options)).fit(
+        data, valid=valid
+    )
     deterministic = spec == "kernel(poly)" or (spec == "linear" and "lbfgs" in options.values())
     if not deterministic or name == "xendcg":
         assert saved_bytes(other, tmp_path / "b.podium") != files[0]  # the comparison above could have failed
@@ -573,7 +576,7 @@ def test_huge_features_train_or_are_refused(name, spec):
     data = small()
     big = data.replace(features=(data.features * 1e30).astype(np.float32))
     try:
-        ranker = podium.Ranker(force=name, model=spec, epochs=3).fit(big)
+        ranker = podium.Ranker(force=name, model=spec, **any_schedule(spec, epochs=3)).fit(big)
     except podium.DataError as error:
         assert re.search(r"diverged .* learning_rate", str(error))  # noqa: PT017
         assert name in ("squared", "multiclass", "exponential")
@@ -586,7 +589,7 @@ def test_kernels_that_no_number_can_hold_are_refused():
     big = data.replace(features=(data.features * 1e30).astype(np.float32))
     with pytest.raises(podium.DataError, match="kernel is too large on these documents"):
         podium.Ranker(force="ranknet", model="kernel(poly, degree=10, standardize=False)").fit(big)
-    ranker = podium.Ranker(force="ranknet", model="kernel(poly, degree=10)", epochs=1).fit(data)
+    ranker = podium.Ranker(force="ranknet", model="kernel(poly, degree=10)", schedule="adam(epochs=1)").fit(data)
     with pytest.raises(podium.DataError, match="kernel is too large on these documents"):
         ranker.predict(big.features * np.float32(1e7))
 
@@ -617,7 +620,7 @@ def test_missing_and_constant_features(spec):
     X[:, 2] = np.nan  # missing everywhere
     X[:, 3] = np.where(np.arange(12) % 2, 0.1, np.nan)  # constant where it is there
     holed = data.replace(features=X)
-    ranker = podium.Ranker(force="ranknet", model=spec, epochs=5, learning_rate=0.1).fit(holed)
+    ranker = podium.Ranker(force="ranknet", model=spec, **any_schedule(spec, epochs=5, learning_rate=0.1)).fit(holed)
     map = ranker.scorer_.model.map
     assert np.isfinite(np.concatenate([map.center, map.scale, map.filled])).all()
     mean = X[np.arange(12) % 3 > 0, 0].astype(np.float64).mean()
@@ -644,7 +647,7 @@ def test_documents_that_are_all_alike(name, spec):
     data = documents([4, 4], 3, missing=0)
     alike = data.replace(features=np.ones((8, 3), np.float32))
     with pytest.warns(UserWarning, match="nothing is ranked"):
-        scores = podium.Ranker(force=name, model=spec, epochs=3).fit(alike).predict(alike)
+        scores = podium.Ranker(force=name, model=spec, **any_schedule(spec, epochs=3)).fit(alike).predict(alike)
     assert len(set(scores.tolist())) == 1
 
 
@@ -656,7 +659,7 @@ def test_data_without_features_is_refused():
 @by_force(["multiclass", "ordinal"])
 def test_a_single_level(name):
     data = small().replace(labels=np.zeros(19))
-    assert np.isfinite(podium.Ranker(force=name, epochs=2).fit(data).predict(data)).all()
+    assert np.isfinite(podium.Ranker(force=name, schedule="adam(epochs=2)").fit(data).predict(data)).all()
 
 
 # ---- nets of odd shapes
@@ -731,7 +734,9 @@ def test_an_error_in_your_own_force_comes_out_of_every_thread():
         raise LookupError("not today")
 
     for threads in (1, 5):
-        ranker = podium.Ranker(force=podium.custom_force(broken, compile=False), batch=40, num_threads=threads)
+        ranker = podium.Ranker(
+            force=podium.custom_force(broken, compile=False), num_threads=threads, schedule="adam(batch=40)"
+        )
         with pytest.raises(LookupError, match="not today"):
             ranker.fit(data)
 

@@ -11,6 +11,7 @@ from test_forces import BUILT_IN
 from test_models import documents, reordered, saved_bytes, small
 
 import podium
+from generated import any_schedule
 from podium import _core
 from podium.models import model
 from podium.models.nadaraya_watson import NadarayaWatson, NadarayaWatsonSpec
@@ -271,7 +272,7 @@ def test_a_query_that_has_every_reference_hears_them_all():
 @pytest.mark.parametrize("name", DRIVING)
 def test_any_force_drives_it(name):
     data = documents([8, 1, 6, 9, 7], 5, seed=9)
-    ranker = podium.Ranker(force=name, model="nadaraya-watson", epochs=3, learning_rate=0.05).fit(data)
+    ranker = podium.Ranker(force=name, model="nadaraya-watson", schedule="adam(epochs=3, rate=0.05)").fit(data)
     assert np.isfinite(ranker.predict(data)).all()
     assert not np.array_equal(ranker.model_.vector, started(data).vector)
 
@@ -286,9 +287,8 @@ def test_bytes_of_a_trained_model(options, choose, tmp_path):
         ranker = podium.Ranker(
             force="ranknet",
             model=f"nadaraya-watson(references=20, choose={choose!r})",
-            epochs=4,
             num_threads=threads,
-            **options,
+            **any_schedule(f"nadaraya-watson(references=20, choose={choose!r})", epochs=4, **options),
         )
         train, judged = (data, valid) if seed == 0 else (reordered(data, seed), reordered(valid, seed))
         files.append(saved_bytes(ranker.fit(train, valid=judged), tmp_path / "a.podium"))
@@ -307,20 +307,25 @@ def test_missing_constant_and_huge_features():
     X = data.features.copy()
     X[::3, 0], X[:, 1], X[:, 2] = np.nan, 0.1, np.nan
     for spec in ("nadaraya-watson", "nadaraya-watson(standardize=False)"):
-        ranker = podium.Ranker(force="ranknet", model=spec, epochs=5, learning_rate=0.1).fit(data.replace(features=X))
+        ranker = podium.Ranker(force="ranknet", model=spec, **any_schedule(spec, epochs=5, learning_rate=0.1)).fit(
+            data.replace(features=X)
+        )
         filled = X.copy()
         filled[::3, 0] = np.nanmean(X[:, 0].astype(np.float64))
         np.testing.assert_allclose(ranker.predict(filled), ranker.predict(X), rtol=1e-5)
         big = data.replace(features=(data.features * 1e30).astype(np.float32))
-        again = podium.Ranker(force="ranknet", model=spec, epochs=3).fit(big)
+        again = podium.Ranker(force="ranknet", model=spec, **any_schedule(spec, epochs=3)).fit(big)
         assert np.isfinite(again.predict(big)).all()
         assert np.isfinite(ranker.predict(big)).all()
 
 
 def test_names_print_and_read_back():
-    for spec in (NadarayaWatsonSpec(), NadarayaWatsonSpec(50, "kmeans", False, False)):
+    for spec in (
+        NadarayaWatsonSpec(),
+        NadarayaWatsonSpec(references=50, choose="kmeans", leave_out=False, standardize=False),
+    ):
         assert model(str(spec)) == spec
-    assert model("Nadaraya-Watson(references=5)") == NadarayaWatsonSpec(5)
+    assert model("Nadaraya-Watson(references=5)") == NadarayaWatsonSpec(references=5)
     for wrong, message in (
         ("nadaraya-watson(references=0)", "references=0 must be a whole number from 1"),
         ("nadaraya-watson(choose='all')", "unknown choose 'all'"),

@@ -11,9 +11,9 @@ from sklearn.svm import LinearSVC
 
 import podium
 from podium.forces import ForceData
-from podium.training.bundle import Bundle, BundleSettings
+from podium.training.bundle import BundleSettings, BundleSolver
 from podium.training.convex import Oracle, regularized
-from podium.training.lbfgs import LBFGS, LBFGSSettings
+from podium.training.lbfgs import LBFGSSettings, LBFGSSolver
 
 
 def ranking_risk(data: podium.RankingData, force: str) -> Oracle:
@@ -37,14 +37,14 @@ def differences(data: podium.RankingData) -> np.ndarray:
     return np.concatenate(found)
 
 
-def solve(data: podium.RankingData, force: str, C: float) -> Bundle | LBFGS:
+def solve(data: podium.RankingData, force: str, C: float) -> BundleSolver | LBFGSSolver:
     """½‖w‖² + C Σ loss, divided by C: λ = 1 / C."""
     risk, start = ranking_risk(data, force), np.zeros(data.n_features)
     if force == "hinge":
-        solver: Bundle | LBFGS = Bundle(start, BundleSettings(1 / C, tolerance=1e-7))
+        solver: BundleSolver | LBFGSSolver = BundleSolver(start, BundleSettings(1 / C, tolerance=1e-7))
         oracle = risk
     else:
-        solver = LBFGS(start, LBFGSSettings(tolerance=0, gap_tolerance=1e-7, convexity=1 / C))
+        solver = LBFGSSolver(start, LBFGSSettings(tolerance=0, gap_tolerance=1e-7, convexity=1 / C))
         oracle = regularized(risk, 1 / C)
     for _ in range(2000):
         if solver.step(oracle).done:
@@ -101,7 +101,7 @@ def test_hinge_on_a_whole_fold(data_dir: Path, C: float, steps: int) -> None:
     train, _, _ = podium.read_folds(data_dir / "ohsumed/QueryLevelNorm/Fold1")
     risk = ranking_risk(train, "hinge")
     pairs = risk(np.zeros(train.n_features))[0]
-    solver = Bundle(np.zeros(train.n_features), BundleSettings(1 / C, tolerance=1e-6))
+    solver = BundleSolver(np.zeros(train.n_features), BundleSettings(1 / C, tolerance=1e-6))
     while not solver.step(lambda w: tuple(part / pairs for part in risk(w))).done:
         assert solver.steps < steps
     assert solver.gap <= 1e-6 * solver.value

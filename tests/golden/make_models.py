@@ -35,7 +35,9 @@ RANKERS = {
     "kernel-prank": podium.QuadraticPRank(epochs=3, form="kernel", supports=5),
     "oap-bpm": podium.OAPBPM(epochs=3, perceptrons=7),
     "rankprop": podium.RankProp(hidden=(3,), epochs=6, phase_epochs=2, learning_rate=0.1),
-    "multiclass": podium.Ranker(force="multiclass", model="net(4, activation='relu')", epochs=3, learning_rate=0.1),
+    "multiclass": podium.Ranker(
+        force="multiclass", model="net(4, activation='relu')", schedule="adam(epochs=3, rate=0.1)"
+    ),
 }
 
 

@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 import podium  # noqa: E402
 import podium.torch  # noqa: E402
+from generated import any_schedule  # noqa: E402
 from podium.models import model  # noqa: E402
 
 DATA = podium.synthetic.network(queries=12, documents=15, features=6)
@@ -53,11 +54,15 @@ def test_scores_and_backward_are_those_of_the_same_net(outputs: int) -> None:
 def test_a_ranker_over_a_module_learns(force: str) -> None:
     outputs = int(DATA.labels.max()) + 1 if force == "multiclass" else 1
     ranker = podium.Ranker(
-        force=force, model=podium.torch.module(functools.partial(make_net, outputs)), learning_rate=0.01, epochs=40
+        force=force,
+        model=podium.torch.module(functools.partial(make_net, outputs)),
+        **any_schedule(podium.torch.module(functools.partial(make_net, outputs)), learning_rate=0.01, epochs=40),
     )
-    before = podium.Ranker(force=force, model=podium.torch.module(functools.partial(make_net, outputs)), epochs=1).fit(
-        DATA
-    )
+    before = podium.Ranker(
+        force=force,
+        model=podium.torch.module(functools.partial(make_net, outputs)),
+        **any_schedule(podium.torch.module(functools.partial(make_net, outputs)), epochs=1),
+    ).fit(DATA)
     ranker.fit(DATA)
     assert ranker.score(DATA) > before.score(DATA) + 0.02
     again = pickle.loads(pickle.dumps(ranker))
@@ -67,13 +72,15 @@ def test_a_ranker_over_a_module_learns(force: str) -> None:
 def test_training_equals_that_of_podium_s_net() -> None:
     net = make_net()
     options = {"force": "ranknet", "epochs": 3, "learning_rate": 0.01, "optimizer": "sgd"}
-    theirs = podium.Ranker(model=podium.torch.module(net), **options).fit(DATA)
+    theirs = podium.Ranker(model=podium.torch.module(net), **any_schedule(podium.torch.module(net), **options)).fit(
+        DATA
+    )
 
     class Started(type(model("net(5)"))):
         def start(self, data, **others):
             return podium_net(net)
 
-    ours = podium.Ranker(model=Started((5,)), **options).fit(DATA)
+    ours = podium.Ranker(model=Started((5,)), **any_schedule(Started((5,)), **options)).fit(DATA)
     np.testing.assert_allclose(theirs.predict(DATA), ours.predict(DATA), rtol=1e-8, atol=1e-9)
 
 
@@ -83,8 +90,11 @@ def test_the_given_module_is_left_as_it_was_and_random_numbers_too() -> None:
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)
-    podium.Ranker(model=podium.torch.module(net), epochs=2).fit(DATA)
-    podium.Ranker(model=podium.torch.module(functools.partial(torch.nn.Linear, 6, 1)), epochs=2).fit(DATA)
+    podium.Ranker(model=podium.torch.module(net), **any_schedule(podium.torch.module(net), epochs=2)).fit(DATA)
+    podium.Ranker(
+        model=podium.torch.module(functools.partial(torch.nn.Linear, 6, 1)),
+        **any_schedule(podium.torch.module(functools.partial(torch.nn.Linear, 6, 1)), epochs=2),
+    ).fit(DATA)
     assert all((a == b).all() for a, b in zip(before, net.parameters(), strict=True))
     assert (torch.rand(3) == expected).all()
 
@@ -93,11 +103,22 @@ def test_refusals(tmp_path) -> None:
     with pytest.raises(podium.ParameterError, match=r"must be an nn\.Module"):
         podium.torch.module(3)
     with pytest.raises(podium.DataError, match="gave shape"):
-        podium.Ranker(model=podium.torch.module(torch.nn.Linear(6, 2)), epochs=1).fit(DATA)
+        podium.Ranker(
+            model=podium.torch.module(torch.nn.Linear(6, 2)),
+            **any_schedule(podium.torch.module(torch.nn.Linear(6, 2)), epochs=1),
+        ).fit(DATA)
     with pytest.raises(podium.DataError, match="no parameters"):
-        podium.Ranker(model=podium.torch.module(torch.nn.Tanh()), epochs=1).fit(DATA)
+        podium.Ranker(
+            model=podium.torch.module(torch.nn.Tanh()), **any_schedule(podium.torch.module(torch.nn.Tanh()), epochs=1)
+        ).fit(DATA)
     with pytest.raises(podium.ParameterError, match="batch='pair'"):
-        podium.Ranker(force="ranknet", model=podium.torch.module(make_net()), batch="pair").fit(DATA)
-    ranker = podium.Ranker(model=podium.torch.module(make_net()), epochs=1).fit(DATA)
+        podium.Ranker(
+            force="ranknet",
+            model=podium.torch.module(make_net()),
+            **any_schedule(podium.torch.module(make_net()), batch="pair"),
+        ).fit(DATA)
+    ranker = podium.Ranker(
+        model=podium.torch.module(make_net()), **any_schedule(podium.torch.module(make_net()), epochs=1)
+    ).fit(DATA)
     with pytest.raises(podium.ParameterError, match="cannot be saved"):
         ranker.save(tmp_path / "model.podium")

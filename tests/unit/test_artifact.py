@@ -14,6 +14,7 @@ import pytest
 from safetensors.numpy import save, save_file
 
 import podium
+from generated import any_schedule
 from podium.artifact import FORMAT, Artifact, is_artifact, load_artifact, save_artifact
 from podium.artifact.tensors import write_tensors
 from podium.kinds import podium_header
@@ -39,15 +40,19 @@ CASES = {
     "ranksvm, several C": podium.RankSVM(C=(0.1, 1.0), loss="squared_hinge"),
     "ranksvm, rbf": podium.RankSVM(kernel="rbf", landmarks=12, query_norm=False),
     "structrank, few": podium.StructRank(references=9, choose="kmeans", epochs=2, starts=1),
-    "nadaraya-watson": podium.Ranker(force="listnet", model="nadaraya-watson(references=20)", epochs=2),
+    "nadaraya-watson": podium.Ranker(
+        force="listnet", model="nadaraya-watson(references=20)", schedule="adam(epochs=2)"
+    ),
     "ordinal, net": podium.OrdinalRegression(hidden=(3,), epochs=2),
-    "linear": podium.Ranker(force="lambdarank(map)", epochs=2),
-    "net": podium.Ranker(force="neighbors(ranknet)", model="net(13)", epochs=2),
-    "kernel": podium.Ranker(force="hinge", model="kernel(linear)", epochs=2),
-    "multiclass": podium.Ranker(force="multiclass", model="net(4)", epochs=2),
-    "multiclass, kernel": podium.Ranker(force="multiclass", model="kernel(rbf, landmarks=5)", epochs=2),
+    "linear": podium.Ranker(force="lambdarank(map)", schedule="adam(epochs=2)"),
+    "net": podium.Ranker(force="neighbors(ranknet)", model="net(13)", schedule="adam(epochs=2)"),
+    "kernel": podium.Ranker(force="hinge", model="kernel(linear)", schedule="adam(epochs=2)"),
+    "multiclass": podium.Ranker(force="multiclass", model="net(4)", schedule="adam(epochs=2)"),
+    "multiclass, kernel": podium.Ranker(
+        force="multiclass", model="kernel(rbf, landmarks=5)", schedule="adam(epochs=2)"
+    ),
     "own force": podium.Ranker(
-        force=podium.custom_force(lambda s, y: (y - s, np.ones(len(s))), compile=False), epochs=2
+        force=podium.custom_force(lambda s, y: (y - s, np.ones(len(s))), compile=False), schedule="adam(epochs=2)"
     ),
 }
 
@@ -110,7 +115,7 @@ def test_parameters_come_back_as_they_were(tmp_path):
     assert [type(loaded.get_params()[name]) for name in ("epochs", "learning_rate", "l2")] == [int, float, float]
     podium.RankSVM(C=np.array([0.5, 2.0])).fit(DATA, valid=DATA).save(tmp_path / "b.podium")
     assert podium.load(tmp_path / "b.podium").C == (0.5, 2.0)
-    podium.Ranker(force=podium.force("ranknet(sigma=2)"), model=podium.models.model("net(3)"), metric=podium.metric("map"), epochs=1).fit(DATA).save(tmp_path / "c.podium")  # fmt: skip
+    podium.Ranker(force=podium.force("ranknet(sigma=2)"), model=podium.models.model("net(3)"), metric=podium.metric("map"), **any_schedule(podium.models.model("net(3)"), epochs=1)).fit(DATA).save(tmp_path / "c.podium")  # fmt: skip
     found = podium.load(tmp_path / "c.podium").get_params()
     assert (found["force"], found["model"], found["metric"]) == ("ranknet(sigma=2)", "net(3)", "map")
 
@@ -122,11 +127,11 @@ def own(scores, labels):
 def test_a_force_of_your_own_is_saved_by_name_not_by_place(tmp_path):
     path = tmp_path / "a.podium"
     assert podium.Ranker(force=own)._saved_parameters()["force"] == f"{__name__}:own"
-    podium.Ranker(force=podium.custom_force(own, compile=False), epochs=1).fit(DATA).save(path)
+    podium.Ranker(force=podium.custom_force(own, compile=False), schedule="adam(epochs=1)").fit(DATA).save(path)
     assert podium.load(path).force == f"{__name__}:own(compile=False)"
     assert podium.load(path).fit(DATA).force_ == f"{__name__}:own(compile=False)"
     nowhere = podium.custom_force(lambda scores, labels: own(scores, labels), compile=False)
-    podium.Ranker(force=nowhere, epochs=1).fit(DATA).save(path)
+    podium.Ranker(force=nowhere, schedule="adam(epochs=1)").fit(DATA).save(path)
     assert "0x" not in load_artifact(path).header["parameters"]["force"]
     loaded = podium.load(path)
     assert np.isfinite(loaded.predict(DATA)).all()  # scoring needs no force

@@ -160,7 +160,7 @@ def test_a_lambda_is_left_to_picklers_that_carry_code():
         ("custom_forces:squared(cost=3)", r"cost=3 must be a function"),
         ("custom_forces:squared(__import__('os'))", r"cannot be read"),
         ("custom_forces:BUILT_IN(compile=False)", r"takes no options"),
-        ("neighbors(custom_forces:squared)", r"cannot stand inside another"),
+        ("neighbors(custom_forces:squared)", r"needs a force over pairs"),
         (3, r"force=3 must be a name"),
     ],
 )

@@ -85,16 +85,13 @@ def test_reproduced_figures_are_what_the_commands_wrote(monkeypatch: pytest.Monk
         ), name
 
 
-def test_table_of_models() -> None:
-    from podium.models import MODELS
+def test_tables_and_the_page_of_settings_are_the_declarations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import setting_tables
 
-    expected = ["| model | what it is | formula | parameters |", "|---|---|---|---|"]
-    for definition in MODELS.values():
-        parameters = ", ".join(f"`{name}`" for name in definition.parameters)
-        expected.append(f"| `{definition.name}` | {definition.summary} | {definition.formula} | {parameters} |")
-    text = (ROOT / "docs" / "models.md").read_text()
-    found = text.split("<!-- models table: begin -->")[1].split("<!-- models table: end -->")[0]
-    assert found.strip().splitlines() == expected
+    for path in (ROOT / "docs").glob("*.md"):
+        assert setting_tables.filled(path.read_text()) == path.read_text(), path
+    assert (ROOT / "docs" / "settings.md").read_text() == setting_tables.settings_page()
 
 
 def test_verdicts_and_pictures_are_what_the_program_gives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,20 +103,3 @@ def test_verdicts_and_pictures_are_what_the_program_gives(monkeypatch: pytest.Mo
     assert reference.laws_page(text) == text
     for name, svg in reference.force_pictures().items():
         assert (ROOT / "docs" / "images" / name).read_text() == svg
-
-
-def test_table_of_forces() -> None:
-    from podium.forces import FORCES
-
-    expected = ["| force | definition | formula | source |", "|---|---|---|---|"]
-    for definition in FORCES.values():
-        inside = [
-            *([definition.takes] if definition.takes else []),
-            *(f"{p.name}={p.default}" for p in definition.parameters),
-        ]
-        name = f"{definition.name}({', '.join(inside)})" if inside else definition.name
-        cells = (f"`{name}`", definition.summary, definition.formula.replace("|", r"\|"), definition.source)
-        expected.append(f"| {' | '.join(cells)} |")
-    text = (ROOT / "docs" / "forces.md").read_text()
-    found = text.split("<!-- forces table: begin -->")[1].split("<!-- forces table: end -->")[0]
-    assert found.strip().splitlines() == expected

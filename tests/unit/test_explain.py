@@ -271,9 +271,9 @@ class TestRankers:
 
     def test_any_force_over_trees(self, trained):
         _, data = trained
-        ranker = podium.Ranker(force="listnet", model="trees", epochs=5).fit(data)
+        ranker = podium.Ranker(force="listnet", model="trees", schedule="boosting(rounds=5)").fit(data)
         np.testing.assert_allclose(ranker.attributions(data).sum(axis=1), ranker.predict(data), atol=1e-12)
-        levels = podium.Ranker(force="multiclass", model="trees", epochs=5).fit(data)
+        levels = podium.Ranker(force="multiclass", model="trees", schedule="boosting(rounds=5)").fit(data)
         found = levels.attributions(data)
         np.testing.assert_allclose(found.sum(axis=2), levels.model_.scores(data.features), atol=1e-12)
         with pytest.raises(podium.ParameterError, match=r"outputs and its score is no sum"):

@@ -44,6 +44,7 @@ BROKEN = {
     "structrank(independent)": [],
     "squared": ["momentum", "action_reaction"],
     "ordinal": ["momentum", "action_reaction"],
+    "prank": ["momentum", "action_reaction"],
     "multiclass": ["momentum", "action_reaction", "consistent"],
 }
 

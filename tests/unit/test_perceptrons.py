@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import podium
 from podium import _core
 from podium.models.quadratic import QuadraticModel
-from podium.training.online import document_keys, shuffled_documents
+from podium.training.schedules.perceptron import document_keys, shuffled_documents
 
 ALL = [podium.PRank, podium.QuadraticPRank, podium.OAPBPM]
 TRAIN = podium.synthetic.network(queries=30, documents=12, features=6, hidden=3, levels=4, seed=0)

@@ -24,10 +24,12 @@ NONSENSE = ["abc", "", -1, 0, 1.5, None, True, (), (3, "x"), [2, 3], {}, math.na
 def test_nonsense_is_refused_in_words(kind, name, tmp_path):
     data = podium.synthetic.network(queries=4, documents=4, features=2, levels=3)
     for value in NONSENSE:
-        budget = KINDS[kind].budget
+        budget = (
+            "schedule" if kind == "any" else "n_estimators" if "n_estimators" in KINDS[kind].parameters() else "epochs"
+        )
         if name == budget and value in (None, 10**30):
             continue  # numbers like any other, but a long wait
-        ranker = KINDS[kind](**{budget: 1, name: value})
+        ranker = KINDS[kind](**{budget: "adam(epochs=1)" if kind == "any" else 1, name: value})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with contextlib.suppress(PodiumError):
@@ -88,7 +90,7 @@ def test_a_force_of_the_running_script_cannot_be_found_elsewhere(tmp_path, monke
 
     push.__module__, push.__qualname__ = "__main__", "push"
     monkeypatch.setattr(__main__, "push", push, raising=False)
-    ranker = podium.Ranker(force=podium.custom_force(push, compile=False), epochs=1).fit(DATA)
+    ranker = podium.Ranker(force=podium.custom_force(push, compile=False), schedule="adam(epochs=1)").fit(DATA)
     with pytest.warns(UserWarning, match="lives in the script that is running"):
         ranker.save(tmp_path / "m.podium")
 

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 import podium
-from podium.training import rankprop
-from podium.training.rankprop import Targets
+from podium.training.schedules import phases as rankprop
+from podium.training.schedules.phases import Targets
 
 TRAIN = podium.synthetic.network(queries=30, documents=12, features=6, hidden=3, levels=4, seed=0)
 TEST = podium.synthetic.network(queries=40, documents=12, features=6, hidden=3, levels=4, seed=1, generator_seed=0)
@@ -80,7 +80,7 @@ def test_scores_in_the_right_order_are_their_own_targets_and_those_upside_down_s
 def test_the_first_phase_is_regression_on_the_labels():
     first = podium.RankProp(hidden=(), epochs=5).fit(TRAIN)
     scaled = (TRAIN.labels - TRAIN.labels.mean()) / TRAIN.labels.std()
-    plain = podium.Ranker(force="squared", model="linear", epochs=5, metric="pairwise_error")
+    plain = podium.Ranker(force="squared", model="linear", metric="pairwise_error", schedule="adam(epochs=5)")
     np.testing.assert_allclose(first.predict(TEST), plain.fit(TRAIN.replace(labels=scaled)).predict(TEST), rtol=1e-9)
     longer = podium.RankProp(hidden=(), epochs=6).fit(TRAIN)
     assert longer.n_phases_ == 2
@@ -136,7 +136,7 @@ def test_a_checkpoint_is_gone_on_from_to_the_same_bytes(optimizer, tmp_path):
 
 def test_new_weights_begin_with_the_labels_again():
     ranker = podium.RankProp(epochs=12, phase_epochs=2, restart_rounds=4, learning_rate=1e-9)
-    run = rankprop.RankProp(ranker._plan(TRAIN, has_valid=True), TRAIN, TEST)
+    run = rankprop.PhasesRun(ranker._plan(TRAIN), TRAIN, TEST)
     moved = []
     while run.progress.restart == 0:
         moved.append(not np.array_equal(run.targets, run.fits.start()))
@@ -155,8 +155,8 @@ def test_new_weights_begin_with_the_labels_again():
 
 def test_phases_are_counted_through_restarts(monkeypatch, tmp_path):
     sets = []
-    teach = rankprop.RankProp._teach
-    monkeypatch.setattr(rankprop.RankProp, "_teach", lambda self, targets: (sets.append(1), teach(self, targets)))
+    teach = rankprop.PhasesRun._teach
+    monkeypatch.setattr(rankprop.PhasesRun, "_teach", lambda self, targets: (sets.append(1), teach(self, targets)))
     ranker = podium.RankProp(epochs=12, phase_epochs=2, restart_rounds=3, learning_rate=1e-9).fit(TRAIN, valid=TEST)
     assert ranker.log_[-1].restart > 0
     assert ranker.n_phases_ == 1 + len(sets)

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from podium.errors import DataError, ParameterError
-from podium.training.bundle import Bundle, BundleSettings
+from podium.training.bundle import BundleSettings, BundleSolver
 from podium.training.convex import Oracle, Verdict, combine, dot, regularized
-from podium.training.lbfgs import LBFGS, SLOPE_LEFT, SUFFICIENT_FALL, LBFGSSettings, Trial, wolfe_search
+from podium.training.lbfgs import SLOPE_LEFT, SUFFICIENT_FALL, LBFGSSettings, LBFGSSolver, Trial, wolfe_search
 from podium.training.simplex_qp import solve_on_simplex, solve_positive
 
 Function = Callable[[np.ndarray], float]
 
 
-def run(solver: LBFGS | Bundle, oracle: Oracle, steps: int = 2000) -> Verdict:
+def run(solver: LBFGSSolver | BundleSolver, oracle: Oracle, steps: int = 2000) -> Verdict:
     for _ in range(steps):
         if (verdict := solver.step(oracle)).done:
             return verdict
@@ -96,27 +96,27 @@ class TestLBFGS:
     @pytest.mark.parametrize("history", [1, 5, 40])
     def test_quadratic(self, history: int) -> None:
         oracle, optimum = quadratic(0, condition=100)
-        solver = LBFGS(np.zeros(30), LBFGSSettings(tolerance=1e-10, history=history))
+        solver = LBFGSSolver(np.zeros(30), LBFGSSettings(tolerance=1e-10, history=history))
         assert run(solver, oracle) is Verdict.CONVERGED
         np.testing.assert_allclose(solver.w, optimum, rtol=1e-7, atol=1e-7)
         assert len(solver.moves) == len(solver.changes) == min(history, solver.steps)
 
     def test_ill_conditioned(self) -> None:
         oracle, optimum = quadratic(1, condition=1e6)
-        solver = LBFGS(np.zeros(30), LBFGSSettings(tolerance=1e-7))
+        solver = LBFGSSolver(np.zeros(30), LBFGSSettings(tolerance=1e-7))
         assert run(solver, oracle, 1000) is Verdict.CONVERGED
         np.testing.assert_allclose(solver.w, optimum, rtol=0, atol=1e-5 * np.abs(optimum).max())
 
     def test_rosenbrock(self) -> None:
         """Not convex: the line search alone must see it through the bent valley."""
-        solver = LBFGS(np.tile([-1.2, 1.0], 5), LBFGSSettings(tolerance=1e-9))
+        solver = LBFGSSolver(np.tile([-1.2, 1.0], 5), LBFGSSettings(tolerance=1e-9))
         oracle = lambda w: (float(optimize.rosen(w)), optimize.rosen_der(w))  # noqa: E731
         assert run(solver, oracle) is Verdict.CONVERGED
         np.testing.assert_allclose(solver.w, 1.0, rtol=1e-6)
 
     def test_same_optimum_as_scipy(self) -> None:
         objective = regularized(logistic(2), 0.01)
-        solver = LBFGS(np.zeros(8), LBFGSSettings(tolerance=1e-9))
+        solver = LBFGSSolver(np.zeros(8), LBFGSSettings(tolerance=1e-9))
         assert run(solver, objective, 50) is Verdict.CONVERGED
         peer = optimize.minimize(objective, np.zeros(8), jac=True, method="BFGS", options={"gtol": 1e-9})
         assert solver.value == pytest.approx(peer.fun, rel=1e-12)
@@ -124,41 +124,41 @@ class TestLBFGS:
 
     def test_gap_is_a_bound_and_stops(self) -> None:
         objective = regularized(logistic(3), 0.01)
-        exact = LBFGS(np.zeros(8), LBFGSSettings(tolerance=1e-10))
+        exact = LBFGSSolver(np.zeros(8), LBFGSSettings(tolerance=1e-10))
         run(exact, objective)
-        solver = LBFGS(np.zeros(8), LBFGSSettings(tolerance=0, gap_tolerance=1e-6, convexity=0.01))
+        solver = LBFGSSolver(np.zeros(8), LBFGSSettings(tolerance=0, gap_tolerance=1e-6, convexity=0.01))
         while not (verdict := solver.step(objective)).done:
             assert solver.value - exact.value <= solver.gap
         assert verdict is Verdict.CONVERGED
         assert solver.value - exact.value <= solver.gap <= 1e-6 * solver.value
-        assert LBFGS(np.zeros(8)).gap == math.inf
+        assert LBFGSSolver(np.zeros(8)).gap == math.inf
 
     def test_start_at_the_optimum(self) -> None:
-        solver = LBFGS(np.zeros(4))
+        solver = LBFGSSolver(np.zeros(4))
         assert solver.step(lambda w: (float(w @ w), 2 * w)) is Verdict.CONVERGED
         assert (solver.steps, solver.evaluations) == (0, 1)
 
     def test_start_at_the_optimum_but_for_rounding(self) -> None:
         oracle, optimum = quadratic(4)
-        solver = LBFGS(optimum)
+        solver = LBFGSSolver(optimum)
         assert run(solver, oracle, 200) is Verdict.STALLED
         np.testing.assert_allclose(solver.w, optimum, rtol=1e-9)
 
     def test_flat_direction_stays_put(self) -> None:
-        solver = LBFGS(np.array([3.0, 5.0]))
+        solver = LBFGSSolver(np.array([3.0, 5.0]))
         assert run(solver, lambda w: (float(np.cosh(w[0])), np.array([np.sinh(w[0]), 0.0]))) is Verdict.CONVERGED
         assert solver.w[0] == pytest.approx(0, abs=1e-4)
         assert solver.w[1] == 5.0
 
     def test_plateau_is_an_end(self) -> None:
         """Where the gradient vanishes there is nothing to follow."""
-        solver = LBFGS(np.array([50.0]))
+        solver = LBFGSSolver(np.array([50.0]))
         oracle = lambda w: (float(np.maximum(0, 1 - w[0])), np.array([-1.0 if w[0] < 1 else 0.0]))  # noqa: E731
         assert solver.step(oracle) is Verdict.CONVERGED
 
     def test_onto_a_plateau(self) -> None:
         oracle = lambda w: (float(np.maximum(0, 1 - w[0]) ** 2), np.array([-2 * max(0.0, 1 - w[0])]))  # noqa: E731
-        solver = LBFGS(np.array([-50.0]))
+        solver = LBFGSSolver(np.array([-50.0]))
         assert run(solver, oracle, 20) is Verdict.CONVERGED
         assert solver.value < 1e-6
 
@@ -171,22 +171,22 @@ class TestLBFGS:
                 return bad, np.full_like(w, bad)
             return float((w - np.log(w)).sum()), 1 - 1 / w
 
-        solver = LBFGS(np.array([30.0, 2.0]), LBFGSSettings(tolerance=1e-8))
+        solver = LBFGSSolver(np.array([30.0, 2.0]), LBFGSSettings(tolerance=1e-8))
         assert run(solver, oracle, 50) is Verdict.CONVERGED
         np.testing.assert_allclose(solver.w, 1, rtol=1e-6)
 
     def test_unbounded_and_cornered_functions_end(self) -> None:
-        assert run(LBFGS(np.zeros(1)), lambda w: (float(w[0]), np.ones(1)), 100) is Verdict.STALLED
-        corner = LBFGS(np.array([0.7, -0.3]))
+        assert run(LBFGSSolver(np.zeros(1)), lambda w: (float(w[0]), np.ones(1)), 100) is Verdict.STALLED
+        corner = LBFGSSolver(np.array([0.7, -0.3]))
         assert run(corner, lambda w: (float(np.abs(w).sum()), np.sign(w)), 300).done
         assert corner.value < 1e-6
 
     def test_scale_of_the_objective_does_not_matter(self) -> None:
         objective = regularized(logistic(5), 0.01)
-        plain = LBFGS(np.zeros(8), LBFGSSettings(tolerance=1e-8))
+        plain = LBFGSSolver(np.zeros(8), LBFGSSettings(tolerance=1e-8))
         run(plain, objective)
         for scale in (1e-100, 1e-9, 1e9, 1e100):
-            scaled = LBFGS(np.zeros(8), LBFGSSettings(tolerance=1e-8))
+            scaled = LBFGSSolver(np.zeros(8), LBFGSSettings(tolerance=1e-8))
             assert run(scaled, lambda w, scale=scale: tuple(scale * x for x in objective(w))) is Verdict.CONVERGED
             np.testing.assert_allclose(scaled.w, plain.w, atol=1e-5)
 
@@ -204,11 +204,11 @@ class TestLBFGS:
 
     def test_refuses_a_bad_start(self) -> None:
         with pytest.raises(DataError, match="finite"):
-            LBFGS(np.array([1.0, math.nan]))
+            LBFGSSolver(np.array([1.0, math.nan]))
         with pytest.raises(DataError, match="starting point"):
-            LBFGS(np.zeros(2)).step(lambda w: (math.nan, w))
+            LBFGSSolver(np.zeros(2)).step(lambda w: (math.nan, w))
         with pytest.raises(DataError, match=r"shape \(3,\); \(2,\) is needed"):
-            LBFGS(np.zeros(2)).step(lambda w: (0.0, np.zeros(3)))
+            LBFGSSolver(np.zeros(2)).step(lambda w: (0.0, np.zeros(3)))
 
     def test_the_oracle_may_reuse_its_gradient(self) -> None:
         oracle, optimum = quadratic(6, condition=10)
@@ -218,7 +218,7 @@ class TestLBFGS:
             value, buffer[:] = oracle(w)
             return value, buffer
 
-        solver = LBFGS(np.zeros(30), LBFGSSettings(tolerance=1e-10))
+        solver = LBFGSSolver(np.zeros(30), LBFGSSettings(tolerance=1e-10))
         assert run(solver, reusing) is Verdict.CONVERGED
         np.testing.assert_allclose(solver.w, optimum, rtol=1e-6)
 
@@ -301,7 +301,7 @@ class TestBundle:
     @pytest.mark.parametrize("seed", [0, 1])
     def test_hinge_against_scipy(self, seed: int, strength: float) -> None:
         risk, z = hinge(seed)
-        solver = Bundle(np.zeros(6), BundleSettings(strength, tolerance=1e-9))
+        solver = BundleSolver(np.zeros(6), BundleSettings(strength, tolerance=1e-9))
         assert run(solver, risk) is Verdict.CONVERGED
         assert solver.value == pytest.approx(hinge_optimum(z, strength), rel=1e-7, abs=1e-9)
         assert solver.value == pytest.approx(0.5 * strength * solver.w @ solver.w + risk(solver.w)[0], rel=1e-12)
@@ -309,7 +309,7 @@ class TestBundle:
     def test_the_gap_holds_at_every_step(self) -> None:
         risk, z = hinge(2)
         optimum = hinge_optimum(z, 0.01)
-        solver = Bundle(np.full(6, 2.0), BundleSettings(0.01, tolerance=1e-8))
+        solver = BundleSolver(np.full(6, 2.0), BundleSettings(0.01, tolerance=1e-8))
         while True:
             verdict = solver.step(risk)
             assert solver.lower <= optimum + 1e-10
@@ -320,16 +320,16 @@ class TestBundle:
 
     def test_smooth_risk_too(self) -> None:
         risk = logistic(7)
-        smooth = LBFGS(np.zeros(8), LBFGSSettings(tolerance=1e-10))
+        smooth = LBFGSSolver(np.zeros(8), LBFGSSettings(tolerance=1e-10))
         run(smooth, regularized(risk, 0.01))
-        solver = Bundle(np.zeros(8), BundleSettings(0.01, tolerance=1e-7))
+        solver = BundleSolver(np.zeros(8), BundleSettings(0.01, tolerance=1e-7))
         assert run(solver, risk) is Verdict.CONVERGED
         assert solver.value == pytest.approx(smooth.value, rel=1e-7)
 
     @pytest.mark.parametrize("patience", [1, 3, 50])
     def test_dropping_planes_keeps_the_answer(self, patience: int) -> None:
         risk, z = hinge(3)
-        solver = Bundle(np.zeros(6), BundleSettings(1e-3, tolerance=1e-8, patience=patience))
+        solver = BundleSolver(np.zeros(6), BundleSettings(1e-3, tolerance=1e-8, patience=patience))
         assert run(solver, risk) is Verdict.CONVERGED
         assert solver.value == pytest.approx(hinge_optimum(z, 1e-3), rel=1e-7)
 
@@ -340,37 +340,37 @@ class TestBundle:
             total = float(w.sum())
             return max(total, -2 * total) - 1000, np.full_like(w, 1.0 if total > 0 else -2.0)
 
-        solver = Bundle(np.array([3.0, -1.0]), BundleSettings(1.0, tolerance=1e-9, floor=-math.inf))
+        solver = BundleSolver(np.array([3.0, -1.0]), BundleSettings(1.0, tolerance=1e-9, floor=-math.inf))
         assert run(solver, risk) is Verdict.CONVERGED
         assert solver.value == pytest.approx(-1000, rel=1e-8)
 
     def test_nothing_to_learn(self) -> None:
         """A risk of 0 everywhere: no pair, say."""
         nothing = lambda w: (0.0, np.zeros_like(w))  # noqa: E731
-        assert Bundle(np.zeros(3), BundleSettings(1.0)).step(nothing) is Verdict.CONVERGED
-        away = Bundle(np.ones(3), BundleSettings(1.0))
+        assert BundleSolver(np.zeros(3), BundleSettings(1.0)).step(nothing) is Verdict.CONVERGED
+        away = BundleSolver(np.ones(3), BundleSettings(1.0))
         assert run(away, nothing, 200).done
         assert away.value < 1e-100
 
     def test_separable(self) -> None:
         """Two points at ±1 with a wide margin: w = 1, value ½λ."""
         risk = lambda w: (max(0.0, 1 - w[0]), np.array([-1.0 if w[0] < 1 else 0.0]))  # noqa: E731
-        solver = Bundle(np.zeros(1), BundleSettings(1e-6, tolerance=1e-9))
+        solver = BundleSolver(np.zeros(1), BundleSettings(1e-6, tolerance=1e-9))
         assert run(solver, risk) is Verdict.CONVERGED
         assert solver.value == pytest.approx(0.5e-6, rel=1e-8)
         assert solver.w[0] == pytest.approx(1, rel=1e-8)
 
     def test_start_at_the_optimum(self) -> None:
         risk, _ = hinge(4)
-        solver = Bundle(np.zeros(6), BundleSettings(0.01, tolerance=1e-9))
+        solver = BundleSolver(np.zeros(6), BundleSettings(0.01, tolerance=1e-9))
         run(solver, risk)
-        again = Bundle(solver.w, BundleSettings(0.01, tolerance=1e-9))
+        again = BundleSolver(solver.w, BundleSettings(0.01, tolerance=1e-9))
         assert run(again, risk) is Verdict.CONVERGED
         assert again.value == pytest.approx(solver.value, rel=2e-9)
 
     def test_more_than_64_bits_can_show(self) -> None:
         risk, z = hinge(5)
-        solver = Bundle(np.zeros(6), BundleSettings(0.01, tolerance=1e-30))
+        solver = BundleSolver(np.zeros(6), BundleSettings(0.01, tolerance=1e-30))
         assert run(solver, risk).done
         assert solver.value == pytest.approx(hinge_optimum(z, 0.01), rel=1e-9)
         assert solver.gap <= 1e-12
@@ -381,10 +381,10 @@ class TestBundle:
                 return math.nan, w
             return float(-np.log(1 - w[0]) - 5 * w[0] + 10), np.array([1 / (1 - w[0]) - 5])
 
-        solver = Bundle(np.zeros(1), BundleSettings(1e-6, tolerance=1e-9))
+        solver = BundleSolver(np.zeros(1), BundleSettings(1e-6, tolerance=1e-9))
         assert run(solver, risk).done
         assert solver.w[0] == pytest.approx(0.8, rel=1e-3)
-        hole = Bundle(np.zeros(1), BundleSettings(1.0))  # finite at the start alone
+        hole = BundleSolver(np.zeros(1), BundleSettings(1.0))  # finite at the start alone
         assert run(hole, lambda w: (1.0 if w[0] == 0 else math.nan, np.ones(1))) is Verdict.STALLED
 
     def test_refuses_a_bad_start_and_strength(self) -> None:
@@ -393,7 +393,7 @@ class TestBundle:
         with pytest.raises(ParameterError, match="patience=0 must be a whole number"):
             BundleSettings(1, patience=0)
         with pytest.raises(DataError, match="starting point"):
-            Bundle(np.zeros(2), BundleSettings(1.0)).step(lambda w: (math.inf, w))
+            BundleSolver(np.zeros(2), BundleSettings(1.0)).step(lambda w: (math.inf, w))
 
 
 @pytest.mark.parametrize("kind", ["lbfgs", "bundle"])
@@ -402,9 +402,9 @@ def test_resumes_to_the_same_bits(kind: str) -> None:
     risk, _ = hinge(6)
     smooth = regularized(logistic(6), 0.01)
     if kind == "lbfgs":
-        through, broken = LBFGS(np.zeros(8)), LBFGS(np.zeros(8))
+        through, broken = LBFGSSolver(np.zeros(8)), LBFGSSolver(np.zeros(8))
     else:
-        through, broken = (Bundle(np.zeros(6), BundleSettings(1e-3, patience=4)) for _ in range(2))
+        through, broken = (BundleSolver(np.zeros(6), BundleSettings(1e-3, patience=4)) for _ in range(2))
     oracle = smooth if kind == "lbfgs" else risk
     verdict = Verdict.GOING
     while not verdict.done:

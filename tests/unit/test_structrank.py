@@ -13,9 +13,9 @@ import podium
 from podium.forces import ForceData
 from podium.models import model
 from podium.models.nadaraya_watson import NadarayaWatson
-from podium.training import FeasibleSchedule, Plan
-from podium.training.feasible import Feasible
-from podium.training.feasible_schedule import nearest_feasible
+from podium.training import Plan
+from podium.training.schedules.feasible import FeasibleRun as Feasible
+from podium.training.schedules.feasible import FeasibleSteps, nearest_feasible
 
 TRAIN = podium.synthetic.network(queries=14, documents=9, features=5, levels=3, seed=2)
 VALID = podium.synthetic.network(queries=10, documents=9, features=5, levels=3, seed=3, generator_seed=2)
@@ -32,7 +32,7 @@ def running(**schedule: Any) -> Feasible:
     plan = Plan(
         podium.force(f"structrank({topology})"),
         model("nadaraya-watson"),
-        FeasibleSchedule(**{"passes": 2, "starts": 2, "step": "shrink"} | schedule),
+        FeasibleSteps(**{"epochs": 2, "starts": 2, "step": "shrink"} | schedule),
         podium.metric("map"),
     )
     return Feasible(plan, TRAIN, VALID)
@@ -80,7 +80,7 @@ def test_slopes_of_widths_and_steepness_through_the_whole_cost(topology, tie, ki
 @pytest.mark.parametrize("tie", [False, True])
 def test_a_pass_is_one_step_a_query_along_those_slopes(tie):
     """Against the same pass written out; a step that is not feasible is halved until it is."""
-    run = running(passes=1, starts=1, norms=(3.0,), tie=tie, learning_rate=2.0)
+    run = running(epochs=1, starts=1, norm=(3.0,), tie=tie, learning_rate=2.0)
     theta = run.theta.copy()
     assert len(theta) == (6 if tie else 7)
     after, cost, seen = run._pass(run.progress)
@@ -111,7 +111,7 @@ def test_a_pass_is_one_step_a_query_along_those_slopes(tie):
 
 @pytest.mark.parametrize("step", ["shrink", "project"])
 def test_no_step_leaves_the_feasible_set(step):
-    schedule = FeasibleSchedule(step=step, norms=(2.0,), learning_rate=0.5)
+    schedule = FeasibleSteps(step=step, norm=(2.0,), learning_rate=0.5)
     rng = np.random.default_rng(1)
     theta = schedule.begin(rng.random(6), 2.0)
     assert theta.sum() == pytest.approx(1.0)
@@ -128,8 +128,8 @@ def test_no_step_leaves_the_feasible_set(step):
 
 def test_a_step_outwards_from_the_border_is_not_taken_or_slides_along_it():
     theta, push = np.array([0.0, 1.0, 1.0]), np.array([-1.0, 1.0, 0.0])
-    assert FeasibleSchedule(step="shrink").moved(theta, push, 0.5, 2.0) is theta
-    slides = FeasibleSchedule(step="project", learning_rate=0.5)
+    assert FeasibleSteps(step="shrink").moved(theta, push, 0.5, 2.0) is theta
+    slides = FeasibleSteps(step="project", learning_rate=0.5)
     np.testing.assert_allclose(slides.moved(theta, 0.1 * push, 0.5, 2.0), [0, 1.025, 0.975])
     np.testing.assert_allclose(
         slides.moved(theta, push, 0.5, 2.0), [0, 1.05, 0.95]
@@ -140,8 +140,8 @@ def test_a_step_outwards_from_the_border_is_not_taken_or_slides_along_it():
 
 def test_a_small_start_stays_as_it_was_drawn():
     drawn = np.array([0.1, 0.2])
-    assert FeasibleSchedule().begin(drawn, 10.0).tolist() == drawn.tolist()
-    assert FeasibleSchedule().begin(np.zeros(2), 1.0).tolist() == [0, 0]
+    assert FeasibleSteps().begin(drawn, 10.0).tolist() == drawn.tolist()
+    assert FeasibleSteps().begin(np.zeros(2), 1.0).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -222,8 +222,8 @@ def test_an_epoch_that_tells_nothing_apart_is_never_the_best(monkeypatch):
     order = np.lexsort((-VALID.labels, VALID.document_queries))
     perfect = podium.RankingData(VALID.features[order], VALID.labels[order], VALID.qid[order])
     steps = itertools.count()
-    moved = FeasibleSchedule.moved
-    monkeypatch.setattr(FeasibleSchedule, "moved", lambda *given: moved(*given) * (next(steps) < TRAIN.n_queries))
+    moved = FeasibleSteps.moved
+    monkeypatch.setattr(FeasibleSteps, "moved", lambda *given: moved(*given) * (next(steps) < TRAIN.n_queries))
     ranker = make(starts=1).fit(TRAIN, valid=perfect)  # no widths are left after the first pass
     assert [row.best for row in ranker.log_] == [True, False, False]
     assert [row.valid == 1 for row in ranker.log_] == [False, True, True]
@@ -233,8 +233,8 @@ def test_a_query_with_equal_scores_is_not_judged_by_the_order_of_the_file(monkey
     """Without widths a training query has the mean label of the others: equal inside the query, not over all queries."""
     order = np.lexsort((-TRAIN.labels, TRAIN.document_queries))
     perfect = podium.RankingData(TRAIN.features[order], TRAIN.labels[order], TRAIN.qid[order])
-    steps, moved = itertools.count(), FeasibleSchedule.moved
-    monkeypatch.setattr(FeasibleSchedule, "moved", lambda *given: moved(*given) * (next(steps) < TRAIN.n_queries))
+    steps, moved = itertools.count(), FeasibleSteps.moved
+    monkeypatch.setattr(FeasibleSteps, "moved", lambda *given: moved(*given) * (next(steps) < TRAIN.n_queries))
     ranker = make(starts=1).fit(perfect)
     assert ranker.log_[-1].train == 1
     assert not ranker.log_[-1].best
@@ -320,7 +320,7 @@ def test_training_goes_on_from_a_checkpoint_to_the_same_bytes(judged, tmp_path):
         assert [replace(row, seconds=0) for row in ranker.log_] == log
     ranker.fit(TRAIN, valid=valid, checkpoint=path).save(tmp_path / "again")  # it had ended
     assert (tmp_path / "again").read_bytes() == (tmp_path / "whole").read_bytes()
-    with pytest.raises(podium.ParameterError, match="written with another passes"):
+    with pytest.raises(podium.ParameterError, match="written with another epochs"):
         ranker.set_params(epochs=4).fit(TRAIN, valid=valid, checkpoint=path)
 
 
@@ -368,10 +368,10 @@ def test_features_on_one_scale_stay_as_they_are():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"topology": "half"}, "topology='half' must be one of"),
+        ({"topology": "half"}, "unknown topology 'half'"),
         ({"partners": 0}, "partners=0 must be"),
         ({"draws": 0}, "draws=0 must be"),
-        ({"scale": "max"}, "scale='max' must be one of"),
+        ({"scale": "max"}, "unknown scale 'max'"),
         ({"tie": 1}, "tie=1 must be True or False"),
         ({"norm": 0}, "norm=0 must be a number above 0, or several"),
         ({"norm": ()}, r"norm=\(\) must be"),

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import podium
+from generated import any_schedule
 from interrupting import Lines
 from podium import _core
 from podium.data.canonical import shuffled_order
@@ -22,7 +23,10 @@ from podium.data.hashing import query_hashes
 from podium.models import MODELS, model
 from podium.models.kernel import KernelSpec
 from podium.models.net import LinearSpec, NetSpec
-from podium.training import Checkpoint, Plan, Schedule, train
+from podium.training import Checkpoint, Plan, train
+from podium.training.schedules.gradient import Adam
+from podium.training.schedules.optimizers import OPTIMIZERS
+from podium.training.schedules.solvers import LBFGS
 from podium.training.steps import Task, make_descent
 from podium.training.thresholds import rising_thresholds, starting_parameters
 
@@ -40,7 +44,9 @@ TRAIN, VALID = noisy(), noisy(seed=1)
 
 
 def plan(force="ranknet", spec="linear", metric="ndcg@5", seed=0, **schedule: Any) -> Plan:
-    return Plan(podium.force(force), model(spec), Schedule(**schedule), podium.metric(metric), seed=seed)
+    kind = OPTIMIZERS[schedule.pop("optimizer", "adam")]
+    chosen = kind(**{"early_stopping_rounds": None, **schedule})
+    return Plan(podium.force(force), model(spec), chosen, podium.metric(metric), seed=seed)
 
 
 def mean(metric: str, trained: Any, data: podium.RankingData) -> float:
@@ -56,7 +62,7 @@ def test_every_epoch_draws_its_own_order_and_targets(force):
     """As many passes by hand, each with the order and the draws of its number."""
     trained = train(plan(force, optimizer="sgd", learning_rate=0.05, batch=5, l2=0.1, epochs=3, seed=6), TRAIN)
     start = model("linear").start(TRAIN, n_outputs=1, seed=6)
-    descent = make_descent(Task(podium.force(force), start, TRAIN, Schedule(), 6, 1))
+    descent = make_descent(Task(podium.force(force), start, TRAIN, 6, 1))
     descent.set_parameters(start.vector)
     orders = []
     for number in (1, 2, 3):
@@ -226,8 +232,9 @@ def test_early_stopping_stops_after_so_many_epochs_without_progress(patience):
             break
     assert len(stopped.log) == row.epoch < 60
     assert stopped.best_epoch == row.epoch - patience
-    with pytest.raises(podium.ParameterError, match="early_stopping_rounds needs validation data"):
-        train(plan(early_stopping_rounds=3), TRAIN)
+    assert (
+        len(train(plan(early_stopping_rounds=1, epochs=5), TRAIN).log) == 5
+    )  # nothing to watch without validation data
 
 
 def test_a_validation_set_that_says_nothing_is_an_error():
@@ -290,9 +297,9 @@ RESUMED: dict[str, tuple[Any, bool]] = {
     "pairs": (podium.RankNet(batch="pair", epochs=8, rate_rule="halve", hidden=(3,)), True),
     "early stopping": (podium.RankNet(epochs=30, early_stopping_rounds=4, learning_rate=0.2, hidden=()), True),
     "ordinal": (podium.OrdinalRegression(epochs=8, learning_rate=0.1), True),
-    "multiclass": (podium.Ranker(force="multiclass", model="net(3)", epochs=8), False),
-    "lbfgs": (podium.Ranker(force="ranknet", optimizer="lbfgs", l2=0.01, tolerance=1e-12, epochs=30), True),
-    "lbfgs on a net": (podium.Ranker(force="ranknet", model="net(3)", optimizer="lbfgs", epochs=8), False),
+    "multiclass": (podium.Ranker(force="multiclass", model="net(3)", schedule="adam(epochs=8)"), False),
+    "lbfgs": (podium.Ranker(force="ranknet", schedule="lbfgs(l2=0.01, tolerance=1e-12, epochs=30)"), True),
+    "lbfgs on a net": (podium.Ranker(force="ranknet", model="net(3)", schedule="lbfgs(epochs=8)"), False),
     "kernel": (podium.KernelRankNet(epochs=8, l2=0.01, landmarks=30), True),
     "bundle": (podium.RankSVM(tolerance=1e-8), False),
     "feasible steps": (podium.StructRank(epochs=4, starts=2, norm=(3.0, 30.0)), True),
@@ -358,7 +365,7 @@ def test_more_epochs_may_be_asked_for_when_training_goes_on(tmp_path):
         ("force", {"sigma": 2.0}),
         ("metric", {"metric": "map"}),
         ("l2", {"l2": 0.5}),
-        ("optimizer", {"optimizer": "sgd"}),
+        ("schedule", {"optimizer": "sgd"}),
         ("rate_rule", {"rate_rule": "shrink"}),
         ("data", {"data": noisy(seed=3)}),
         ("validation data", {"valid": noisy(seed=3)}),
@@ -458,7 +465,7 @@ def test_a_program_that_trains_ends_quietly(tmp_path):
     program = (
         "import podium\n"
         "data = podium.synthetic.network(queries=5, documents=5, features=3)\n"
-        "ranker = podium.LambdaRank(epochs=2).fit(data, valid=data)\n"
+        "ranker = podium.LambdaRank(epochs=2).fit(data)\n"
         "print(round(ranker.score(data), 1) > 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False)
@@ -485,7 +492,9 @@ def test_a_real_signal_in_a_program_of_its_own(tmp_path):
 @pytest.mark.parametrize("force", ["squared", "ranknet", "multiclass"])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_a_rate_that_diverges_is_said_and_no_model_is_left(spec, force, optimizer):
-    ranker = podium.Ranker(force=force, model=spec, optimizer=optimizer, learning_rate=1e300, epochs=9)
+    ranker = podium.Ranker(
+        force=force, model=spec, **any_schedule(spec, optimizer=optimizer, learning_rate=1e300, epochs=9)
+    )
     try:
         ranker.fit(TRAIN)
     except podium.DataError as error:
@@ -544,27 +553,26 @@ def test_labels_that_the_metric_is_not_defined_on():
 WHOLE = [0, -1, 1.5, "3", True, np.nan]
 ABOVE = [0, -1.0, np.nan, np.inf, "1", True, None, [1]]
 WRONG: list[tuple[type, str, list[Any], str]] = [
-    (Schedule, "learning_rate", ABOVE, "must be a number above 0"),
-    (Schedule, "tolerance", ABOVE, "must be a number above 0"),
-    (Schedule, "l2", [-1.0, np.nan, np.inf, "1", True, None], "must be a number of at least 0"),
-    (Schedule, "epochs", [*WHOLE, None], "must be a whole number of at least 1"),
-    (Schedule, "restart_rounds", WHOLE, "must be a whole number of at least 1; None for never"),
-    (Schedule, "early_stopping_rounds", WHOLE, "must be a whole number of at least 1; None for never"),
-    (Schedule, "batch", [*WHOLE, None, "pairs"], "must be a number of queries of at least 1, or 'pair'"),
-    (Schedule, "optimizer", ["Adam", None, 3], "unknown optimizer .* Known: adam, bundle, lbfgs, sgd"),
-    (Schedule, "rate_rule", ["halves", None], "unknown rate_rule .* Known: constant, halve, shrink"),
+    (Adam, "learning_rate", ABOVE, "must be a number above 0"),
+    (LBFGS, "tolerance", ABOVE, "must be a number above 0"),
+    (Adam, "l2", [-1.0, np.nan, np.inf, "1", True, None], "must be a number of at least 0"),
+    (Adam, "epochs", [*WHOLE, None], "must be a whole number of at least 1"),
+    (Adam, "restart_rounds", WHOLE, "must be a whole number of at least 1; None means: never"),
+    (Adam, "early_stopping_rounds", WHOLE, "must be a whole number of at least 1; None means: never"),
+    (Adam, "batch", [*WHOLE, None, "pairs"], "must be a number of queries of at least 1, or 'pair'"),
+    (Adam, "rate_rule", ["halves", None], "unknown rate_rule .* Known: constant, halve, shrink"),
     (NetSpec, "hidden", [(0,), (1.5,), (10, -1), ("5",), "10", (True,), (10**9,), None], "must be whole numbers from 1"),
     (NetSpec, "hidden", [()], "has no layer.* write linear"),
     (NetSpec, "activation", ["gelu", None], "unknown activation .* Known: relu, sigmoid, tanh"),
     (NetSpec, "init", ["zeros", None], "unknown init .* Known: uniform, zero_first"),
-    (NetSpec, "standardize", [1, "yes", None], "must be True or False"),
-    (LinearSpec, "standardize", [0, "no", None], "must be True or False"),
+    (NetSpec, "standardize", [1, "yes"], "must be True or False"),
+    (LinearSpec, "standardize", [0, "no"], "must be True or False"),
     (KernelSpec, "kernel", ["gauss", None, 3], "unknown kernel .* Known: linear, poly, rbf"),
-    (KernelSpec, "width", [0, -1.0, np.nan, np.inf, "1", True, [1]], "must be a number above 0; leave it out"),
+    (KernelSpec, "width", [0, -1.0, np.nan, np.inf, "1", True, [1]], "must be a number above 0; None means: √features"),
     (KernelSpec, "offset", [-1.0, np.nan, np.inf, "1", True, None], "must be a number of at least 0"),
     (KernelSpec, "degree", [0, 11, 1.5, "2", True, None], "must be a whole number from 1 to 10"),
     (KernelSpec, "landmarks", [0, 20_001, 1.5, "2", True, None], "must be a whole number from 1 to 20000"),
-    (KernelSpec, "standardize", [1, "yes", None], "must be True or False"),
+    (KernelSpec, "standardize", [1, "yes"], "must be True or False"),
     (podium.RankNet, "learning_rate", ABOVE, "must be a number above 0"),
     (podium.RankNet, "hidden", [(0,), "10", None, 1.5, {3}], "must be whole numbers from 1"),
     (podium.RankNet, "sigma", [0, -1, "1", None, np.nan], "must be a number above 0"),
@@ -580,7 +588,7 @@ WRONG: list[tuple[type, str, list[Any], str]] = [
     (podium.ListMLE, "init", ["zeros"], "unknown init"),
     (podium.OrdinalRegression, "standardize", [1], "must be True or False"),
     (podium.LambdaRank, "target", ["ncdg"], "Did you mean 'ndcg'"),
-    (podium.KernelRankNet, "width", [0, "a", np.inf], "must be a number above 0; leave it out"),
+    (podium.KernelRankNet, "width", [0, "a", np.inf], "must be a number above 0; None means: √features"),
     (podium.KernelRankNet, "offset", [-1, "a"], "must be a number of at least 0"),
     (podium.KernelRankNet, "kernel", ["gauss"], "unknown kernel"),
     (podium.KernelRankNet, "landmarks", [0], "must be a whole number from 1 to 20000"),
@@ -615,17 +623,16 @@ def test_parameters_out_of_range_are_named_with_their_value_rule_and_remedy(kind
 
 
 def test_numbers_of_any_kind_are_numbers():
-    schedule = Schedule(
-        learning_rate=np.float32(0.5), batch=np.int64(3), epochs=np.uint8(4), l2=1, tolerance=np.float64(1)
-    )
-    assert schedule == Schedule(learning_rate=0.5, batch=3, epochs=4, l2=1.0, tolerance=1.0)
-    assert all(type(value) in (int, float, str, type(None)) for value in schedule.__dict__.values())
+    schedule = Adam(learning_rate=np.float32(0.5), batch=np.int64(3), epochs=np.uint8(4), l2=1)
+    assert schedule == Adam(learning_rate=0.5, batch=3, epochs=4, l2=1.0)
+    assert all(type(value) in (int, float, str, type(None)) for value in schedule.values().values())
+    assert LBFGS(tolerance=np.float64(1)) == LBFGS(tolerance=1)
 
 
 def test_full_steps_find_their_own_rate():
     for other in ({"batch": 2}, {"rate_rule": "halve"}, {"restart_rounds": 5}, {"batch": "pair"}):
         with pytest.raises(podium.ParameterError, match="looks at all queries at once and finds its own steps"):
-            Schedule(optimizer="lbfgs", **other)
+            podium.RankNet(optimizer="lbfgs", **other).check_parameters()
 
 
 # ---- names of function classes
@@ -636,19 +643,19 @@ SPECS = st.one_of(
     st.builds(LinearSpec, standardize=st.booleans()),
     st.builds(
         NetSpec,
-        WIDTHS.map(tuple),
-        st.sampled_from(["tanh", "sigmoid", "relu"]),
-        st.booleans(),
-        st.sampled_from(["uniform", "zero_first"]),
+        hidden=WIDTHS.map(tuple),
+        activation=st.sampled_from(["tanh", "sigmoid", "relu"]),
+        standardize=st.booleans(),
+        init=st.sampled_from(["uniform", "zero_first"]),
     ),
     st.builds(
         KernelSpec,
-        st.sampled_from(["rbf", "poly", "linear"]),
-        st.none() | NUMBERS | NUMBERS.map(np.float64) | st.integers(1, 10**9),
-        st.integers(1, 10) | st.integers(1, 10).map(np.int64),
-        st.floats(0, 1e300),
-        st.integers(1, 20_000),
-        st.booleans(),
+        kernel=st.sampled_from(["rbf", "poly", "linear"]),
+        width=st.none() | NUMBERS | NUMBERS.map(np.float64) | st.integers(1, 10**9),
+        degree=st.integers(1, 10) | st.integers(1, 10).map(np.int64),
+        offset=st.floats(0, 1e300),
+        landmarks=st.integers(1, 20_000),
+        standardize=st.booleans(),
     ),
 )
 
@@ -670,8 +677,8 @@ def test_names_of_models_print_and_read_back(spec):
         ("trees9", "unknown model 'trees9'"),
         ("net(activtion='relu')", "unknown parameter of net 'activtion'. Did you mean 'activation'?"),
         ("linear(width=2)", "unknown parameter of linear 'width'"),
-        ("linear(3)", "linear takes no [3] in front of its parameters"),
-        ("kernel(rbf, 1, 2, 3, 4, True, 5)", "kernel takes no ['rbf', 1, 2, 3, 4, True, 5] in front"),
+        ("linear(3)", "linear=3 takes only settings by name in its parentheses"),
+        ("kernel(rbf, 1, 2, 3, 4, True, 5)", "must be one value"),
         ("net(10", "cannot be read; write it as linear, net(10)"),
         ("net(10))", "cannot be read"),
         ("", "cannot be read"),
@@ -683,7 +690,7 @@ def test_names_of_models_print_and_read_back(spec):
         ("net" + "(" * 500, "cannot be read"),
         ("net(" + "-" * 100_000 + "1)", "cannot be read"),
         ("net(x)", "must be whole numbers from 1"),
-        ("net(hidden=3)", "unknown parameter of net 'hidden'"),
+        ("net(10, hidden=3)", "hidden=3 is given twice"),
     ],
 )
 def test_names_of_models_that_are_refused(name, message):
@@ -712,7 +719,7 @@ def test_training_that_diverges_inside_an_epoch_says_so_and_touches_nothing_else
         rng.normal(size=(sum(sizes), 3)), rng.integers(0, 3, sum(sizes)), np.repeat(np.arange(6), sizes)
     )
     for force in ("lambdarank(ndcg@10)", "ranknet", "hinge", "listmle"):
-        ranker = podium.Ranker(force=force, model="linear", optimizer="sgd", learning_rate=1e308, epochs=3)
+        ranker = podium.Ranker(force=force, model="linear", schedule="sgd(rate=1e+308, epochs=3)")
         with pytest.raises(podium.DataError, match="training diverged in epoch"):
             ranker.fit(data)
 

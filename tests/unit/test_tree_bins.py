@@ -250,7 +250,7 @@ def test_unseen_categories_go_where_most_went():
         force = turn * np.r_[np.full(30, 1.0), np.full(5, -2.0)]
         data = podium.RankingData(code.reshape(-1, 1), np.zeros(35), np.zeros(35, int))
         trees = podium.models.growing.TreeBooster(
-            podium.models.trees.TreesSpec(**PLAIN | {"num_leaves": 2, "categorical": (0,)}),
+            podium.models.tree_settings.TreesSpec(**PLAIN | {"num_leaves": 2, "categorical": (0,)}),
             data,
             base=np.zeros(1),
             seed=0,

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import podium
+from generated import any_schedule
 from interrupting import Lines
 from podium import _core
 
@@ -166,7 +168,7 @@ def test_more_outputs_and_thresholds_resume_too(tmp_path):
     for force in ("multiclass", "ordinal", "xendcg", "squared"):
 
         def make(force=force):
-            return podium.Ranker(force=force, model=spec, epochs=12, learning_rate=0.3)
+            return podium.Ranker(force=force, model=spec, **any_schedule(spec, epochs=12, learning_rate=0.3))
 
         first = saved(make().fit(TRAIN, valid=VALID), tmp_path / "a")
         path = tmp_path / f"{force}.checkpoint"
@@ -178,6 +180,8 @@ def test_more_outputs_and_thresholds_resume_too(tmp_path):
 KILLED = """
 import signal, sys
 from pathlib import Path
+from sklearn.exceptions import ConvergenceWarning
+
 import podium
 from interrupting import Lines, sends
 from test_tree_bytes import TRAIN, VALID, ranker
@@ -203,6 +207,7 @@ def test_killed_and_resumed(kind, seconds, tmp_path):
         assert done.returncode == -signal.SIGKILL
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = ranker(kind, n_estimators=40).fit(TRAIN, valid=VALID, checkpoint=tmp_path / "c")
     assert saved(fitted, tmp_path / "b") == first
 
@@ -221,7 +226,7 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path):
     with pytest.raises(podium.ParameterError, match="was written with another data"):
         ranker("plain").fit(VALID, checkpoint=tmp_path / "c")
     start = ranker("plain", n_estimators=2).fit(TRAIN)
-    with pytest.raises(podium.ParameterError, match="go on from"):
+    with pytest.raises(podium.ParameterError, match="another model to start from"):
         ranker("plain").fit(TRAIN, checkpoint=tmp_path / "c", start_from=start)
     more = ranker("plain", n_estimators=30).fit(TRAIN, checkpoint=tmp_path / "c")
     assert more.n_trees_ == 30

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from test_trees import PLAIN
 
 import podium
 from podium.cli.epochs import EpochTable
-from podium.rankers.trees import weighted
-from podium.training.boosting import _smoothed
+from podium.rankers.class_weights import weighted
+from podium.training.best_round import best_round, smoothed
 
 TRAIN = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=0)
 VALID = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=1, generator_seed=0)
@@ -72,7 +73,7 @@ def test_a_direction_costs_nothing_where_the_data_agrees_and_holds_where_not():
 def test_dart_is_dart():
     """Round by round: trees left out are scaled by k/(k + rate), the new one, which holds the rate, by 1/(k + rate)."""
     seen: list[np.ndarray] = []
-    drop = podium.training.boosting.Boosting._dropped
+    drop = podium.training.schedules.boosting.BoostingRun._dropped
     dropped: dict[int, list[int]] = {}
 
     def watched(self: Any, number: int) -> list[int]:
@@ -81,7 +82,7 @@ def test_dart_is_dart():
         return dropped[number]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(podium.training.boosting.Boosting, "_dropped", watched)
+        patch.setattr(podium.training.schedules.boosting.BoostingRun, "_dropped", watched)
         ranker = lambdamart(dart=0.4).fit(TRAIN)
     weights: list[float] = []
     for number in range(1, 21):
@@ -232,9 +233,9 @@ def test_forests_that_draw_nothing_are_one():
 
 def test_forests_learn_thresholds_and_classes_too():
     for force in ("ordinal", "multiclass"):
-        ranker = podium.Ranker(force=force, model="trees(forests=3, num_leaves=4)", epochs=15, learning_rate=0.3).fit(
-            TRAIN
-        )
+        ranker = podium.Ranker(
+            force=force, model="trees(forests=3, num_leaves=4)", schedule="boosting(rounds=15, rate=0.3)"
+        ).fit(TRAIN)
         assert ndcg(ranker.predict(TRAIN), TRAIN) > 0.75
 
 
@@ -255,9 +256,9 @@ def test_other_data_can_be_gone_on_with():
 
 def test_what_cannot_be_gone_on_from_is_refused():
     first = lambdamart(n_estimators=2).fit(TRAIN)
-    with pytest.raises(podium.ParameterError, match="trained ranker of trees"):
+    with pytest.raises(podium.ParameterError, match="start_from must be a model of boosted trees"):
         lambdamart().fit(TRAIN, start_from=podium.RankNet(epochs=1).fit(TRAIN))
-    with pytest.raises(podium.ParameterError, match="trained ranker of trees"):
+    with pytest.raises(podium.ParameterError, match="must be a trained ranker"):
         lambdamart().fit(TRAIN, start_from=lambdamart())
     narrow = podium.synthetic.network(queries=5, documents=5, features=3, seed=0)
     with pytest.raises(podium.DataError, match="8 features"):
@@ -323,7 +324,7 @@ def test_a_round_is_judged_with_its_neighbors(others):
     ranker = lambdamart(n_estimators=90, early_stopping_rounds=40, **others).fit(noisy, valid=VALID)
     values = [row.valid for row in ranker.log_]
     width = min(others.get("smoothing", 40), len(values) // 10)
-    smooth = [float(np.mean(values[max(0, k - width) : k + width + 1])) for k in range(len(values))]
+    smooth = [float(np.mean(values[max(k - width, 0) : k + min(width, k) + 1])) for k in range(len(values))]
     best = smooth.index(min(smooth) if "metric" in others else max(smooth)) + 1
     assert width > 0
     assert ranker.best_epoch_ == best
@@ -340,25 +341,63 @@ def test_the_log_knows_which_round_is_best_when_smoothing_goes_back():
     ranker = lambdamart(n_estimators=90, early_stopping_rounds=40).fit(noisy, valid=VALID)
     assert ranker.log_[-1].best_epoch == ranker.best_epoch_
     assert any(row.best_epoch != row.epoch and not row.best for row in ranker.log_)
-    table = EpochTable("ndcg@10", epochs=90, has_rate=False)
+    table = EpochTable("ndcg@10", epochs=90, unit="round", has_rate=False)
     table.begin_with(ranker.log_)
-    assert f"best so far: epoch {ranker.best_epoch_}," in table._state()
+    assert f"best so far: round {ranker.best_epoch_}," in table._state()
+
+
+def test_the_first_round_is_not_credited_with_what_came_after_it():
+    peaked = np.array([0.55] + [0.60] * 20 + [0.58] * 280)
+    assert 2 <= best_round(peaked, 40) <= 21
+    assert best_round(np.array([0.6, 0.2] + [0.59] * 98), 10) == 1  # but may be the best by itself
+
+
+def test_a_last_round_that_is_best_by_chance_is_not_kept():
+    rng = np.random.default_rng(0)
+    noisy = 0.6 - 0.0005 * np.abs(np.arange(300) - 150) + 0.01 * rng.normal(size=300)
+    noisy[-1] = noisy.max() + 0.01
+    assert abs(best_round(noisy, 40) - 151) < 40
+
+
+@pytest.mark.parametrize("rounds", [1, 9, 10, 25, 60])
+def test_an_interrupted_training_keeps_the_round_that_a_finished_one_keeps(rounds):
+    noisy = TRAIN.replace(labels=np.random.default_rng(0).permutation(TRAIN.labels))
+    finished = lambdamart(n_estimators=rounds).fit(noisy, valid=VALID)
+
+    def interrupt(row: podium.Epoch) -> None:
+        if row.epoch == rounds:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        stopped = lambdamart(n_estimators=90).fit(noisy, valid=VALID, callbacks=interrupt)
+    assert stopped.best_epoch_ == finished.best_epoch_
+    np.testing.assert_array_equal(stopped.predict(VALID), finished.predict(VALID))
+
+
+def test_a_best_round_at_either_end_is_warned_about():
+    backwards = VALID.replace(labels=VALID.labels.max() - VALID.labels)
+    with pytest.warns(
+        ConvergenceWarning, match="best round on the validation data is number 1 of 40: the model has hardly"
+    ):
+        lambdamart(n_estimators=40, smoothing=0).fit(TRAIN, valid=backwards)
+    with pytest.warns(ConvergenceWarning, match="is the last one allowed, number 5: the model may still improve"):
+        lambdamart(n_estimators=5, smoothing=0).fit(TRAIN, valid=TRAIN)
 
 
 @pytest.mark.parametrize("value", [0.3, 12.3, 1234.567, 333333.3, 1e200, 0.0])
 def test_equal_values_are_equal_when_smoothed_whatever_their_size(value):
     for rounds in (10, 97, 1000):
-        assert np.ptp(_smoothed(np.full(rounds, value), min(40, rounds // 10))) == 0
+        assert np.ptp(smoothed(np.full(rounds, value), min(40, rounds // 10))) == 0
 
 
 def test_any_force_with_trees_can_do_without_smoothing():
     noisy = TRAIN.replace(labels=np.random.default_rng(0).permutation(TRAIN.labels))
-    settings = {"force": "ranknet", "model": "trees(num_leaves=4)", "epochs": 40, "learning_rate": 0.3}
-    plain = podium.Ranker(**settings, smoothing=0).fit(noisy, valid=VALID)
+    schedule = "boosting(rounds=40, rate=0.3, smoothing=0)"
+    plain = podium.Ranker(force="ranknet", model="trees(num_leaves=4)", schedule=schedule).fit(noisy, valid=VALID)
     values = [row.valid for row in plain.log_]
     assert plain.best_epoch_ == values.index(max(values)) + 1
-    with pytest.raises(podium.ParameterError, match="smoothing=3 belongs to trees"):
-        podium.Ranker(smoothing=3).fit(TRAIN)
+    with pytest.raises(podium.ParameterError, match="unknown parameter of adam 'smoothing'"):
+        podium.Ranker(schedule="adam(smoothing=3)").fit(TRAIN)
 
 
 @pytest.mark.parametrize("settings", [{"dart": 0.2, "smoothing": 3}, {"smoothing": -1}, {"smoothing": 2.5}], ids=str)
@@ -395,7 +434,7 @@ def test_a_checkpoint_knows_the_model_it_went_on_from(tmp_path):
     data = podium.synthetic.network(queries=10, documents=10, features=4, seed=0)
     first = lambdamart(n_estimators=3).fit(data)
     lambdamart(n_estimators=4).fit(data, start_from=first, checkpoint=tmp_path / "c")
-    with pytest.raises(podium.ParameterError, match="another model to go on from"):
+    with pytest.raises(podium.ParameterError, match="another model to start from"):
         lambdamart(n_estimators=6).fit(data, checkpoint=tmp_path / "c")
 
 
@@ -430,18 +469,20 @@ def test_errors_call_the_number_of_rounds_what_the_ranker_calls_it():
     for ranker, name in (
         (podium.LambdaMART(n_estimators=0), "n_estimators"),
         (podium.RankBoost(n_estimators=0), "n_estimators"),
-        (podium.Ranker(force="squared", model="trees", epochs=0), "epochs"),
+        (podium.Ranker(force="squared", model="trees", schedule="boosting(rounds=0)"), "n_estimators"),
     ):
         with pytest.raises(podium.ParameterError, match=f"^{name}=0 must be"):
             ranker.fit(TRAIN)
-    with pytest.raises(podium.ParameterError, match=r"early_stopping_rounds=0 must be .*; None for never"):
+    with pytest.raises(
+        podium.ParameterError, match=r"early_stopping_rounds=0 must be .*; None means: never stop early"
+    ):
         lambdamart(early_stopping_rounds=0).fit(TRAIN, valid=VALID)
 
 
 @pytest.mark.parametrize("large", [False, True])
 def test_a_rate_that_diverges_is_named_in_the_round_where_it_does(large, monkeypatch):
     if large:  # the training metric is then looked at in every tenth round only
-        monkeypatch.setattr(podium.training.boosting, "LARGE_DATA_DOCUMENTS", 1)
+        monkeypatch.setattr(podium.training.schedules.boosting, "LARGE_DATA_DOCUMENTS", 1)
     with pytest.raises(podium.DataError, match=r"diverged in round 2: .* smaller learning_rate than 1e\+308"):
         lambdamart(learning_rate=1e308).fit(TRAIN)
     with pytest.raises(podium.DataError, match=r"round 2 .* smaller learning_rate than 1e\+150"):

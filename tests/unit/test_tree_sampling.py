@@ -10,7 +10,7 @@ from test_trees import PLAIN
 
 import podium
 from podium.models.growing import TreeBooster
-from podium.models.trees import TreesSpec
+from podium.models.tree_settings import TreesSpec
 
 L2 = 1e12  # so large that a split gains −2·F_left·F_right / l2, linear in each of the two sums
 

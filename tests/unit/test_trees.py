@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from naive_trees import Growing, Rules
 
 import podium
+from generated import any_schedule
 from podium import _core
 from podium.forces import ForceData
 from podium.models import growing as growing_module
 from podium.models.growing import TreeBooster
-from podium.models.trees import TreesSpec
+from podium.models.tree_settings import TreesSpec
 
 
 @pytest.fixture(autouse=True, params=[0, growing_module.SHARED_BYTE_DOCUMENTS], ids=["shared", "alone"])
@@ -190,7 +191,9 @@ def test_other_forces_grow_the_naive_trees(name):
 
     rules = {"num_leaves": 6, "min_documents": 2}
     spec = TreesSpec(**PLAIN | rules)
-    ranker = podium.Ranker(force=name, model=spec, epochs=6, learning_rate=0.2, num_threads=1).fit(data)
+    ranker = podium.Ranker(
+        force=name, model=spec, num_threads=1, **any_schedule(spec, epochs=6, learning_rate=0.2)
+    ).fit(data)
     for number, tree in enumerate(naive_rounds(data, forces, 6, learning_rate=0.2, **rules)):
         assert_same_tree(ranker.model_.tree(number), tree)
 

@@ -15,15 +15,51 @@ RENAMED = {
     "neighbours": "neighbors",
     "centre": "center",
 }
+# What format 1 kept beside the force and model of a Ranker, and what schedules call it.
+SCHEDULE_SETTINGS = {
+    "optimizer": "",
+    "learning_rate": "rate",
+    **{
+        name: name
+        for name in (
+            "batch",
+            "early_stopping_rounds",
+            "epochs",
+            "l2",
+            "rate_rule",
+            "restart_rounds",
+            "smoothing",
+            "tolerance",
+        )
+    },
+}
 WORDS = re.compile(rf"\b({'|'.join(RENAMED)})\b")
 
 
 def upgrade(header: Header, arrays: Arrays) -> tuple[Header, Arrays]:
     """Return the header and arrays of a model of any older format in the newest layout."""
     if header["format"] == 1:
-        header = {**_renamed(header), "format": 2}
+        header = {"schedule": "", "resolved": {}, **_renamed(header), "format": 2}
+        if header.get("ranker") == "Ranker" and isinstance(header.get("parameters"), dict):
+            header["parameters"] = _with_schedule(header["parameters"])
         arrays = {_renamed(name): value for name, value in arrays.items()}
     return header, arrays
+
+
+def _with_schedule(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Gather the settings that format 1 kept beside force and model into the name of a schedule."""
+    rest = {name: value for name, value in parameters.items() if name not in SCHEDULE_SETTINGS}
+    given = {name: value for name, value in parameters.items() if name in SCHEDULE_SETTINGS and value is not None}
+    grows = str(parameters.get("model", "")).startswith("trees")
+    base = "boosting" if grows else given.get("optimizer", "adam")
+    names = SCHEDULE_SETTINGS if not grows else {**SCHEDULE_SETTINGS, "epochs": "rounds"}
+    known = {"epochs", "learning_rate", "early_stopping_rounds", *(("smoothing",) if grows else ("l2",))}
+    known |= (
+        {"tolerance"} if base in ("lbfgs", "bundle") else set() if grows else {"batch", "rate_rule", "restart_rounds"}
+    )
+    known -= {"learning_rate"} if base in ("lbfgs", "bundle") else set()
+    inside = ", ".join(f"{names[name]}={value!r}" for name, value in given.items() if name in known)
+    return {**rest, "schedule": f"{base}({inside})"}
 
 
 def _renamed(value: Any) -> Any:

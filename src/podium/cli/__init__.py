@@ -26,9 +26,9 @@ def main() -> None:
     except Stopped as stop:
         _fail(str(stop), code=stop.code)
     except PodiumError as error:
-        from podium.cli.wording import as_options
+        from podium.cli.spelling import sentence
 
-        _fail(as_options(str(error), " ".join(sys.argv[1:2])))
+        _fail(sentence(error))
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
@@ -39,7 +39,7 @@ def main() -> None:
             "memory ran out; use a smaller file, or convert it to the cache first: podium data convert IN OUT.podium-data"
         )
     except Exception as error:
-        from podium.cli.wording import own_code_error
+        from podium.cli.spelling import own_code_error
 
         words = own_code_error(error)
         if words is None:

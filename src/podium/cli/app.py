@@ -24,6 +24,7 @@ from podium.cli import (
     train,
     tune,
 )
+from podium.cli.ranker_options import RankerCommand
 
 app = typer.Typer(
     name="podium",
@@ -37,10 +38,10 @@ data = typer.Typer(help="Look at, convert, split, make and normalize judged data
 
 paper = typer.Typer(help="Make the tables and figures of the source papers again.", no_args_is_help=True)
 
-app.command("train")(train.train)
+app.command("train", cls=RankerCommand)(train.train)
 app.command("score")(score.score)
-app.command("cv")(cv.cv)
-app.command("tune")(tune.tune)
+app.command("cv", cls=RankerCommand)(cv.cv)
+app.command("tune", cls=RankerCommand)(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("explain")(explain.explain)

@@ -88,7 +88,7 @@ def cv(
         refuse_idle_stopping(ranker, "--valid-share SHARE")
     judged = read_data(data, format_name, read, ranker.num_threads)
     done: list[Fold] = []
-    epochs = ranker.most_epochs
+    epochs = ranker.max_epochs
 
     def finished(fold: Fold) -> None:
         done.append(fold)

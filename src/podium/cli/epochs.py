@@ -26,8 +26,8 @@ REDRAW_SECONDS, LINE_SECONDS = 0.1, 5.0
 class EpochTable:
     """A callback of training that shows the last epochs."""
 
-    def __init__(self, metric: str, *, epochs: int, has_rate: bool) -> None:
-        self.metric, self.epochs, self.has_rate = metric, epochs, has_rate
+    def __init__(self, metric: str, *, epochs: int, unit: str, has_rate: bool) -> None:
+        self.metric, self.epochs, self.unit, self.has_rate = metric, epochs, unit, has_rate
         self.rows: list[Epoch] = []
         self.live = Live(console=err, auto_refresh=False) if err.is_terminal else None
         self.drawn = float("-inf")
@@ -64,7 +64,10 @@ class EpochTable:
 
     def _columns(self) -> dict[str, list[str]]:
         rows = self.rows[-SHOWN:]
-        columns = {"epoch": [str(row.epoch) for row in rows], f"train {self.metric}": [_number(r.train) for r in rows]}
+        columns = {
+            self.unit: [str(row.epoch) for row in rows],
+            f"train {self.metric}": [_number(r.train) for r in rows],
+        }
         if any(row.valid is not None for row in self.rows):
             columns[f"valid {self.metric}"] = [_number(row.valid) for row in rows]
         for other in self.rows[-1].also or ():
@@ -100,15 +103,15 @@ class EpochTable:
             ),
             None,
         )
-        words = f"epoch {last.epoch} of at most {self.epochs}"
-        return words if best is None else f"{words}; best so far: epoch {best.epoch}, {_number(best.valid)}"
+        words = f"{self.unit} {last.epoch} of at most {self.epochs}"
+        return words if best is None else f"{words}; best so far: {self.unit} {best.epoch}, {_number(best.valid)}"
 
     def _line(self, row: Epoch) -> str:
         parts = [f"train {self.metric} {_number(row.train)}"]
         parts += [] if row.valid is None else [f"valid {_number(row.valid)}"]
         parts += [f"{other} {_number(value)}" for other, value in (row.also or {}).items()]
         parts += [] if row.cost is None else [f"cost {row.cost:.6g}"]
-        return f"epoch {row.epoch}: {', '.join(parts)}"
+        return f"{self.unit} {row.epoch}: {', '.join(parts)}"
 
 
 def _number(value: float | None) -> str:

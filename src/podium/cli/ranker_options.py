@@ -1,13 +1,14 @@
-"""The options that choose a ranker and its settings, the same for every command that trains."""
+"""The options that choose a ranker and its settings, derived from the declarations of the settings."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from podium.cli.console import complete_metric, named_force
 from podium.errors import ParameterError, unknown_name
@@ -15,13 +16,22 @@ from podium.forces import FORCES
 from podium.metrics import metric as as_metric
 from podium.models import MODELS
 from podium.models import model as as_model
+from podium.names import literal, split_name
+from podium.parameters import Parameter, Settings
 from podium.rankers import RANKERS
-from podium.rankers.ranges import literal
+from podium.rankers.common import CommonSettings
+from podium.training import SCHEDULES
+from podium.training import schedule as as_schedule
+from podium.training.schedules import EXAMPLES
+from podium.training.schedules.optimizers import OptimizerSettings
 
 if TYPE_CHECKING:
     from podium.rankers import BaseRanker
 
 PANEL = "Ranker"
+KINDS = {"integer": int, "real": float}
+FLAGS = {"num_threads": "threads"}  # parameters whose option has another name
+GENERIC = "force × model × schedule"
 
 
 def _completer(names: Iterable[str]) -> Callable[[str], list[str]]:
@@ -32,17 +42,38 @@ def _option(names: str, help: str, **more: Any) -> Any:
     return typer.Option(*names.split(), help=help, show_default=False, rich_help_panel=PANEL, **more)
 
 
+def declared_options() -> dict[str, dict[str, Parameter]]:
+    """Return the parameters with an option of their own, by name and by the first model or schedule that declares them so."""
+    owners: list[type[Settings]] = [CommonSettings, OptimizerSettings, *MODELS.values(), *SCHEDULES.values()]
+    found: dict[str, dict[str, Parameter]] = {}
+    for owner in owners:
+        for name, parameter in owner.parameters().items():
+            known = found.setdefault(name, {}) if parameter.option else {}
+            if parameter.option and parameter.description not in [other.description for other in known.values()]:
+                known[getattr(owner, "name", "")] = parameter
+    return found
+
+
+def _derived(name: str, declared: dict[str, Parameter]) -> Any:
+    (_, first), *others = declared.items()
+    kind: Any = KINDS.get(first.rule.kind, str)
+    help = " ".join([first.description, *(f"With {owner}: {other.description}" for owner, other in others)])
+    more = {"autocompletion": complete_metric, "metavar": "METRIC"} if name == "metric" else {}
+    flags = f"--{name.replace('_', '-')}" + (" -m" if name == "metric" else "")
+    return Annotated[kind | None, _option(flags, help, **more)]
+
+
 OPTIONS: dict[str, Any] = {
     "ranker": Annotated[
         str | None,
-        _option("--ranker", f"A named system: {', '.join(RANKERS)}.", autocompletion=_completer(RANKERS)),
+        _option("--ranker", f"A named ranker: {', '.join(RANKERS)}.", autocompletion=_completer(RANKERS)),
     ],
     "force": Annotated[
         str | None,
         _option(
             "--force",
-            'Instead of a named system, any force: "lambdarank(map)", or module:function for your own, which is looked '
-            f"for in the current folder first. Known: {', '.join(FORCES)}.",
+            'Instead of a named ranker, any force: "lambdarank(map)", or module:function for your own, which is looked for in '
+            f"the current folder first. Known: {', '.join(FORCES)}.",
             autocompletion=_completer(FORCES),
         ),
     ],
@@ -50,96 +81,66 @@ OPTIONS: dict[str, Any] = {
         str | None,
         _option(
             "--model",
-            f'With --force, the function class that absorbs it, as in "net(128, 64)". Known: {", ".join(MODELS)}; linear '
-            "unless told otherwise.",
+            f'With --force, the model that is fitted to it, as in "net(128, 64)". Known: {", ".join(MODELS)}. Default: linear.',
             autocompletion=_completer(MODELS),
         ),
     ],
-    "metric": Annotated[
+    "schedule": Annotated[
         str | None,
         _option(
-            "--metric -m",
-            "The metric it is judged by; the best epoch on the validation data is kept. By default ndcg@10; structrank map.",
-            autocompletion=complete_metric,
-            metavar="METRIC",
+            "--schedule",
+            f'With --force, how the model is fitted, as in "adam(rate=0.001)". Known: {", ".join(SCHEDULES)}. Default: boosting '
+            "for trees, adam for other models.",
+            autocompletion=_completer(SCHEDULES),
         ),
     ],
-    "epochs": Annotated[
-        int | None,
-        _option(
-            "--epochs",
-            "At most this many passes over the data. By default 100; ranksvm 2000; structrank 10 from each start; with --model trees, trees, 1000.",
-        ),
-    ],
-    "n_estimators": Annotated[
-        int | None,
-        _option("--n-estimators", "At most this many trees, of lambdamart, mart and rankboost. By default 1000."),
-    ],
-    "num_leaves": Annotated[
-        int | None, _option("--num-leaves", "Leaves of a tree at most. By default chosen by the size of the data.")
-    ],
-    "learning_rate": Annotated[
-        float | None,
-        _option(
-            "--learning-rate",
-            "The rate of adam, sgd and trees. By default 0.001; rankboost 1; structrank 20; lambdamart, mart and --model trees choose it by the size of the data.",
-        ),
-    ],
-    "batch": Annotated[
-        str | None, _option("--batch", "Queries an update; or pair, an update a pair of documents. By default 1.")
-    ],
-    "optimizer": Annotated[
-        str | None,
-        _option(
-            "--optimizer",
-            "adam, sgd, lbfgs (all queries at once, for a force with a cost) or bundle (the same for a cost with corners). By "
-            "default adam; kernel-ranknet lbfgs.",
-        ),
-    ],
-    "l2": Annotated[
-        float | None,
-        _option(
-            "--l2",
-            "½·l2·‖weights‖² is added to the mean cost of a query. By default 0; kernel-ranknet 1. Of lambdamart and mart: a leaf gives Σλ / (Σw + l2).",
-        ),
-    ],
-    "hidden": Annotated[
-        str | None,
-        _option(
-            "--hidden",
-            'Widths of the hidden layers, as in "128,64"; "" makes it linear. By default 10 for ranknet, lambdarank and rankprop, "" '
-            "for the others.",
-        ),
-    ],
-    "early_stopping_rounds": Annotated[
-        int | None,
-        _option(
-            "--early-stopping-rounds",
-            "Stop after this many epochs without progress on the validation data; 0 never does. By default 20; lambdamart, mart and --model trees 300, rankboost 100, structrank 2.",
-        ),
-    ],
-    "seed": Annotated[int | None, _option("--seed", "The same seed gives the same model. By default 0.")],
+    **{name: _derived(name, declared) for name, declared in declared_options().items()},
     "threads": Annotated[
         int | None,
-        _option(
-            "--threads", "Threads to use; by default every core this process may use. The model does not depend on it."
-        ),
+        _option("--threads", CommonSettings.parameters()["num_threads"].meaning.replace("None:", "Default:")),
     ],
     "settings": Annotated[
         list[str] | None,
         _option(
             "--set",
-            "Any other parameter of the ranker, as in rate_rule=halve or activation=relu (podium rankers NAME lists "
-            "them). May be given more than once.",
+            "Any other setting, as in rate_rule=halve or activation=relu; podium rankers NAME lists them. May be given more "
+            "than once.",
             metavar="NAME=VALUE",
         ),
     ],
 }
-PARAMETERS = {"threads": "num_threads"}  # options that are called otherwise in Python
+
+
+class RankerCommand(TyperCommand):
+    """A command whose help shows the default of every ranker, which takes loading them all."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Append the defaults to the help of the derived options."""
+        for parameter in self.params:
+            if parameter.name in declared_options() and isinstance(getattr(parameter, "help", None), str):
+                parameter.help += f" {defaults_sentence(parameter.name)}"  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
+
+def defaults_sentence(name: str) -> str:
+    """Return the default of a setting in all named rankers that have it, the most common value first."""
+    found: dict[str, list[str]] = {}
+    for key, kind in RANKERS.items():
+        if name in kind.parameters():
+            parameter = kind.parameters()[name]
+            value = parameter.none if parameter.default is None else _plain(parameter.default)
+            found.setdefault(value, []).append(key)
+    (common, _), *others = sorted(found.items(), key=lambda item: -len(item[1]))
+    rest = "".join(f"; {', '.join(rankers)}: {value}" for value, rankers in others)
+    return f"Default: {common}{rest}."
+
+
+def _plain(value: Any) -> str:
+    return ",".join(map(str, value)) or "()" if isinstance(value, tuple) else str(value)
 
 
 def takes_ranker(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options above in place of its argument `ranker`, which it gets ready made."""
+    """Return the command with the options above in place of its argument `ranker`, which it gets ready made."""
     own = inspect.signature(command, eval_str=True, locals={"BaseRanker": object})
     before = [p for p in own.parameters.values() if p.default is p.empty and p.name != "ranker"]
     after = [p for p in own.parameters.values() if p.default is not p.empty]
@@ -160,75 +161,103 @@ def takes_ranker(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def make_ranker(
-    ranker: str | None, force: str | None, model: str | None, settings: list[str] | None, **common: Any
+    ranker: str | None,
+    force: str | None,
+    model: str | None,
+    schedule: str | None,
+    settings: list[str] | None,
+    **options: Any,
 ) -> BaseRanker:
-    """The ranker that the options describe; what it is called and its metric are checked before any data is read."""
-    label, kind, given = _system(ranker, force, model)
-    known = list(inspect.signature(kind).parameters)
-    for name, value in parse_settings(settings or []).items():
-        if name not in known:
-            raise unknown_name(f"parameter of {label}", name, known)
-        if name in given:
-            raise ParameterError(f"--set {name}: the options give a {name} already; leave one out")
-        given[name] = value
-    for option, text in common.items():
-        if text is None:
+    """Return the ranker that the options describe, checked as far as that can be done before any data is read."""
+    given = parse_settings(settings or [])
+    for option, value in options.items():
+        if value is None:
             continue
-        name = PARAMETERS.get(option, option)
-        flag = f"--{option.replace('_', '-')}"
+        name = next((parameter for parameter, flag in FLAGS.items() if flag == option), option)
+        if name in given:
+            raise ParameterError(
+                f"--{option.replace('_', '-')} and --set {name} give the same thing twice; leave one out"
+            )
+        given[name] = _option_value(option, value)
+    if given.get("early_stopping_rounds") == 0:
+        given["early_stopping_rounds"] = None
+    as_metric(given.get("metric", "ndcg@10"))
+    if ranker is not None:
+        return _named_ranker(ranker, given, axes={"--force": force, "--model": model, "--schedule": schedule})
+    if force is None:
+        raise ParameterError(
+            f"say what to train: --ranker with one of {', '.join(RANKERS)}; or --force FORCE --model MODEL --schedule SCHEDULE"
+        )
+    named_force(force)
+    return _generic_ranker(force, model or "linear", schedule, given)
+
+
+def _named_ranker(name: str, given: dict[str, Any], axes: dict[str, str | None]) -> BaseRanker:
+    if any(value is not None for value in axes.values()):
+        raise ParameterError(f"--ranker names a whole system; leave out {', '.join(axes)}, or leave out --ranker")
+    if name not in RANKERS:
+        raise unknown_name("ranker", name, RANKERS)
+    kind = RANKERS[name]
+    _refuse_unknown(name, given, kind.parameters())
+    return _checked(kind(**given))
+
+
+def _generic_ranker(force: str, model: str, schedule: str | None, given: dict[str, Any]) -> BaseRanker:
+    """Return a force × model × schedule; settings of the schedule may be given as options or inside its name."""
+    from podium.rankers import Ranker
+
+    spec, optimizer = as_model(model), given.pop("optimizer", None)
+    if optimizer is not None and schedule is not None:
+        raise ParameterError("--optimizer and --schedule say the same thing twice; leave one out")
+    parts = split_name(schedule or optimizer or ("boosting" if spec.grows else "adam"), "schedule", EXAMPLES)
+    kind = SCHEDULES.get(parts.base.lower())
+    if kind is None:
+        raise unknown_name("schedule", parts.base, SCHEDULES)
+    known = Ranker.parameters()
+    _refuse_unknown(GENERIC, given, {**known, **kind.parameters()}, model)
+    inside = {name: given.pop(name) for name in list(given) if name in kind.parameters()}
+    chosen = kind.of(parts.values(), {**parts.settings, **inside})
+    return _checked(Ranker(force=force, model=model, schedule=str(as_schedule(chosen)), **given))
+
+
+def _checked(ranker: BaseRanker) -> BaseRanker:
+    ranker.check_parameters()
+    return ranker
+
+
+def _refuse_unknown(label: str, given: Iterable[str], known: dict[str, Parameter], model: str = "") -> None:
+    for name in given:
+        if name not in known and name not in OPTIONS:
+            raise unknown_name(f"setting of {label}", name, known)
         if name not in known:
             raise ParameterError(
-                f"{flag}: {label} has no parameter {name}{_instead(name, known, force)}; it has: {', '.join(sorted(known))}"
+                f"--{name.replace('_', '-')}: {label} has no setting {name}{_instead(name, known, model)}; it has: {', '.join(sorted(known))}"
             )
-        if name in given:
-            raise ParameterError(f"{flag} and --set {name} give the same thing twice; leave one out")
-        never = 0 if kind.__name__ == "Ranker" else None  # there None stands for the model's own default
-        given[name] = never if option == "early_stopping_rounds" and text == 0 else _common_value(option, text)
-    as_metric(given.get("metric", "ndcg@10"))
-    return kind(**given)
 
 
-def _instead(name: str, known: Collection[str], force: str | None) -> str:
-    """What to write for a parameter that this ranker has under another name, or inside its model."""
+def _instead(name: str, known: Iterable[str], model: str) -> str:
+    """Say what to write for a setting that is called otherwise, or that belongs inside the model's name."""
     if name == "epochs" and "n_estimators" in known:
         return "; say --n-estimators"
     if name == "n_estimators" and "epochs" in known:
         return "; say --epochs"
-    inside = {"hidden": "net(10)", "num_leaves": "trees(num_leaves=15)"}
-    return f'; write it as --model "{inside[name]}"' if force and name in inside else ""
+    if not model:
+        return ""
+    inside = next((kind.name for kind in MODELS.values() if name in kind.parameters()), None)
+    return "" if inside is None else f'; write it as --model "{inside}({name}=…)"'
 
 
 def _refuse_fixed_ranges(chosen: dict[str, Any], ranges: Iterable[str]) -> None:
-    """A parameter that is searched for cannot be given as well; a force may, since it says that it is no named system."""
-    fixed = {
-        PARAMETERS.get(name, name): f"--{name.replace('_', '-')}" for name, given in chosen.items() if given is not None
-    }
+    """Refuse a setting that is both searched for and given; a force may be given, since it says that no ranker is named."""
+    fixed = {name: f"--{name.replace('_', '-')}" for name, given in chosen.items() if given is not None}
     fixed |= {name: f"--set {name}" for name in named_words(chosen["settings"] or (), "--set")}
     for name in named_words(ranges, "--range"):
-        if name in fixed and name != "force":
-            raise ParameterError(f"{fixed[name]} and --range {name} say two things; leave one of them out")
+        flag = FLAGS.get(name, name)
+        if flag in fixed and name != "force":
+            raise ParameterError(f"{fixed[flag]} and --range {name} say two things; leave one of them out")
 
 
-def _system(ranker: str | None, force: str | None, model: str | None) -> tuple[str, type[BaseRanker], dict[str, Any]]:
-    """What the messages call it, its class, and the parameters that are settled by that."""
-    if ranker is not None:
-        if force is not None or model is not None:
-            raise ParameterError("--ranker names a whole system; leave out --force and --model, or leave out --ranker")
-        if ranker not in RANKERS:
-            raise unknown_name("ranker", ranker, RANKERS)
-        return ranker, RANKERS[ranker], {}
-    if force is None:
-        raise ParameterError(
-            f"say what to train: --ranker with one of {', '.join(RANKERS)}; or --force FORCE --model MODEL"
-        )
-    from podium.rankers import Ranker
-
-    named_force(force)
-    as_model(model or "linear")
-    return "force × model", Ranker, {"force": force, "model": model or "linear"}
-
-
-def _common_value(option: str, text: Any) -> Any:
+def _option_value(option: str, text: Any) -> Any:
     if option == "batch":
         return literal(text)
     if option == "hidden":
@@ -240,19 +269,23 @@ def _common_value(option: str, text: Any) -> Any:
 
 
 def refuse_idle_stopping(ranker: BaseRanker, remedy: str) -> None:
-    """Early stopping that was asked for cannot be kept without validation data; the default may be passed over."""
-    asked = getattr(ranker, "early_stopping_rounds", None)
-    if asked is not None and asked != type(ranker)().early_stopping_rounds:
-        raise ParameterError(f"early_stopping_rounds={asked} watches validation data; give {remedy}, or leave it out")
+    """Refuse early stopping that was asked for but cannot happen without validation data."""
+    schedule = ranker._schedule()
+    owner = ranker if "early_stopping_rounds" in ranker.parameters() else schedule
+    asked = schedule.early_stopping_rounds
+    if asked is not None and asked != owner.parameters()["early_stopping_rounds"].default:
+        raise ParameterError(
+            "early_stopping_rounds", asked, "watches validation data", f"give {remedy}, or leave it out"
+        )
 
 
 def parse_settings(words: Iterable[str], flag: str = "--set") -> dict[str, Any]:
-    """`NAME=VALUE` words; a value is a number, a tuple, true, false or none, or else the text it is."""
+    """Parse `NAME=VALUE` words; a value is a number, a tuple, true, false or none, or else the text it is."""
     return {name: literal(text) for name, text in named_words(words, flag).items()}
 
 
 def named_words(words: Iterable[str], flag: str) -> dict[str, str]:
-    """`NAME=TEXT` words by name, each name once."""
+    """Parse `NAME=TEXT` words; each name may be given once."""
     out: dict[str, str] = {}
     for word in words:
         name, equals, text = word.partition("=")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -50,23 +49,15 @@ def rankers(
 
 
 def describe_ranker(kind: type[BaseRanker]) -> dict[str, Any]:
-    """What its docstring says, and each parameter with its default and what the class that brings it in says of it."""
-    described: dict[str, str] = {}
-    for ancestor in reversed(kind.__mro__):
-        described |= _arguments(ancestor.__doc__ or "")
-    parameters = inspect.signature(kind).parameters.values()
+    """Return what its docstring says, and each parameter with its default and its description."""
     return {
         "class": f"podium.{kind.__name__}",
         "summary": (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " "),
-        "parameters": {p.name: {"default": p.default, "description": described.get(p.name, "")} for p in parameters},
+        "parameters": {
+            name: {"default": parameter.default, "description": parameter.meaning}
+            for name, parameter in kind.parameters().items()
+        },
     }
-
-
-def _arguments(text: str) -> dict[str, str]:
-    """The entries under `Args:` of a docstring."""
-    found = re.search(r"^Args:\n(?P<entries>(?:[ ]+.*\n?|\n)*)", inspect.cleandoc(text), re.MULTILINE)
-    entries = re.findall(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", found["entries"] if found else "", re.MULTILINE)
-    return {name: re.sub(r"\s+", " ", what) for name, what in entries}
 
 
 def _defaults(parameters: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -101,11 +100,12 @@ def train(
     )
     if valid is None:
         refuse_idle_stopping(ranker, "--valid FILE")
-    more = _start(ranker, start_from)
+    more = _start(start_from)
     judged, *checked = read_parts([data] if valid is None else [data, valid], format_name, read, ranker.num_threads)
     if fresh:
         remove(job.checkpoint, "checkpoint")
     settings = {"data": str(data), "valid": None if valid is None else str(valid), **_describe(ranker)}
+    settings["resolved"] = ranker.resolve(judged)
     if start_from is not None:
         settings["start_from"] = str(start_from)
     began = time.perf_counter()
@@ -115,7 +115,7 @@ def train(
             _fit(ranker, parts, job, settings, seconds=checkpoint_seconds, stop=stop, more=more)
         except KeyboardInterrupt:
             there = job.checkpoint.exists()
-            rest = f"; the same command goes on from {job.checkpoint}" if there else ""
+            rest = f"; the same command resumes from {job.checkpoint}" if there else ""
             raise Stopped(f"interrupted; no model was written{rest}", stop.code) from None
         stop.finish()
         ranker.save(out)
@@ -127,22 +127,18 @@ def train(
         else:
             _tell(ranker, job, seconds, has_valid=bool(checked))
         if ranker.interrupted_:
-            again = "go on" if job.checkpoint.exists() else "begin anew"
+            again = "resume" if job.checkpoint.exists() else "start over"
             raise Stopped(
-                f"interrupted after epoch {ranker.n_epochs_}; {_kept(ranker)} is in {out}; run the same command again to "
+                f"interrupted after {ranker.unit} {ranker.n_epochs_}; {_kept(ranker)} is in {out}; run the same command again to "
                 f"{again}",
                 stop.code,
             )
 
 
-def _start(ranker: BaseRanker, path: Path | None) -> dict[str, Any]:
-    """The model to go on from, as `fit` takes it; checked before any data is read."""
+def _start(path: Path | None) -> dict[str, Any]:
+    """Return the model to start from, as `fit` takes it; it is read before any data is."""
     if path is None:
         return {}
-    if "start_from" not in inspect.signature(ranker.fit).parameters:
-        raise ParameterError(
-            f"--start-from: {type(ranker).__name__} cannot go on from a model; lambdamart and mart can"
-        )
     from podium.rankers import load
 
     return {"start_from": load(path)}
@@ -168,7 +164,7 @@ class Announced(Checkpoint):
         try:
             found = super().read(identity, epochs=epochs)
         except (FormatError, ParameterError) as error:
-            raise ParameterError(str(error).replace(REMEDY, "--fresh begins anew")) from None
+            raise ParameterError(str(error).replace(REMEDY, "--fresh starts over")) from None
         if found is not None:
             self.tell([Epoch(**row) for row in found[0]["log"]])
         return found
@@ -184,20 +180,23 @@ def _fit(
     stop: Stoppable,
     more: dict[str, Any],
 ) -> None:
-    parameters = ranker.get_params()
+    schedule = ranker._schedule()
     table = EpochTable(
-        ranker.metric, epochs=ranker.most_epochs, has_rate=parameters.get("optimizer") in ("adam", "sgd")
+        str(ranker.metric),
+        epochs=schedule.max_epochs,
+        unit=schedule.unit,
+        has_rate=schedule.changes_rate,
     )
     log = TrainingLog(job.log, settings)
 
     def go_on(rows: Sequence[Epoch]) -> None:
         table.begin_with(rows)
         log.begin_with(rows)
-        text = f"going on from epoch {len(rows)} ({job.checkpoint}); --fresh begins anew"
+        text = f"resuming after {schedule.unit} {len(rows)} ({job.checkpoint}); --fresh starts over"
         err.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    # A RankSVM that chooses its C trains several times: each is short, and one checkpoint could not hold them all.
-    several = isinstance(parameters.get("C"), list | tuple)
+    # A RankSVM that chooses its C trains several times: each training is short, and one checkpoint could not hold them all.
+    several = getattr(ranker, "chooses", False)
     checkpoint = None if several else Announced(job.checkpoint, seconds, tell=go_on)
     with plain_warnings("the solver stopped after"), log, table:
         ranker.fit(parts[0], valid=parts[1], callbacks=[log, table, stop], checkpoint=checkpoint, **more)
@@ -217,12 +216,15 @@ def _outcome(ranker: BaseRanker, job: Job) -> dict[str, Any]:
         "best_epoch": ranker.best_epoch_,
         "best_value": ranker.best_value_,
         "interrupted": ranker.interrupted_,
+        **({"trees": ranker.n_trees_} if hasattr(ranker, "n_trees_") else {}),
+        "resolved": ranker.resolved_,
         **({"outcome": ranker.outcome} if ranker.outcome else {}),
     }
 
 
 def _kept(ranker: BaseRanker) -> str:
-    return f"epoch {ranker.best_epoch_}" if ranker.best_value_ is None else f"the best epoch, {ranker.best_epoch_},"
+    unit = ranker.unit
+    return f"{unit} {ranker.best_epoch_}" if ranker.best_value_ is None else f"the best {unit}, {ranker.best_epoch_},"
 
 
 def _solved(ranker: BaseRanker, verdict: str, proven: str) -> str:
@@ -232,7 +234,7 @@ def _solved(ranker: BaseRanker, verdict: str, proven: str) -> str:
         return f"solved as far as 64-bit numbers go: {proven}"
     if ranker.ran_out:
         return f"not solved to the tolerance: {proven}; allow more --epochs"
-    why = "training was interrupted" if ranker.interrupted_ else "the validation data liked this epoch best"
+    why = "training was interrupted" if ranker.interrupted_ else "the validation data liked this step best"
     return f"{proven}; {why}, before the solver was done"
 
 
@@ -244,7 +246,10 @@ def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> N
     came_to = "".join(
         f", {name} {f'{found:.4g}' if isinstance(found, float) else found}" for name, found in ranker.outcome.items()
     )
-    say(f"wrote {job.out}: epoch {ranker.best_epoch_} of {ranker.n_epochs_}{value}{came_to}; {seconds:.1f} s")
+    trees = f" ({ranker.n_trees_} trees)" if hasattr(ranker, "n_trees_") else ""
+    say(
+        f"wrote {job.out}: {ranker.unit} {ranker.best_epoch_} of {ranker.n_epochs_}{trees}{value}{came_to}; {seconds:.1f} s"
+    )
     say(f"wrote {job.log}")
     certificate = getattr(ranker, "certificate_", None)
     if certificate is not None and certificate.get("gap") is not None:
@@ -255,7 +260,7 @@ def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> N
     values = {row.train for row in ranker.log_}
     if hasattr(ranker, "learning_rate") and len(ranker.log_) >= UNMOVED and len(values) == 1 and values != {1.0}:
         say(
-            f"the training metric did not move in {len(ranker.log_)} epochs; try another --learning-rate or other features"
+            f"the training metric did not move in {len(ranker.log_)} {ranker.unit}s; try another --learning-rate or other features"
         )
     if not has_valid:
-        say("without --valid the last epoch is kept; podium data split sets validation data apart")
+        say(f"without --valid the last {ranker.unit} is kept; podium data split sets validation data apart")

@@ -147,7 +147,7 @@ def _check_early(ranker: BaseRanker, ranges: dict[str, str], trials: int, halvin
     count = len(draw_trials(ranker, check_ranges(ranker, ranges), trials, seed=ranker.seed, halving=halving))
     if count < trials:
         note(f"only {count} combination{'s exist' if count > 1 else ' exists'}, so {count} of {trials} trials are run")
-    return sum(each for each, _ in rungs(count, ranker.most_epochs, 3)) if halving else count
+    return sum(each for each, _ in rungs(count, ranker.max_epochs, 3)) if halving else count
 
 
 def _search(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.errors import ParameterError, is_integer, short_repr
+from podium.errors import ParameterError, is_integer
 
 U64 = npt.NDArray[np.uint64]
 
@@ -62,5 +62,5 @@ def counter_uniform(seed: int, stream: int, count: int) -> npt.NDArray[np.float6
 def check_seed(seed: int) -> int:
     """The seed, if it is a whole number from 0 to 2**64 - 1."""
     if not is_integer(seed) or not 0 <= seed < 2**64:
-        raise ParameterError(f"seed={short_repr(seed)} must be a whole number from 0 to 2**64 - 1")
+        raise ParameterError("seed", seed, "must be a whole number from 0 to 2**64 - 1")
     return int(seed)

@@ -14,7 +14,7 @@ from podium.data.grouping import as_ids
 from podium.data.ordering import ungroup
 from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
-from podium.errors import DataError, ParameterError, short_repr
+from podium.errors import DataError, ParameterError
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Run:
                 "scores must be numbers"
             )
         if not isinstance(self.tag, str):
-            raise ParameterError(f"tag={short_repr(self.tag)} must be text: the name of the run")
+            raise ParameterError("tag", self.tag, "must be text: the name of the run")
         for name, value in (
             ("query_ids", queries.view()),
             ("document_ids", documents),

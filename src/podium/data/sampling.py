@@ -7,7 +7,7 @@ import numpy as np
 from podium.data.conversion import as_number
 from podium.data.hashing import query_hashes, splitmix64, unit_interval
 from podium.data.ranking_data import RankingData
-from podium.errors import ParameterError, short_repr
+from podium.errors import ParameterError
 
 
 def sample_unlabeled(data: RankingData, share: float, *, label: float = 0.0, seed: int = 0) -> RankingData:
@@ -18,9 +18,7 @@ def sample_unlabeled(data: RankingData, share: float, *, label: float = 0.0, see
     """
     number = as_number(share)
     if number is None or not 0 <= number <= 1:
-        raise ParameterError(
-            f"share={short_repr(share)} must lie in [0, 1]; it is the share of unlabeled documents to keep"
-        )
+        raise ParameterError("share", share, "must lie in [0, 1]", "it is the share of unlabeled documents to keep")
     position = np.arange(data.n_documents) - np.repeat(data.query_offsets[:-1], data.query_sizes)
     hashes = np.repeat(query_hashes(data.query_ids, seed), data.query_sizes)
     draw = unit_interval(splitmix64(hashes + position.astype(np.uint64)))

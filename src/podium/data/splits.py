@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from podium.data.hashing import query_hashes
 from podium.data.ranking_data import RankingData
-from podium.errors import DataError, ParameterError, is_integer, short_repr
+from podium.errors import DataError, ParameterError, is_integer
 
 
 def split(data: RankingData, shares: float | Sequence[float] = (0.8, 0.2), *, seed: int = 0) -> list[RankingData]:
@@ -44,7 +44,7 @@ def query_folds(
 ) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
     """The query numbers of (train, test) for each of k folds, rising."""
     if not is_integer(k) or k < 2:
-        raise ParameterError(f"k={short_repr(k)} must be a whole number of at least 2")
+        raise ParameterError("k", k, "must be a whole number of at least 2")
     if k > data.n_queries:
         raise DataError(
             f"{k} folds of {data.n_queries} queries leave a fold empty; there can be at most as many folds as queries"
@@ -62,13 +62,13 @@ def _as_shares(shares: float | Sequence[float]) -> npt.NDArray[np.float64]:
     try:
         given = np.asarray(shares, np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"shares={shares!r} must be numbers, such as (0.8, 0.2)") from None
+        raise ParameterError("shares", shares, "must be numbers, such as (0.8, 0.2)") from None
     if given.ndim == 0:
         if not 0 < given < 1:
-            raise ParameterError(f"shares={shares!r} must lie between 0 and 1, such as 0.8 for 80 % and 20 %")
+            raise ParameterError("shares", shares, "must lie between 0 and 1, such as 0.8 for 80 % and 20 %")
         return np.array([given, 1 - given])
     if given.ndim != 1 or not given.size or not (given > 0).all():
-        raise ParameterError(f"shares={shares!r} must be numbers above 0, such as (0.8, 0.2)")
+        raise ParameterError("shares", shares, "must be numbers above 0, such as (0.8, 0.2)")
     if given.sum() > 1 + 1e-9:
-        raise ParameterError(f"shares={shares!r} sum to {given.sum():g}; the sum may be at most 1")
+        raise ParameterError("shares", shares, f"sum to {given.sum():g}", "the sum may be at most 1")
     return given

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from podium.data.conversion import as_number
 from podium.data.hashing import check_seed
 from podium.data.ranking_data import RankingData
-from podium.errors import ParameterError, is_integer, short_repr, unknown_name
+from podium.errors import ParameterError, is_integer, unknown_name
 
 __all__ = ["network", "polynomial"]
 
@@ -124,9 +124,7 @@ def polynomial(
     cut = _checked_levels(levels, bins)
     given = tuple(as_number(weight) for weight in weights)
     if len(given) != 3 or not all(weight is not None and math.isfinite(weight) for weight in given):
-        raise ParameterError(
-            f"weights={short_repr(weights)} must be three numbers, of the linear, quadratic and cubic term"
-        )
+        raise ParameterError("weights", weights, "must be three numbers, of the linear, quadratic and cubic term")
     task = check_seed(seed if generator_seed is None else generator_seed)
     value, cuts = _polynomial(features, cut, bins, given, task)
     return _draw(value, cuts, queries, documents, features, seed)
@@ -211,15 +209,16 @@ def _checked_levels(levels: int | Sequence[float] | None, bins: str) -> Levels:
     shares = tuple(number for share in given if (number := as_number(share)) is not None and number > 0)
     if not 2 <= len(shares) == len(given) or abs(sum(shares) - 1) > 1e-6:
         raise ParameterError(
-            f"levels={short_repr(levels)} must be a whole number of at least 2, the shares of at least 2 levels that add up to 1, "
-            "or None for the values"
+            "levels",
+            levels,
+            "must be a whole number of at least 2, the shares of at least 2 levels that add up to 1, or None for the values",
         )
     if bins == "width":
-        raise ParameterError(f"levels={short_repr(levels)} gives the shares, so bins='width' has nothing to say")
+        raise ParameterError("levels", levels, "gives the shares, so bins='width' has nothing to say")
     return shares
 
 
 def _check_counts(**counts: int) -> None:
     for name, count in counts.items():
         if not is_integer(count) or count < 1:
-            raise ParameterError(f"{name}={short_repr(count)} must be a whole number of at least 1")
+            raise ParameterError(name, count, "must be a whole number of at least 1")

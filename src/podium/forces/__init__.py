@@ -6,21 +6,31 @@ from collections.abc import Iterable, Sequence
 
 import numpy.typing as npt
 
-from podium.errors import ParameterError, short_repr, unknown_name
+from podium.errors import ParameterError, unknown_name
 from podium.forces import lists, networks, pairs, points
 from podium.forces.custom import custom_force, named_custom_force
 from podium.forces.custom_function import Function
-from podium.forces.definition import Definition
+from podium.forces.definition import ForceDefinition
 from podium.forces.force import Force, ForceData
 from podium.forces.laws_judge import judge
 from podium.forces.laws_verdict import Verdict
-from podium.forces.names import split_name
 from podium.forces.pictures import both_pictures
 from podium.metrics import Metric
+from podium.names import split_name
 
-__all__ = ["FORCES", "Definition", "Force", "ForceData", "Verdict", "custom_force", "force", "force_picture", "laws"]
+__all__ = [
+    "FORCES",
+    "Force",
+    "ForceData",
+    "ForceDefinition",
+    "Verdict",
+    "custom_force",
+    "force",
+    "force_picture",
+    "laws",
+]
 
-FORCES: dict[str, Definition] = {
+FORCES: dict[str, ForceDefinition] = {
     definition.name: definition
     for definition in (
         pairs.RANKNET,
@@ -37,9 +47,13 @@ FORCES: dict[str, Definition] = {
         networks.STRUCTRANK,
         points.SQUARED,
         points.ORDINAL,
+        points.PRANK,
         points.MULTICLASS,
     )
 }
+
+
+EXAMPLES = "ranknet, ranknet(sigma=2), lambdarank(ndcg@10) or neighbors(lambdarank(ndcg@10))"
 
 
 def force(name: str | Force | Function) -> Force:
@@ -54,18 +68,21 @@ def force(name: str | Force | Function) -> Force:
         if callable(name):
             return custom_force(name)
         raise ParameterError(
-            f"force={short_repr(name)} must be a name such as 'lambdarank(ndcg@10)' or 'module:function', a function, or a Force"
+            "force", name, "must be a name such as 'lambdarank(ndcg@10)' or 'module:function', a function, or a Force"
         )
     custom = named_custom_force(name)
     if custom is not None:
         return custom
-    base, inner, parameters = split_name(name)
-    definition = FORCES.get(base.lower())
+    parts = split_name(name, "force", EXAMPLES)
+    definition = FORCES.get(parts.base.lower())
     if definition is None:
-        raise unknown_name("force", base, FORCES)
+        raise unknown_name("force", parts.base, FORCES)
+    if len(parts.first) > 1:
+        raise ParameterError("force", name, "cannot be read", f"write it as {EXAMPLES}")
+    inner = parts.first[0] if parts.first else None
     if definition.takes == "force" and inner is not None:
-        return Force.of(definition, force(inner), **parameters)
-    return Force.of(definition, inner, **parameters)
+        return Force.of(definition, force(inner), **parts.settings)
+    return Force.of(definition, inner, **parts.settings)
 
 
 def laws(

@@ -9,10 +9,10 @@ from typing import Any, overload
 
 from podium.errors import ParameterError, short_repr, unknown_name
 from podium.forces.custom_function import CustomFunction, Function, find_function
-from podium.forces.definition import Definition
+from podium.forces.definition import ForceDefinition
 from podium.forces.force import Force
 
-CUSTOM = Definition(
+CUSTOM = ForceDefinition(
     name="custom",
     summary="A function of yours: (scores, labels) -> (force, curvature), one query at a time.",
     formula="as you write it",

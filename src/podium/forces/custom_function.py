@@ -37,15 +37,13 @@ class CustomFunction:
     def __post_init__(self) -> None:
         for name, function in (("force", self.function), ("cost", self.cost)):
             if function is not None and not callable(function):
-                raise ParameterError(f"{name}={short_repr(function)} must be a function of (scores, labels)")
+                raise ParameterError(name, function, "must be a function of (scores, labels)")
             try:
                 hash(function)
             except TypeError:
-                raise ParameterError(f"{name}={short_repr(function)} must be hashable; wrap it in a function") from None
+                raise ParameterError(name, function, "must be hashable", "wrap it in a function") from None
         if self.compile is not None and not isinstance(self.compile, bool):
-            raise ParameterError(
-                f"compile={short_repr(self.compile)} must be True, False or None (compile if Numba can)"
-            )
+            raise ParameterError("compile", self.compile, "must be True, False or None (compile if Numba can)")
 
     @property
     def name(self) -> str:

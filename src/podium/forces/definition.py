@@ -1,109 +1,105 @@
-"""What a force is to the table of forces: its definition, its parameters, and how the core is told of it."""
+"""One row of the table of forces: definition, parameters, and what the force can do."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from podium.data.conversion import as_number
-from podium.errors import ParameterError, short_repr
-from podium.metrics.parameters import Parameter, Value
+from podium.data import RankingData
+from podium.parameters import Choice, Flag, Integer, Parameter, Real, Search
 
+if TYPE_CHECKING:
+    from podium.forces.force import Force
 
-def _above_zero(name: str, given: object) -> Value:
-    number = as_number(given)
-    if number is None or not 0 < number < math.inf:
-        raise ParameterError(f"{name}={short_repr(given)} must be a number above 0")
-    return number
+POSITIVE = Real(above=0, integer_kept=True)
+NOT_NEGATIVE = Real(least=0, integer_kept=True)
 
-
-def _not_negative(name: str, given: object) -> Value:
-    number = as_number(given)
-    if number is None or not 0 <= number < math.inf:
-        raise ParameterError(f"{name}={short_repr(given)} must be a number of at least 0")
-    return number
-
-
-def _truth(name: str, given: object) -> Value:
-    if not isinstance(given, bool):
-        raise ParameterError(f"{name}={short_repr(given)} must be True or False")
-    return given
-
-
-def _places(name: str, given: object) -> Value:
-    number = as_number(given)
-    if number is None or number != int(number) or not 0 <= number < 2**31:
-        raise ParameterError(f"{name}={short_repr(given)} must be a number of places; 0 for the whole list")
-    return int(number)
-
-
-def _one_of(*choices: str) -> Callable[[str, object], Value]:
-    def check(name: str, given: object) -> Value:
-        if not isinstance(given, str) or given not in choices:
-            raise ParameterError(f"{name}={short_repr(given)} must be one of {', '.join(map(repr, choices))}")
-        return given
-
-    return check
-
-
-def _count(name: str, given: object) -> Value:
-    number = as_number(given)
-    if number is None or number != int(number) or not 1 <= number <= 1000:
-        raise ParameterError(f"{name}={short_repr(given)} must be a whole number from 1 to 1000")
-    return int(number)
-
-
-SIGMA = Parameter("sigma", 1, "steepness of the logistic", _above_zero)
-MARGIN = Parameter("margin", 1, "how far above a document should stand", _above_zero)
-STEP_MARGIN = Parameter("margin", 0, "the force acts while the gap is below this", _not_negative)
-TRUNCATION = Parameter("truncation", 0, "only pairs with a document among the first this many; 0 for all", _places)
+SIGMA = Parameter("sigma", 1, POSITIVE, "Steepness of the logistic function.", search=Search(0.1, 10.0, log=True))
+MARGIN = Parameter("margin", 1, POSITIVE, "How far above the loser of a pair the winner should stand.")
+STEP_MARGIN = Parameter("margin", 0, NOT_NEGATIVE, "The force acts while the gap in scores is below this.")
+TRUNCATION = Parameter(
+    "truncation",
+    0,
+    Integer(0, 2**31 - 1),
+    "Only pairs with a document among the first this many count; 0 for all pairs.",
+)
 NORMALIZE = Parameter(
-    "normalize", False, "scale a query's forces by log₂(1 + S)/S, S = 2 Σ |force| over its pairs", _truth
+    "normalize",
+    False,
+    Flag(),
+    "Whether the forces of a query are scaled by log₂(1 + S)/S, where S = 2 Σ |force| over its pairs.",
 )
 DAMPING = Parameter(
     "damping",
     False,
-    "divide a pair's force by 0.01 + its gap in scores, unless all scores of the query are equal",
-    _truth,
+    Flag(),
+    "Whether the force of a pair is divided by 0.01 + its gap in scores, unless all scores of the query are equal.",
 )
 NOISE = Parameter(
-    "noise", 0, "places are those of scores with noise of standard deviation π/√3 times this", _not_negative
+    "noise",
+    0,
+    NOT_NEGATIVE,
+    "Documents are ranked by scores with logistic noise of standard deviation π/√3 times this, so that a force does not depend "
+    "on which of two nearly equal documents comes first; 0 for none.",
 )
-DRAWS = Parameter("draws", 1, "draws of the noise, averaged", _count)
+DRAWS = Parameter("draws", 1, Integer(1, 1000), "Number of draws of the noise that are averaged.")
 TOPOLOGY = Parameter(
     "topology",
     "full",
-    "which preferences meet: 'full' all, 'random' each with some partners, 'independent' none",
-    _one_of("full", "independent", "random"),
+    Choice("full", "independent", "random"),
+    "Which preferences are joined: 'full' all of them, 'random' each with some partners, 'independent' none.",
 )
-W1 = Parameter("w1", 1, "steepness in the gap of the first preference of a pair", _above_zero)
-W2 = Parameter("w2", 1, "steepness in the gap of the second", _above_zero)
-PARTNERS = Parameter("partners", 5, "'random': others that each preference meets in a draw", _count)
-PARTNER_DRAWS = Parameter("draws", 3, "'random': draws of the partners, averaged", _count)
+W1 = Parameter("w1", 1, POSITIVE, "Steepness in the gap of the first preference of a pair.")
+W2 = Parameter("w2", 1, POSITIVE, "Steepness in the gap of the second preference of a pair.")
+PARTNERS = Parameter(
+    "partners",
+    5,
+    Integer(1, 1000),
+    "With topology 'random': number of others that each preference is joined with per draw.",
+)
+PARTNER_DRAWS = Parameter(
+    "draws", 3, Integer(1, 1000), "With topology 'random': number of draws of the partners that are averaged."
+)
 SCALE = Parameter(
     "scale",
     "mean",
-    "'mean' divides by the weight of all terms, so that a query's size does not count; 'sum' is the plain sum",
-    _one_of("mean", "sum"),
+    Choice("mean", "sum"),
+    "'mean' divides by the weight of all terms, so that large queries do not count more; 'sum' is the plain sum.",
 )
 METHOD = Parameter(
     "method",
     "auto",
-    "'full': 'exact' term by term, 'chebyshev' by interpolation, 'auto' the faster",
-    _one_of("auto", "exact", "chebyshev"),
+    Choice("auto", "exact", "chebyshev"),
+    "With topology 'full': 'exact' sums term by term, 'chebyshev' interpolates, 'auto' takes the faster of the two.",
 )
-TIES = Parameter("ties", False, "train on equal labels too, with target ½", _truth)
+TIES = Parameter("ties", False, Flag(), "Whether pairs of equal labels are trained on too, with target probability ½.")
 
 
 @dataclass(frozen=True)
-class Definition:
-    """One row of the table of forces.
+class ForceDefinition:
+    """One row of the table of forces, with everything that other code may ask about a force.
 
-    `takes` is what stands first inside the parentheses of the name: a metric, a force or nothing. `over` is what it sums
-    over: pairs of documents, pairs of preferences between documents, whole lists, or documents alone. `labels` says
-    which labels it is defined on.
+    Attributes:
+        name: as it is printed.
+        summary: one sentence that says what it is.
+        formula: cost, force or both; o is the gap in scores of a pair, l a label, s a score.
+        source: where it was published.
+        parameters: its settings.
+        takes: what stands first in the parentheses of its name: a metric, another force, or nothing.
+        leading: a parameter that may stand first in the parentheses without its name.
+        learnable: parameters that `Force.compute` may be given in each call and returns the gradients of.
+        over: what it sums over: pairs of documents, pairs of preferences, whole lists, or documents alone.
+        has_cost: whether it is the negative gradient of a cost that can be computed.
+        convex: whether that cost is convex in the scores.
+        has_curvature: whether it has a second derivative to divide by; without one, a leaf gives the mean force.
+        labels: which labels it is defined on.
+        outputs: how many scores it needs per document: one, or one per level.
+        has_thresholds: whether it learns rising thresholds between the levels.
+        draws: whether it draws random numbers anew in each round.
+        starting_score: the score that boosting starts from, given the data; 0 if there is none.
+        unmoved: why it exerts no force on equal scores, where boosting starts; None if it does.
+        core_options: further options of the core's kernel, given the force.
     """
 
     name: str
@@ -112,9 +108,21 @@ class Definition:
     source: str
     parameters: tuple[Parameter, ...] = ()
     takes: Literal["metric", "force"] | None = None
-    leading: str | None = None  # a parameter that may stand first in the parentheses without its name
-    learnable: tuple[str, ...] = ()  # parameters that Force.compute may be given in each call, and gives the slopes of
+    leading: str | None = None
+    learnable: tuple[str, ...] = ()
     over: Literal["pairs", "preferences", "lists", "points"] = "pairs"
     has_cost: bool = True
+    convex: bool = False
+    has_curvature: bool = True
     labels: Literal["any", "not negative", "levels"] = "any"
-    draws: bool = False  # whether it draws random numbers, anew each round
+    outputs: Literal["one", "levels"] = "one"
+    has_thresholds: bool = False
+    draws: Callable[[Force], bool] = lambda force: force.parameter("noise", 0) > 0
+    starting_score: Callable[[RankingData], float] = lambda data: 0.0
+    unmoved: Callable[[Force], str | None] = lambda force: None
+    core_options: Callable[[Force], dict[str, Any]] = lambda force: {}
+
+
+def always(force: Force) -> bool:
+    """Say of a force that it draws random numbers whatever its settings."""
+    return True

@@ -17,13 +17,13 @@ from podium.data import RankingData
 from podium.data.hashing import query_hashes
 from podium.errors import DataError, ParameterError, short_repr, unknown_name
 from podium.forces.custom_function import CustomFunction
-from podium.forces.definition import Definition
+from podium.forces.definition import ForceDefinition
 from podium.metrics import Documents, Metric, metric, per_query
 from podium.metrics.compute import core_spec
-from podium.metrics.parameters import Value
 from podium.threads import resolve_threads
 
 Floats = npt.NDArray[np.float64]
+Value = str | float | int
 NO_METRIC = metric("dcg")
 
 
@@ -65,14 +65,14 @@ class ForceData:
 class Force:
     """A definition with its metric or inner force and the parameters that differ from its defaults, or a function."""
 
-    definition: Definition
+    definition: ForceDefinition
     metric: Metric | None = None
     inner: Force | None = None
     given: tuple[tuple[str, Value], ...] = ()
     custom: CustomFunction | None = None
 
     @classmethod
-    def of(cls, definition: Definition, first: str | Metric | Force | None = None, **parameters: object) -> Force:
+    def of(cls, definition: ForceDefinition, first: str | Metric | Force | None = None, **parameters: object) -> Force:
         """A force of this definition; `first` is the metric or force that it takes, or its leading parameter."""
         known = {parameter.name: parameter for parameter in definition.parameters}
         if first is not None and definition.leading is not None:
@@ -89,7 +89,7 @@ class Force:
                     if known
                     else ParameterError(f"{definition.name} has no parameter {name!r}; write {definition.name!r} alone")
                 )
-        given = {name: known[name].check(name, value) for name, value in parameters.items()}
+        given = {name: known[name].check(value) for name, value in parameters.items()}
         kept = tuple((name, given[name]) for name in known if name in given and given[name] != known[name].default)
         if definition.takes is None:
             if first is not None:
@@ -122,9 +122,36 @@ class Force:
     def draws(self) -> bool:
         """Whether it draws random numbers, anew each round."""
         acting = self.inner or self
-        if acting.name == "structrank":
-            return acting.choice("topology") == "random"
-        return acting.definition.draws or acting.parameter("noise", 0) > 0
+        return acting.definition.draws(acting)
+
+    @property
+    def convex(self) -> bool:
+        """Whether its cost is convex in the scores."""
+        return self.definition.convex
+
+    @property
+    def has_curvature(self) -> bool:
+        """Whether it has a second derivative for Newton steps."""
+        return (self.inner or self).definition.has_curvature
+
+    @property
+    def compares(self) -> bool:
+        """Whether it needs two documents with different labels in a query to do anything."""
+        return self.custom is None and self.definition.over != "points"
+
+    @property
+    def has_pair_cost(self) -> bool:
+        """Whether its cost is a plain sum over pairs, so that single pairs can be trained on."""
+        return self.definition.over == "pairs" and self.definition.takes is None and self.has_cost
+
+    def starting_score(self, data: RankingData) -> float:
+        """Return the score that boosting starts from."""
+        return self.definition.starting_score(data)
+
+    @property
+    def unmoved(self) -> str | None:
+        """Why the force does nothing to equal scores, where boosting starts; None if it does something."""
+        return self.definition.unmoved(self)
 
     @property
     def is_importable(self) -> bool:
@@ -159,6 +186,14 @@ class Force:
         assert isinstance(value, str)
         return value
 
+    def setting(self, name: str) -> Value:
+        """Return the value of a parameter, given or not."""
+        return self._values()[name]
+
+    def replace(self, **parameters: object) -> Force:
+        """Return the same force with some parameters exchanged."""
+        return Force.of(self.definition, self.metric or self.inner, **{**dict(self.given), **parameters})
+
     def _values(self) -> dict[str, Value]:
         known = {parameter.name: parameter.default for parameter in self.definition.parameters}
         return known | dict(self.given)
@@ -179,18 +214,8 @@ class Force:
             draws=int(acting.parameter("draws", 1)),
             metric=core_spec(acting.metric or NO_METRIC),
             classes=classes,
-            cdn=acting._network() if acting.name == "structrank" else None,
             custom=None if acting.custom is None else acting.custom.core(),
-        )
-
-    def _network(self) -> _core.CdnSpec:
-        return _core.CdnSpec(
-            topology=_core.CdnTopology[self.choice("topology")],
-            w1=float(self.parameter("w1")),
-            w2=float(self.parameter("w2")),
-            partners=int(self.parameter("partners")),
-            mean=self.choice("scale") == "mean",
-            method=_core.CdnMethod[self.choice("method")],
+            **{"cdn": None, **acting.definition.core_options(acting)},
         )
 
     def n_classes(self, data: ForceData | RankingData) -> int:
@@ -201,11 +226,11 @@ class Force:
 
     def n_outputs(self, data: ForceData | RankingData) -> int:
         """How many scores the force wants of a document."""
-        return self.n_classes(data) if self.name == "multiclass" else 1
+        return self.n_classes(data) if self.definition.outputs == "levels" else 1
 
     def n_parameters(self, data: ForceData | RankingData) -> int:
         """How many numbers the force itself learns, with any model."""
-        return self.n_classes(data) - 1 if self.name == "ordinal" else 0
+        return self.n_classes(data) - 1 if self.definition.has_thresholds else 0
 
     def check_labels(self, data: RankingData | ForceData) -> None:
         """That the labels, and weights and pairs, are ones the force is defined on."""

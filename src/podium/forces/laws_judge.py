@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.hashing import check_seed
-from podium.errors import ParameterError, is_integer, short_repr
+from podium.errors import ParameterError, is_integer
 from podium.forces import laws_each as each
 from podium.forces.force import Force
 from podium.forces.laws_field import HIGHEST, Field, Point, Sample, given_point, random_points
@@ -30,9 +30,7 @@ def judge(
 ) -> Verdict:
     """The verdict on a force; `podium.laws` says what each argument is."""
     if not is_integer(draws) or not 1 <= draws <= MOST_DRAWS:
-        raise ParameterError(
-            f"draws={short_repr(draws)} must be a whole number from 1 to {MOST_DRAWS}: how many lists to draw"
-        )
+        raise ParameterError("draws", draws, f"must be a whole number from 1 to {MOST_DRAWS}: how many lists to draw")
     rng = np.random.default_rng(check_seed(seed))
     given = list(points)
     highest = max([HIGHEST, *(int(np.max(labels)) for _, labels in given if np.size(labels))])

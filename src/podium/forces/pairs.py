@@ -10,17 +10,26 @@ from podium.forces.definition import (
     STEP_MARGIN,
     TIES,
     TRUNCATION,
-    Definition,
+    ForceDefinition,
 )
+from podium.forces.force import Force
 
-RANKNET = Definition(
+
+def _unmoved(force: Force) -> str | None:
+    if force.parameter("margin", 0) > 0:
+        return None
+    return "step with margin 0 has no force on equal scores; give it a margin: step(…, margin=1)"
+
+
+RANKNET = ForceDefinition(
     name="ranknet",
     summary="Logistic pairs: the cross entropy between the target probability and the one the score gap gives.",
     formula="C = −P̄σo + log(1 + e^{σo}); force σ(P̄ − 1 + ρ), ρ = 1/(1 + e^{σo})",
     source="RankNet, ICML 2005",
     parameters=(SIGMA, TIES),
+    convex=True,
 )
-LAMBDARANK = Definition(
+LAMBDARANK = ForceDefinition(
     name="lambdarank",
     summary="RankNet's force times what the metric would gain if the two documents changed places.",
     formula="force σρ·|ΔZ|, curvature σ²ρ(1 − ρ)·|ΔZ|",
@@ -29,14 +38,15 @@ LAMBDARANK = Definition(
     takes="metric",
     has_cost=False,
 )
-SPRING = Definition(
+SPRING = ForceDefinition(
     name="spring",
     summary="A constant pull while the pair stands the wrong way, a spring inside the margin, then nothing.",
     formula="force 1 for o < 0, δ − o for 0 ≤ o ≤ δ, 0 for o > δ",
     source="Ranking as Function Approximation, eq 26–31",
     parameters=(MARGIN,),
+    has_curvature=False,
 )
-STEP = Definition(
+STEP = ForceDefinition(
     name="step",
     summary="What the metric would gain by the swap, at full strength until the gap reaches the margin.",
     formula="force |ΔZ| while o < δ, else 0",
@@ -44,28 +54,34 @@ STEP = Definition(
     parameters=(STEP_MARGIN,),
     takes="metric",
     has_cost=False,
+    has_curvature=False,
+    unmoved=_unmoved,
 )
-HINGE = Definition(
+HINGE = ForceDefinition(
     name="hinge",
-    summary="Linear loss inside the margin; O(n log n) a query.",
+    summary="Linear loss inside the margin; O(n log n) per query.",
     formula="C = max(0, δ − o); force 1 for o < δ",
     source="RankSVM",
     parameters=(MARGIN,),
+    convex=True,
+    has_curvature=False,
 )
-SQUARED_HINGE = Definition(
+SQUARED_HINGE = ForceDefinition(
     name="squared_hinge",
-    summary="Squared loss inside the margin; O(n log n) a query.",
+    summary="Squared loss inside the margin; O(n log n) per query.",
     formula="C = max(0, δ − o)²; force 2(δ − o) for o < δ",
     source="RankSVM with squared slack",
     parameters=(MARGIN,),
+    convex=True,
 )
-EXPONENTIAL = Definition(
+EXPONENTIAL = ForceDefinition(
     name="exponential",
-    summary="Exponential pairs; O(n log n) a query. Past o = −60 the cost goes on as its tangent.",
+    summary="Exponential pairs; O(n log n) per query. Past o = −60 the cost goes on as its tangent.",
     formula="C = e^{−o}; force e^{−o}",
     source="RankBoost",
+    convex=True,
 )
-NEIGHBORS = Definition(
+NEIGHBORS = ForceDefinition(
     name="neighbors",
     summary="Another force over pairs, kept only for documents that stand next to each other.",
     formula="Σ over pairs adjacent in the sorted list",

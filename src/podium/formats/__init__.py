@@ -39,7 +39,8 @@ def guess_format(path: str | os.PathLike[str], *, reading: bool) -> Format:
             return LETOR
         endings = ", ".join(suffix for format in FORMATS.values() for suffix in format.suffixes)
         raise ParameterError(
-            f"{os.fspath(path)}: the name does not say the format; give format=… or one of the endings {endings}, .txt"
+            f"{os.fspath(path)}: the name does not say the format",
+            remedy=f"give {{format=…}} or one of the endings {endings}, .txt",
         )
     head = read_head(path)
     for format in FORMATS.values():

@@ -56,7 +56,7 @@ class Roles:
             if name not in known:
                 raise unknown_name("option", name, known)
         if isinstance(options.get("features"), str):
-            raise ParameterError(f"features={options['features']!r} must be a list of column names")
+            raise ParameterError("features", options["features"], "must be a list of column names")
         return cls(**options)
 
 

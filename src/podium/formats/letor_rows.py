@@ -64,12 +64,12 @@ class LetorOptions:
         ):
             value = getattr(self, name)
             if isinstance(value, bool) or value not in choices:
-                raise ParameterError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
+                raise ParameterError(name, value, f"must be one of {', '.join(map(repr, choices))}")
         for name, least in (("n_features", 0), ("max_features", 1)):
             value = getattr(self, name)
             whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
             if value is not None and not (whole and least <= value < 2**32 - 1):
-                raise ParameterError(f"{name}={value!r} must be a whole number from {least} to {2**32 - 2}")
+                raise ParameterError(name, value, f"must be a whole number from {least} to {2**32 - 2}")
 
     @property
     def absent_value(self) -> float:

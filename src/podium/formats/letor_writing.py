@@ -39,7 +39,7 @@ def write_letor(
     _refuse_what_letor_lacks(path, data)
     comments = _comments(path, data)
     if isinstance(index_base, bool) or index_base not in (0, 1):
-        raise ParameterError(f"index_base={index_base!r} must be 0 or 1")
+        raise ParameterError("index_base", index_base, "must be 0 or 1")
     ids = [str(query) for query in written_ids(data.query_ids).tolist()]
     for query in ids:
         if not query or re.search(r"\s|\0", query):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from podium.errors import ParameterError, short_repr, unknown_name
+from podium.errors import ParameterError, unknown_name
 from podium.metrics import binary, discounted, pairs, reader
 from podium.metrics.compute import Documents, per_query
 from podium.metrics.metric import Definition, Metric
@@ -36,7 +36,7 @@ def metric(name: str | Metric) -> Metric:
     if isinstance(name, Metric):
         return name
     if not isinstance(name, str):
-        raise ParameterError(f"metric={short_repr(name)} must be a name such as 'ndcg@10', or a Metric")
+        raise ParameterError("metric", name, "must be a name such as 'ndcg@10', or a Metric")
     base, parameters, cutoff = split_name(name)
     key = base.lower()
     definition = METRICS.get(ALIASES.get(key, key))

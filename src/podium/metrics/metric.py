@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.conversion import as_number
-from podium.errors import ParameterError, short_repr, unknown_name
+from podium.errors import ParameterError, unknown_name
 from podium.metrics import compute
 from podium.metrics.parameters import CONVENTION_DEFAULTS, Parameter, Value
 
@@ -69,12 +69,10 @@ class Definition:
             return None
         number = as_number(cutoff)
         if not isinstance(number, int):
-            raise ParameterError(
-                f"cutoff={short_repr(cutoff)} must be a whole number; leave it out to use the whole list"
-            )
+            raise ParameterError("cutoff", cutoff, "must be a whole number", "leave it out to use the whole list")
         if not 1 <= number < 2**63:
             bound = "at least 1" if number < 1 else "below 2**63"
-            raise ParameterError(f"cutoff={short_repr(cutoff)} must be {bound}; leave it out to use the whole list")
+            raise ParameterError("cutoff", cutoff, f"must be {bound}", "leave it out to use the whole list")
         if not self.takes_cutoff:
             raise ParameterError(f"{self.name} takes no cutoff: it looks at the whole list; write {self.name!r}")
         return number

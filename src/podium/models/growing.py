@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,38 +15,15 @@ from podium.data import RankingData
 from podium.data.hashing import query_hashes, splitmix64
 from podium.errors import DataError
 from podium.models.model import Floats
-from podium.models.trees import Arrays, TreeModel, TreesSpec, categories_of, forest_of
+from podium.models.tree_settings import TreesSpec
+from podium.models.trees import Arrays, TreeModel, categories_of, forest_of
 
 BIN_SAMPLE_DOCUMENTS = 100_000  # documents from which the bins are chosen
-LARGE_DATA_DOCUMENTS = 100_000  # documents from which on trees are large and grown from a sample
 SHARED_BYTE_DOCUMENTS = 40_000  # documents from which on features with few bins share a byte
-FEW_QUERIES = 20  # below, a tree sees them all
-FORESTS = 4  # side by side where documents are few
 MOST_DOCUMENTS = 2**28  # past this, forces in fixed point would lose their digits
 LARGEST_FORCE = 1e60  # of a force: the cube of a sum of them is still a number
 NO_DEPTH = 2**31 - 1
 HISTOGRAM_BYTES = 512 << 20
-
-
-def resolve_defaults(spec: TreesSpec, data: RankingData) -> TreesSpec:
-    """The settings with what is None chosen by the size of the data."""
-    large = data.n_documents >= LARGE_DATA_DOCUMENTS
-    chosen: dict[str, Any] = {
-        "num_leaves": (32 if large else 8) - (spec.growth != "symmetric"),
-        "min_documents": min(20, max(1, data.n_documents // 150)),
-        "row_sampling": 0.2 if large else 1.0,
-        "sampling": "force",
-        "query_sampling": 1.0 if large or data.n_queries < FEW_QUERIES else 0.5,
-        "column_sampling": 1.0 if large else 0.5,
-    }
-    out = replace(spec, **{name: value for name, value in chosen.items() if getattr(spec, name) is None})
-    return out if out.forests is not None else replace(out, forests=1 if large or not _draws(out) else FORESTS)
-
-
-def _draws(spec: TreesSpec) -> bool:
-    """Whether trees draw rows, queries, columns or splits; else forests side by side would be the same one, or nearly."""
-    shares = (spec.row_sampling, spec.query_sampling, spec.column_sampling)
-    return spec.random_thresholds or spec.random_strength > 0 or any(share != 1 for share in shares)
 
 
 @dataclass(frozen=True)
@@ -72,13 +49,8 @@ class TreeBooster:
     ) -> None:
         if data.n_documents >= MOST_DOCUMENTS:
             raise DataError(f"trees take fewer than 2^28 documents; found {data.n_documents}")
-        spec.check_features(data.n_features)
-        self.spec, self.seed, self.n_outputs, self.n_features = (
-            resolve_defaults(spec, data),
-            seed,
-            len(base),
-            data.n_features,
-        )
+        spec = spec.resolve(data)
+        self.spec, self.seed, self.n_outputs, self.n_features = spec, seed, len(base), data.n_features
         self.trees_before = 0 if start is None else start.n_trees  # draws go on where those of the other model ended
         self.base, self.start = base if start is None else start.arrays()["base"], start
         keys = query_hashes(data.query_ids, 0)

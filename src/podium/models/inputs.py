@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,30 @@ from podium import _core
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
 from podium.errors import DataError
+from podium.parameters import Flag, Settings, setting
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class InputSettings(Settings):
+    """How features are scaled before a model sees them."""
+
+    standardize: bool | None = setting(
+        True,
+        Flag(),
+        "Whether to bring every feature to mean 0 and variance 1 first.",
+        none="standardize unless all features lie in [-1, 1] already, since their scale then carries meaning",
+    )
+
+    def resolved_inputs(self, data: RankingData) -> Self:
+        """Return the same settings with `standardize` chosen."""
+        return self if self.standardize is not None else replace(self, standardize=not on_one_scale(data))
+
+
+def on_one_scale(data: RankingData) -> bool:
+    """Return whether every value lies in [-1, 1]; missing values do not count."""
+    return bool(np.fmax.reduce(data.features, axis=None) <= 1 and np.fmin.reduce(data.features, axis=None) >= -1)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ whole expansion; past that it is Nyström's approximation of it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,11 @@ from threadpoolctl import threadpool_limits
 from podium import _core
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
-from podium.data.conversion import as_number
 from podium.data.hashing import counter_uniform, query_hashes, splitmix64
-from podium.errors import DataError, ParameterError, is_integer, short_repr, unknown_name
-from podium.models.inputs import InputMap, saved
+from podium.errors import DataError, unknown_name
+from podium.models.inputs import InputMap, InputSettings, saved
 from podium.models.model import CoreInputs, CoreModel, Features, Floats, GradientModel, GradientSpec, Model
+from podium.parameters import Choice, Integer, Real, Search, setting
 
 KERNELS = ("rbf", "poly", "linear")
 KEPT = 1e-10  # directions of the landmarks' kernel matrix below this share of the largest are noise
@@ -183,47 +183,52 @@ class KernelInTraining(CoreModel):
         return KernelModel.restore(settings, arrays)
 
 
-@dataclass(frozen=True)
-class KernelSpec(GradientSpec):
-    """A kernel, its shape, and how many landmarks stand for the training documents."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelSettings(InputSettings):
+    """The settings of a kernel expansion."""
 
-    kernel: str = "rbf"
-    width: float | None = None
-    degree: int = 2
-    offset: float = 1.0
-    landmarks: int = 2000
-    standardize: bool = True
+    kernel: str = setting("rbf", Choice(*KERNELS), "The kernel: 'rbf', 'poly' or 'linear'.")
+    width: float | None = setting(
+        None,
+        Real(above=0),
+        "Width of the rbf and poly kernels, in units of the (standardized) features.",
+        none="√features",
+        search=Search(0.1, 100.0, log=True),
+    )
+    degree: int = setting(2, Integer(1, 10), "Degree of the poly kernel.", search=Search(2, 4))
+    offset: float = setting(1.0, Real(least=0), "Offset of the poly kernel.")
+    landmarks: int = setting(
+        2000,
+        Integer(1, 20_000),
+        "Maximum number of documents the kernel is expanded over; more documents are approximated by a sample. [Nyström]",
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelSpec(KernelSettings, GradientSpec):
+    """A kernel expansion over the training documents, or over a sample of them."""
 
     name = "kernel"
+    leading = "kernel"
+    summary = "A kernel expansion over the training documents, or over landmarks if there are many: kernel(rbf)."
+    formula = "s = Σ_i α_i k(x̂, x̂_i) + b"
+    model = KernelModel
 
-    def __post_init__(self) -> None:
-        if self.kernel not in KERNELS:
-            raise unknown_name("kernel", self.kernel, KERNELS)
-        width, offset = as_number(self.width), as_number(self.offset)
-        if self.width is not None and (width is None or not width > 0):
-            raise ParameterError(f"width={short_repr(self.width)} must be a number above 0; leave it out for √features")
-        if offset is None or offset < 0:
-            raise ParameterError(f"offset={short_repr(self.offset)} must be a number of at least 0")
-        for name, most in (("degree", 10), ("landmarks", 20_000)):
-            value = getattr(self, name)
-            if not is_integer(value) or not 1 <= value <= most:
-                raise ParameterError(f"{name}={short_repr(value)} must be a whole number from 1 to {most}")
-            object.__setattr__(self, name, int(value))
-        if not isinstance(self.standardize, bool):
-            raise ParameterError(f"standardize={short_repr(self.standardize)} must be True or False")
-        object.__setattr__(self, "width", None if width is None else float(width))
-        object.__setattr__(self, "offset", float(offset))
+    @property
+    def perceptron(self) -> str:
+        """A quadratic function is held by support documents."""
+        return "supports" if (self.kernel, self.degree, self.offset) == ("poly", 2, 1.0) else ""
 
-    def __str__(self) -> str:
-        defaults = {"width": None, "degree": 2, "offset": 1.0, "landmarks": 2000, "standardize": True}
-        given = [f"{key}={getattr(self, key)!r}" for key, value in defaults.items() if getattr(self, key) != value]
-        return f"kernel({', '.join([self.kernel, *given])})"
+    def resolve(self, data: RankingData) -> Self:
+        """Choose the width, and whether to standardize."""
+        chosen = self.resolved_inputs(data)
+        return chosen if self.width is not None else replace(chosen, width=math.sqrt(data.n_features))
 
     def start(
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
     ) -> KernelInTraining:
         """Landmarks drawn from the documents (all of them where they are few), f = 0; after a restart f is drawn too."""
-        map = InputMap.of(data, standardize=self.standardize, num_threads=num_threads)
+        map = InputMap.of(data, standardize=bool(self.standardize), num_threads=num_threads)
         width = math.sqrt(data.n_features) if self.width is None else self.width
         kernel = Kernel(self.kernel, width, self.degree, self.offset)
         rows = np.ascontiguousarray(data.features[landmark_rows(data, self.landmarks, seed)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,22 +13,39 @@ from podium import _core
 from podium.data import RankingData
 from podium.errors import DataError
 from podium.models.inputs import InputMap
+from podium.parameters import Value
 
 Floats = npt.NDArray[np.float64]
 Features = npt.NDArray[np.float32]
 
 
-class Spec(ABC):
-    """A function class with its settings, before it has seen data: hashable, with a name that prints and reads back."""
+class Spec(Value, ABC):
+    """A function class with its settings, before it has seen data.
 
-    name: str
+    Attributes:
+        summary: one sentence for lists of models, with an example of its name.
+        formula: how a score follows from the features x̂.
+        model: the class of the trained model, which can restore itself from a file.
+        grows: whether it is fitted by adding trees (`boosting`) and not by following gradients.
+    """
 
-    def __str__(self) -> str:
-        return self.name
+    summary: ClassVar[str]
+    formula: ClassVar[str]
+    model: ClassVar[type[Model]]
+    grows: ClassVar[bool] = False
+
+    @property
+    def perceptron(self) -> str:
+        """How a perceptron holds this function class; empty if it cannot."""
+        return ""
+
+    def resolve(self, data: RankingData) -> Self:
+        """Return the same settings with every default that depends on the data chosen."""
+        return self
 
 
 class GradientSpec(Spec):
-    """A function class that absorbs forces by following them."""
+    """A function class that is fitted by following gradients."""
 
     @abstractmethod
     def start(

@@ -8,7 +8,7 @@ The references are the training documents with their labels y_t and masses m_t; 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,11 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.hashing import counter_uniform
-from podium.errors import DataError, ParameterError, is_integer, short_repr, unknown_name
-from podium.models.inputs import InputMap, saved
+from podium.errors import DataError, ParameterError
+from podium.models.inputs import InputMap, InputSettings, saved
 from podium.models.model import Features, Floats, GradientModel, GradientSpec
 from podium.models.references import References, choose_references
+from podium.parameters import Choice, Flag, Integer, setting
 
 CHOICES = ("sample", "kmeans")
 MOST_REFERENCES = 1_000_000
@@ -134,41 +135,40 @@ class NadarayaWatson(GradientModel):
         return cls(InputMap.from_arrays(arrays, inputs.shape[1]), References(inputs, labels, mass, {}), widths)
 
 
-@dataclass(frozen=True)
-class NadarayaWatsonSpec(GradientSpec):
-    """How the references are chosen, and whether a query's own documents are among them while it trains.
+@dataclass(kw_only=True, eq=False, repr=False)
+class ReferenceSettings(InputSettings):
+    """Which training documents the estimator averages over."""
 
-    Attributes:
-        references: at most this many.
-        choose: where there are more documents, 'sample' takes some of them and 'kmeans' the centers of all.
-        leave_out: whether a training query is scored without its own documents, so that none can vote for itself; with
-            one query alone there is nobody else, and it is not.
-        standardize: whether features are brought to mean 0 and variance 1 first.
-    """
+    references: int = setting(
+        20_000, Integer(1, MOST_REFERENCES), "Maximum number of training documents whose labels are averaged."
+    )
+    choose: str = setting(
+        "sample",
+        Choice(*CHOICES),
+        "What stands for the training documents if there are more: 'sample' takes some of them, 'kmeans' the centers of all.",
+    )
+    leave_out: bool = setting(
+        True,
+        Flag(),
+        "Whether a training query is scored without its own documents, so that none votes for itself. A single query has no "
+        "others and keeps its own.",
+    )
 
-    references: int = 20_000
-    choose: str = "sample"
-    leave_out: bool = True
-    standardize: bool = True
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NadarayaWatsonSpec(ReferenceSettings, GradientSpec):
+    """The mean label of the training documents, near ones counting most, with one learned width per feature."""
 
     name = "nadaraya-watson"
+    summary = (
+        "The mean label of the training documents, near ones counting most, one width per feature: nadaraya-watson."
+    )
+    formula = "s = Σ_t K(x_t, x) y_t / Σ_t K(x_t, x), K = exp(−½ Σ_f a_f² (x̂_f − x̂_tf)²)"
+    model = NadarayaWatson
 
-    def __post_init__(self) -> None:
-        if not is_integer(self.references) or not 1 <= self.references <= MOST_REFERENCES:
-            raise ParameterError(
-                f"references={short_repr(self.references)} must be a whole number from 1 to {MOST_REFERENCES}"
-            )
-        object.__setattr__(self, "references", int(self.references))
-        if self.choose not in CHOICES:
-            raise unknown_name("choose", self.choose, CHOICES)
-        for name in ("leave_out", "standardize"):
-            if not isinstance(getattr(self, name), bool):
-                raise ParameterError(f"{name}={short_repr(getattr(self, name))} must be True or False")
-
-    def __str__(self) -> str:
-        defaults = {"references": 20_000, "choose": "sample", "leave_out": True, "standardize": True}
-        given = [f"{key}={getattr(self, key)!r}" for key, value in defaults.items() if getattr(self, key) != value]
-        return f"{self.name}({', '.join(given)})" if given else self.name
+    def resolve(self, data: RankingData) -> Self:
+        """Choose whether to standardize."""
+        return self.resolved_inputs(data)
 
     def start(
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
@@ -176,7 +176,10 @@ class NadarayaWatsonSpec(GradientSpec):
         """Widths uniform in [0, 1]."""
         if n_outputs != 1:
             raise ParameterError(
-                f"nadaraya-watson gives a document one score, and this force wants {n_outputs}; use another force, or a net"
+                "model",
+                str(self),
+                f"gives a document one score, and this force wants {n_outputs}",
+                "use another {force}, or a net",
             )
         map = InputMap.of(data, standardize=True, num_threads=num_threads)
         if not self.standardize:

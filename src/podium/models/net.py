@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +13,10 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.hashing import counter_uniform
-from podium.errors import DataError, ParameterError, is_integer, short_repr, unknown_name
-from podium.models.inputs import InputMap, saved
+from podium.errors import DataError, ParameterError
+from podium.models.inputs import InputMap, InputSettings, saved
 from podium.models.model import CoreInputs, CoreModel, Features, Floats, GradientSpec
+from podium.parameters import Choice, Integer, Tuple, setting
 
 ACTIVATIONS = ("tanh", "sigmoid", "relu")
 STARTS = ("uniform", "zero_first")
@@ -81,40 +81,42 @@ class Net(CoreModel):
         return cls(widths, settings["activation"], map, np.concatenate(parts))
 
 
-@dataclass(frozen=True)
-class NetSpec(GradientSpec):
-    """A net with these hidden layers."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetSettings(InputSettings):
+    """The settings of a net of dense layers."""
 
-    hidden: tuple[int, ...] = (10,)
-    activation: str = "tanh"
-    standardize: bool = True
-    init: str = "uniform"
+    hidden: tuple[int, ...] = setting(
+        (10,),
+        Tuple(
+            Integer(1, MOST_UNITS),
+            f"must be whole numbers from 1 to {MOST_UNITS}, one per hidden layer, as in net(10) or net(128, 64)",
+            empty=True,
+        ),
+        "Widths of the hidden layers; () makes the model linear.",
+        option=True,
+    )
+    activation: str = setting("tanh", Choice(*ACTIVATIONS), "Activation function of the hidden layers.")
+    init: str = setting(
+        "uniform",
+        Choice(*STARTS),
+        "Starting weights: 'uniform' in ±1/√inputs, or 'zero_first' with the first layer 0 and the second uniform in ±0.1.",
+    )
 
-    name = "net"
 
-    def __post_init__(self) -> None:
-        given = self.hidden if isinstance(self.hidden, Sequence | np.ndarray) else (self.hidden,)
-        if not all(is_integer(width) and 1 <= width <= MOST_UNITS for width in given):
-            raise ParameterError(
-                f"hidden={short_repr(self.hidden)} must be whole numbers from 1 to {MOST_UNITS}, one a layer; write net(10) or "
-                "net(128, 64)"
-            )
-        object.__setattr__(self, "hidden", tuple(int(width) for width in given))
-        if not self.hidden and self.name == "net":
-            raise ParameterError("hidden=() has no layer; a net needs at least one: write linear for none")
-        if self.activation not in ACTIVATIONS:
-            raise unknown_name("activation", self.activation, ACTIVATIONS)
-        if self.init not in STARTS:
-            raise unknown_name("init", self.init, STARTS)
-        if not isinstance(self.standardize, bool):
-            raise ParameterError(f"standardize={short_repr(self.standardize)} must be True or False")
+class DenseSpec(GradientSpec):
+    """A net of dense layers over the features."""
 
-    def __str__(self) -> str:
-        words = [str(width) for width in self.hidden]
-        for key, default in (("activation", "tanh"), ("standardize", True), ("init", "uniform")):
-            if getattr(self, key) != default:
-                words.append(f"{key}={getattr(self, key)!r}")
-        return f"net({', '.join(words)})"
+    hidden: tuple[int, ...]
+    activation: str
+    init: str
+    standardize: bool | None
+
+    model = Net
+
+    def resolve(self, data: RankingData) -> Self:
+        """Choose whether to standardize."""
+        assert isinstance(self, InputSettings)
+        return self.resolved_inputs(data)
 
     def start(self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1) -> Net:
         """Weights uniform in ±1/√inputs and bias 0; `zero_first`: first layer 0, second uniform in ±0.1. [RankNet §5.1]"""
@@ -131,18 +133,39 @@ class NetSpec(GradientSpec):
         return Net(
             widths,
             self.activation,
-            InputMap.of(data, standardize=self.standardize, num_threads=num_threads),
+            InputMap.of(data, standardize=bool(self.standardize), num_threads=num_threads),
             np.concatenate(parts) + 0.0,
         )
 
 
-@dataclass(frozen=True)
-class LinearSpec(NetSpec):
-    """s = w · x̂ + b."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetSpec(NetSettings, DenseSpec):
+    """Dense layers of any depth and width."""
 
-    hidden: tuple[int, ...] = ()
+    name = "net"
+    leading = "hidden"
+    summary = "Dense layers of any depth and width: net(10), net(128, 64, activation='relu')."
+    formula = "s = W_L a(… a(W_1 x̂ + b_1) …) + b_L"
+
+    def check_together(self) -> None:
+        """A net has at least one hidden layer."""
+        if not self.hidden:
+            raise ParameterError("hidden", (), "has no layer, and a net needs at least one", "write linear for none")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearSpec(InputSettings, DenseSpec):
+    """One weight per feature."""
 
     name = "linear"
+    summary = "One weight per feature."
+    formula = "s = w · x̂ + b"
 
-    def __str__(self) -> str:
-        return "linear" if self.standardize else "linear(standardize=False)"
+    hidden = ()
+    activation = "tanh"
+    init = "uniform"
+
+    @property
+    def perceptron(self) -> str:
+        """Held as it is."""
+        return "linear"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from podium import _core
 from podium.data import RankingData
-from podium.data.conversion import as_number
 from podium.data.hashing import counter_uniform
-from podium.errors import DataError, ParameterError, short_repr
-from podium.models.inputs import InputMap, saved
+from podium.errors import DataError
+from podium.models.inputs import InputMap, InputSettings, saved
 from podium.models.model import Features, Floats, GradientModel, GradientSpec
+from podium.parameters import Real, Search, setting
 
 MOST_FEATURES = 10_000  # whose A takes 800 MB
 
@@ -25,14 +25,6 @@ def scaled_map(data: RankingData, *, standardize: bool, width: float | None, num
     map = InputMap.of(data, standardize=standardize, num_threads=num_threads)
     by = math.sqrt(data.n_features) if width is None else width
     return InputMap(map.center, map.scale / by, map.filled / by)
-
-
-def check_width(width: object) -> float | None:
-    """A width, if it is a number above 0; None stands for √features."""
-    number = as_number(width)
-    if width is not None and (number is None or not 0 < number < math.inf):
-        raise ParameterError(f"width={short_repr(width)} must be a number above 0; leave it out for √features")
-    return None if number is None else float(number)
 
 
 class QuadraticModel(GradientModel):
@@ -110,31 +102,43 @@ class QuadraticModel(GradientModel):
         return cls(InputMap.from_arrays(arrays, d), table.reshape(-1), outputs)
 
 
-@dataclass(frozen=True)
-class QuadraticSpec(GradientSpec):
-    """s = x̂ᵀ A x̂ + w·x̂ + b."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class WidthSettings(InputSettings):
+    """Inputs that are divided by a width."""
 
-    width: float | None = None
-    standardize: bool = True
+    width: float | None = setting(
+        None,
+        Real(above=0),
+        "What the inputs are divided by, so that a standardized document has a length of about 1.",
+        none="√features",
+        search=Search(0.1, 100.0, log=True),
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class QuadraticSpec(WidthSettings, GradientSpec):
+    """One weight per feature and one per product of two features."""
 
     name = "quadratic"
+    summary = "One weight per feature and one per product of two features: quadratic."
+    formula = "s = x̂ᵀ A x̂ + w · x̂ + b, x̂ divided by `width`, √features unless given"
+    model = QuadraticModel
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "width", check_width(self.width))
-        if not isinstance(self.standardize, bool):
-            raise ParameterError(f"standardize={short_repr(self.standardize)} must be True or False")
+    @property
+    def perceptron(self) -> str:
+        """Held by one weight per product of features."""
+        return "products"
 
-    def __str__(self) -> str:
-        defaults = {"width": None, "standardize": True}
-        given = [f"{key}={getattr(self, key)!r}" for key, value in defaults.items() if getattr(self, key) != value]
-        return f"quadratic({', '.join(given)})" if given else "quadratic"
+    def resolve(self, data: RankingData) -> Self:
+        """Choose whether to standardize."""
+        return self.resolved_inputs(data)
 
     def start(
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
     ) -> QuadraticModel:
         """The function 0; after a restart one that is drawn."""
         check_features(data.n_features)
-        map = scaled_map(data, standardize=self.standardize, width=self.width, num_threads=num_threads)
+        map = scaled_map(data, standardize=bool(self.standardize), width=self.width, num_threads=num_threads)
         size = n_outputs * (data.n_features**2 + data.n_features + 1)
         model = QuadraticModel(map, np.zeros(size), n_outputs)
         if restart:

@@ -28,7 +28,7 @@ SIZED = {
     "kernel": "kernel(rbf, landmarks=500)",
     "nadaraya-watson": "nadaraya-watson(references=300)",
 }
-FORCE_NAMES = tuple(FILLED.get(name, name) for name in FORCES)
+FORCE_NAMES = tuple(FILLED.get(name, name) for name in FORCES if name != "prank")  # which PRank itself stands for
 MODEL_NAMES = tuple(SIZED.get(name, name) for name in dict.fromkeys((*MODELS, *SIZED)))
 RATES = (0.001, 0.01)
 SETS = {"ohsumed": (1, 2, 3, 4, 5), "yandex": (0,), "network": (0,), "polynomial": (0,)}
@@ -50,16 +50,10 @@ def cell(data: str, force: str, model: str, draw: int, size: int, epochs: int) -
     diverged: list[str] = []
     for rate in (None,) if trees else RATES:  # trees choose theirs by the size of the data
         try:
-            ranker = podium.Ranker(
-                force=force,
-                model=model,
-                metric=METRIC,
-                learning_rate=rate,
-                epochs=2 * epochs if trees else epochs,
-                early_stopping_rounds=0 if trees else 30,
-                seed=draw,
-                num_threads=1,
-            )
+            schedule = f"adam(rate={rate!r}, epochs={epochs}, early_stopping_rounds=30)"
+            if trees:
+                schedule = f"boosting(rounds={2 * epochs}, early_stopping_rounds=None)"
+            ranker = podium.Ranker(force=force, model=model, metric=METRIC, seed=draw, num_threads=1, schedule=schedule)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 scores, seconds = fitted(ranker, parts)

@@ -99,11 +99,10 @@ def force_cell(data: str, force: str, seed: int, epochs: int, size: int) -> dict
         ranker = podium.Ranker(
             force=FORCES[force],
             model="net(10)",
-            learning_rate=rate,
-            epochs=epochs,
             metric=METRIC,
             seed=seed,
             num_threads=1,
+            schedule=f"adam(rate={rate!r}, epochs={epochs})",
         )
         scores, _ = fitted(ranker, parts)
         if not best or ranker.best_value_ > best["valid"]:

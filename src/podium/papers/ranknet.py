@@ -60,7 +60,7 @@ def table1_cell(task: str, model: str, vectors: int, generator: int, epochs: int
     learned(ranker, train, valid, callbacks=lambda row: row.train == 1)  # no training pair stands wrong
     return {
         "correct": correct(ranker.predict(test), test),
-        "valid": 100 * ranker.best_value_,
+        "valid": 100 * (ranker.best_value_ or 0.0),
         "epoch": ranker.best_epoch_,
         "epochs": ranker.n_epochs_,
     }
@@ -258,7 +258,7 @@ def zero_error_cell(schedule: str, generator: int, epochs: int, vectors: int) ->
     return {
         "train": wrong,
         "epochs": len(log),
-        "valid": 100 * ranker.best_value_,
+        "valid": 100 * (ranker.best_value_ or 0.0),
         "best_epoch": ranker.best_epoch_,
         "test": 100 - correct(ranker.predict(test), test),
         "curve": [[n, 100 * (log[n - 1].train or 0), 100 * (log[n - 1].valid or 0)] for n in picked],

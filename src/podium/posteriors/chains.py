@@ -65,7 +65,7 @@ def adjacencies(posteriors: npt.ArrayLike, order: npt.ArrayLike | None = None, *
     """
     allowed = as_number(tolerance)
     if allowed is None or not 0 <= allowed <= 1:
-        raise ParameterError(f"tolerance={short_repr(tolerance)} must be a probability in [0, 1]")
+        raise ParameterError("tolerance", tolerance, "must be a probability in [0, 1]")
     table = as_numbers("posteriors", posteriors).reshape(np.shape(posteriors)).copy()
     if table.ndim != 2 or len(set(table.shape)) != 1 or not table.size:
         raise DataError(f"posteriors have shape {table.shape}; give a square table, one row and column a document")

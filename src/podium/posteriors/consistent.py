@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from podium.data import Pairs, RankingData
 from podium.data.conversion import as_number
-from podium.errors import DataError, ParameterError, short_repr
+from podium.errors import DataError, ParameterError
 from podium.posteriors.cycles import worst_cycles
 from podium.posteriors.graph import Graph, graph_of
 from podium.posteriors.least_squares import fit_scores
@@ -167,7 +167,7 @@ def consistency(
 def _as_clip(clip: float) -> float:
     value = as_number(clip)
     if value is None or not 0 <= value < 0.5:
-        raise ParameterError(f"clip={short_repr(clip)} must lie in [0, 0.5); 0 refuses probabilities of 0 and 1")
+        raise ParameterError("clip", clip, "must lie in [0, 0.5)", "0 refuses probabilities of 0 and 1")
     return float(value)
 
 

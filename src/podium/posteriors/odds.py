@@ -87,7 +87,7 @@ def combine(first: npt.ArrayLike, second: npt.ArrayLike, *more: npt.ArrayLike, u
 def check_undetermined(value: str) -> None:
     """That the caller said 'error' or 'nan'."""
     if value not in ("error", "nan"):
-        raise ParameterError(f"undetermined={value!r} must be 'error' or 'nan'")
+        raise ParameterError("undetermined", value, "must be 'error' or 'nan'")
 
 
 def limited(probability: Floats, certainty: npt.NDArray[np.int64], mixed: npt.NDArray[np.bool_]) -> Floats:

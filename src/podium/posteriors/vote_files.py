@@ -29,7 +29,7 @@ def read_votes(path: PathLike, *, ignore: Sequence[str] = ()) -> Votes:
         ignore: columns that are there and are not to be used; any other unknown column is refused.
     """
     if isinstance(ignore, str):
-        raise ParameterError(f"ignore={ignore!r} must be a list of column names")
+        raise ParameterError("ignore", ignore, "must be a list of column names")
     rows = _rows(path)
     _, header = next(rows)
     place = _columns(path, header, ignore)

@@ -138,7 +138,7 @@ class Votes:
             ("missing", missing, ("error", "skip")),
         ):
             if value not in known:
-                raise ParameterError(f"{name}={short_repr(value)} must be {known[0]!r} or {known[1]!r}")
+                raise ParameterError(name, value, f"must be {known[0]!r} or {known[1]!r}")
         rows = Rows(data, by)
         first, second = rows.find(self.query_ids, self.first, self.second, skip=missing == "skip")
         found = np.flatnonzero((first >= 0) & (second >= 0))
@@ -159,7 +159,7 @@ class Votes:
 def _beta_mean(wins: Floats, ties: Floats, totals: Floats, prior: float) -> Floats:
     c = as_number(prior)
     if c is None or c < 0:
-        raise ParameterError(f"prior={short_repr(prior)} must be a number of at least 0, the votes to add to each side")
+        raise ParameterError("prior", prior, "must be a number of at least 0, the votes to add to each side")
     return (wins + ties / 2 + c) / (totals + 2 * c)
 
 

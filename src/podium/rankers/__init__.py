@@ -1,7 +1,7 @@
-"""The named systems, each a few lines: a force × a function class × a schedule. One table.
+"""The named rankers, each a few lines: a force × a model × a schedule. One table.
 
-Classes are imported when they are asked for: they are scikit-learn's estimators, and loading scikit-learn takes longer
-than most commands do.
+Classes are imported on first access: they are scikit-learn's estimators, and loading scikit-learn takes longer than most
+commands do.
 """
 
 from __future__ import annotations
@@ -62,48 +62,30 @@ __all__ = [
     "why",
 ]
 
-NAMES = {
-    "ranknet": "RankNet",
-    "lambdarank": "LambdaRank",
-    "lambdamart": "LambdaMART",
-    "mart": "MART",
-    "rankboost": "RankBoost",
-    "listnet": "ListNet",
-    "listmle": "ListMLE",
-    "kernel-ranknet": "KernelRankNet",
-    "ranksvm": "RankSVM",
-    "structrank": "StructRank",
-    "ordinal": "OrdinalRegression",
-    "prank": "PRank",
-    "quadratic-prank": "QuadraticPRank",
-    "oap-bpm": "OAPBPM",
-    "rankprop": "RankProp",
+# The one table of named rankers: the name on the command line, and where its class is.
+PLACES = {
+    "ranknet": "pairs:RankNet",
+    "lambdarank": "pairs:LambdaRank",
+    "lambdamart": "trees:LambdaMART",
+    "mart": "trees:MART",
+    "rankboost": "boost:RankBoost",
+    "listnet": "lists:ListNet",
+    "listmle": "lists:ListMLE",
+    "kernel-ranknet": "pairs:KernelRankNet",
+    "ranksvm": "svm:RankSVM",
+    "structrank": "structrank:StructRank",
+    "ordinal": "ordinal:OrdinalRegression",
+    "prank": "perceptrons:PRank",
+    "quadratic-prank": "perceptrons:QuadraticPRank",
+    "oap-bpm": "perceptrons:OAPBPM",
+    "rankprop": "rankprop:RankProp",
 }
-HOMES = {
-    "BaseRanker": "base",
-    "Ranker": "ranker",
-    "RankNet": "pairs",
-    "LambdaRank": "pairs",
-    "LambdaMART": "trees",
-    "MART": "trees",
-    "RankBoost": "boost",
-    "KernelRankNet": "pairs",
-    "ListNet": "lists",
-    "ListMLE": "lists",
-    "RankSVM": "svm",
-    "StructRank": "structrank",
-    "OrdinalRegression": "ordinal",
-    "PRank": "perceptrons",
-    "QuadraticPRank": "perceptrons",
-    "OAPBPM": "perceptrons",
-    "RankProp": "rankprop",
-}
-
-
-# What works on any ranker, imported when it is asked for too.
+# What works with any ranker.
 TOOLS = {
+    "BaseRanker": "base",
     "CrossValidation": "cross_validation",
     "PermutationImportance": "permuting",
+    "Ranker": "ranker",
     "Reason": "explaining",
     "Tuning": "search",
     "Why": "explaining",
@@ -112,37 +94,37 @@ TOOLS = {
     "tune": "search",
     "why": "explaining",
 }
+HOMES = {place.partition(":")[2]: place.partition(":")[0] for place in PLACES.values()} | TOOLS
 
 
 def __getattr__(name: str) -> Any:
-    home = HOMES.get(name) or TOOLS.get(name)
-    if home is not None:
-        return getattr(import_module(f"podium.rankers.{home}"), name)
+    if name in HOMES:
+        return getattr(import_module(f"podium.rankers.{HOMES[name]}"), name)
     raise AttributeError(f"module 'podium.rankers' has no attribute {name!r}")
 
 
 class _Rankers(Mapping[str, "type[BaseRanker]"]):
-    """Name on the command line → class, imported when it is looked up."""
+    """The class of each name, imported when it is looked up."""
 
     def __getitem__(self, name: str) -> type[BaseRanker]:
-        kind: type[BaseRanker] = __getattr__(NAMES[name])
+        kind: type[BaseRanker] = __getattr__(PLACES[name].partition(":")[2])
         return kind
 
     def __iter__(self) -> Iterator[str]:
-        return iter(NAMES)
+        return iter(PLACES)
 
     def __len__(self) -> int:
-        return len(NAMES)
+        return len(PLACES)
 
 
 RANKERS: Mapping[str, type[BaseRanker]] = _Rankers()
 
 
 def load(path: str | os.PathLike[str]) -> BaseRanker:
-    """The ranker that `ranker.save` or `podium train` wrote; it scores as it did."""
+    """Return the ranker that `ranker.save` or `podium train` wrote; it scores as it did."""
     artifact = load_artifact(path)
     name = artifact.header.get("ranker")
-    if name not in (*NAMES.values(), "Ranker"):
+    if name != "Ranker" and not any(place.endswith(f":{name}") for place in PLACES.values()):
         raise FormatError(path, f"holds a {name!r}, which this Podium does not know")
     kind: type[BaseRanker] = __getattr__(str(name))
     return kind.restore(artifact, path)

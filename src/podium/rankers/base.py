@@ -1,14 +1,13 @@
-"""What every ranker is: a scikit-learn estimator that fits judged queries, scores documents, and saves itself."""
+"""Base class of all rankers: a scikit-learn estimator made of a force, a model and a schedule."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,57 +16,107 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from podium import __version__
-from podium.artifact import Artifact, save_artifact
 from podium.data import RankingData
 from podium.data.canonical import fingerprint, refuse_path
-from podium.errors import DataError, FormatError, ParameterError, short_repr
+from podium.data.hashing import check_seed
+from podium.errors import DataError, ParameterError
 from podium.evaluation import evaluate
-from podium.forces import FORCES
+from podium.forces import Force
 from podium.metrics import metric as as_metric
-from podium.models import MODELS
+from podium.models import Model, Spec
+from podium.rankers.common import CommonSettings
 from podium.rankers.explaining import ExplainMixin
+from podium.rankers.saving import SaveMixin
 from podium.scoring import Scorer, check_names
-from podium.training.checkpoint import Checkpoint
-from podium.training.progress import Callback, Epoch
+from podium.threads import resolve_threads
+from podium.training import Checkpoint, Plan, Schedule, Trained, train
+from podium.training.progress import Callback
 
 Floats = npt.NDArray[np.float64]
-FLAT_BLOCK = 64  # queries looked at together for scores that differ
+SCORE_BLOCK = 64  # queries that are scored together when looking for scores that differ
+FIRST_EPOCHS = 3  # a best epoch this early is worth a warning
 Valid = RankingData | tuple[Any, Any, Any]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BaseRanker(ExplainMixin, BaseEstimator):  # type: ignore[misc]
-    """A ranker.
-
-    Args:
-        metric: what it is judged by: the best epoch on validation data, and `score`.
-        seed: the same seed gives the same model.
-        num_threads: how many threads to use; all cores by default. The model does not depend on it.
+class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # type: ignore[misc]
+    """Base class of all rankers.
 
     Attributes:
-        model_: the trained function class.
-        log_: a row an epoch.
+        model_: the trained model.
+        resolved_: every setting with the value that was used, defaults that depend on the data included; and the printable
+            names of force, model and schedule.
+        log_: one row per epoch.
         best_epoch_: the epoch that was kept.
         best_value_: its metric on the validation data, or None without any.
         interrupted_: whether Ctrl-C ended training early.
     """
 
-    metric: str = "ndcg@10"
-    seed: int = 0
-    num_threads: int | None = None
-
-    budget: ClassVar[str] = "epochs"  # the parameter that says how long training may go on
-
-    # scikit-learn hands query ids on as `groups`, the name its splitters have for them. Its Pipeline always offers `score`
-    # a sample_weight, if only None, and must find that it is known there, if only to be refused.
+    # scikit-learn passes query ids as `groups`, the name its splitters use. Its Pipeline always offers `score` a
+    # sample_weight, if only None, and must find that it is known there, if only to be refused.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"qid": "groups"}
     __metadata_request__score: ClassVar[dict[str, str | None]] = {"qid": "groups", "sample_weight": None}
 
+    @abstractmethod
+    def _force(self) -> Force:
+        """Return the force that moves the documents."""
+
+    @abstractmethod
+    def _model(self) -> Spec:
+        """Return the model that turns features into scores."""
+
+    @abstractmethod
+    def _schedule(self) -> Schedule:
+        """Return the schedule that fits the model to the force."""
+
+    def _plan(self, data: RankingData) -> Plan:
+        """Return what the settings describe. Rankers override it if the force or model depends on the data."""
+        for name, parameter in self.parameters().items():
+            parameter.check(getattr(self, name))
+        return Plan(
+            force=self._force(),
+            model=self._model(),
+            schedule=self._schedule(),
+            metric=as_metric(self.metric),
+            seed=check_seed(self.seed),
+            num_threads=resolve_threads(self.num_threads),
+            also=tuple(as_metric(name) for name in self.parameters()["also"].check(self.also)),
+        )
+
+    def check_parameters(self) -> None:
+        """Raise ParameterError if the settings do not go together, as far as that can be told without data."""
+        plan = self._plan(RankingData(np.zeros((1, 1)), [0], [0]))
+        plan.schedule.check(plan)
+
+    def resolve(self, data: RankingData) -> dict[str, Any]:
+        """Return every setting with the value that training on this data would use."""
+        plan = self._plan(data)
+        return self._resolved(plan.schedule.resolve(plan, self._prepare(data)))
+
+    def _prepare(self, data: RankingData) -> RankingData:
+        """Return the training data as the model and the force see it."""
+        return data
+
+    def _prepare_valid(self, data: RankingData) -> RankingData:
+        """Return the validation data as the model sees it."""
+        return data
+
+    def _resolved(self, plan: Plan) -> dict[str, Any]:
+        force = {parameter.name: plan.force.setting(parameter.name) for parameter in plan.force.definition.parameters}
+        used = {**force, **plan.model.values(), **plan.schedule.values()}
+        own = {name: used.get(name, value) for name, value in self._saved_parameters().items()}
+        axes = {"force": str(plan.force), "model": str(plan.model), "schedule": str(plan.schedule)}
+        return {**own, **axes}
+
     @property
-    def most_epochs(self) -> int:
-        """How many epochs training may take."""
-        return int(getattr(self, self.budget))
+    def max_epochs(self) -> int:
+        """Maximum number of epochs or rounds of a training."""
+        return self._schedule().max_epochs
+
+    @property
+    def unit(self) -> str:
+        """What one step of training is called: epoch or round."""
+        return self._schedule().unit
 
     def fit(
         self,
@@ -75,60 +124,109 @@ class BaseRanker(ExplainMixin, BaseEstimator):  # type: ignore[misc]
         y: npt.ArrayLike | None = None,
         *,
         qid: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
         valid: Valid | None = None,
         callbacks: Callback | Sequence[Callback] = (),
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+        start_from: BaseRanker | str | os.PathLike[str] | None = None,
     ) -> BaseRanker:
-        """Learns from judged queries.
+        """Learn from judged queries.
 
         Args:
             X: a RankingData, or features [rows × features] with `y` and `qid`.
-            y: one label a row, higher is better.
-            qid: one query id a row.
+            y: one label per row; higher is better.
+            qid: one query id per row.
+            sample_weight: one weight per row, in the order of the rows of `X`.
             valid: judged queries, a RankingData or (X, y, qid), on which the best epoch is chosen.
-            callbacks: each is called with every epoch's row of the log; one that returns True ends training.
-            checkpoint: a file to write progress to and to go on from, if it is there.
+            callbacks: called with every row of the log; a callback that returns True ends training.
+            checkpoint: a file that progress is written to, and that training resumes from if it exists.
+            start_from: a trained ranker of boosted trees, or the path of one: its trees are kept, and new ones are added.
 
-        Ctrl-C ends training and keeps the best so far. A solver that uses up its epochs before its tolerance is met gives
-        scikit-learn's ConvergenceWarning.
+        Ctrl-C ends training and keeps the best epoch so far. A solver that uses up its epochs before its tolerance is met, and
+        a best epoch that is among the first or the last one allowed, give scikit-learn's ConvergenceWarning.
         """
         if isinstance(checkpoint, str | os.PathLike):
             checkpoint = Checkpoint(checkpoint)
         if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
-            raise ParameterError(
-                f"checkpoint={short_repr(checkpoint)} must be the path of a file, or a podium.Checkpoint"
-            )
+            raise ParameterError("checkpoint", checkpoint, "must be the path of a file, or a podium.Checkpoint")
         called = (callbacks,) if callable(callbacks) else tuple(callbacks)
+        start = self._start_model(start_from)
         with self._features_kept():
-            data = self._as_data(X, y, qid, reset=True)
+            data = self._as_data(X, y, qid, sample_weight, reset=True)
             judged = self._as_valid(valid)
             if judged is not None:
                 check_names(judged.feature_names, data.feature_names)
-            self._learn(data, judged, called, checkpoint)
-        self.fitted_parameters_ = self._saved_parameters()
-        self.feature_names_ = data.feature_names
-        self.fingerprint_ = fingerprint(data)
-        if self.interrupted_:
-            warnings.warn(f"training was interrupted; the best so far (epoch {self.best_epoch_}) is kept", stacklevel=2)
-        flat = self._constant_score_reason(data)
-        if flat is not None:
-            warnings.warn(f"nothing is ranked: {flat}", stacklevel=2)
-        elif self.ran_out:
-            warnings.warn(
-                f"the solver stopped after {self.n_epochs_} {self.budget}, all it was allowed, before its tolerance was met; "
-                f"allow more {self.budget}, or a larger tolerance",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            if start is not None:
+                check_names(data.feature_names, start.feature_names_)
+            plan = replace(self._plan(data), start_from=None if start is None else start.model_)
+            seen = None if judged is None else self._prepare_valid(judged)
+            trained = self._learn(plan, self._prepare(data), seen, called, checkpoint)
+        self.feature_names_, self.fingerprint_ = data.feature_names, fingerprint(data)
+        self._warn(trained.plan, data)
         return self
 
-    def _constant_score_reason(self, data: RankingData) -> str | None:
-        """Why the model tells no two documents apart in queries where it should; None where it does, or need not."""
+    def _learn(
+        self,
+        plan: Plan,
+        data: RankingData,
+        valid: RankingData | None,
+        callbacks: tuple[Callback, ...],
+        checkpoint: Checkpoint | None,
+    ) -> Trained:
+        """Train, and set the attributes that end in an underscore."""
+        trained = train(plan, data, valid=valid, callbacks=callbacks, checkpoint=checkpoint)
+        self._keep(trained, data)
+        return trained
+
+    def _keep(self, trained: Trained, data: RankingData) -> None:
+        plan = trained.plan
+        self.model_, self.scorer_ = trained.model, Scorer(trained.model, data.feature_names)
+        self.force_, self.schedule_ = str(plan.force), str(plan.schedule)
+        self.model_name_, self.model_spec_ = plan.model.name, str(plan.model)
+        self.log_, self.n_epochs_ = trained.log, len(trained.log)
+        self.best_epoch_, self.best_value_ = trained.best_epoch, trained.best_value
+        self.interrupted_, self.certificate_ = trained.interrupted, trained.certificate
+        self.thresholds_ = trained.thresholds
+        self.fitted_parameters_, self.resolved_ = self._saved_parameters(), self._resolved(plan)
+
+    def _warn(self, plan: Plan, data: RankingData) -> None:
+        """Warn about a training whose result deserves a second look."""
+        unit, limit = plan.schedule.unit, plan.schedule.max_epochs
+        if self.interrupted_:
+            warnings.warn(
+                f"training was interrupted; the best so far ({unit} {self.best_epoch_}) is kept", stacklevel=3
+            )
+        constant = self._constant_score_reason(plan.force, data)
+        if constant is not None:
+            warnings.warn(f"nothing is ranked: {constant}", stacklevel=3)
+        elif self.ran_out:
+            warnings.warn(
+                f"the solver stopped after {self.n_epochs_} {unit}s, all it was allowed, before its tolerance was met; allow more "
+                f"{unit}s, or a larger tolerance",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif self.best_value_ is not None and self.n_epochs_ > FIRST_EPOCHS >= self.best_epoch_:
+            warnings.warn(
+                f"the best {unit} on the validation data is number {self.best_epoch_} of {self.n_epochs_}: the model has hardly "
+                "been trained; try a smaller learning_rate, or more validation queries",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif self.best_value_ is not None and self.best_epoch_ == limit and not self.interrupted_:
+            warnings.warn(
+                f"the best {unit} on the validation data is the last one allowed, number {limit}: the model may still improve; "
+                f"allow more {unit}s",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _constant_score_reason(self, force: Force, data: RankingData) -> str | None:
+        """Return why the model tells no two documents apart in queries where it should; None if it does, or need not."""
         differ = np.flatnonzero(np.diff(data.labels) * (np.diff(data.document_queries) == 0))
         queries = np.unique(data.document_queries[differ])
         if not len(queries):
-            known = FORCES.get(self.force_.partition("(")[0])
-            if known is None or known.over == "points" or data.pairs is not None:
+            if not force.compares or data.pairs is not None:
                 return None
             return (
                 "no training query has two documents with different labels; documents that are to be compared share a query "
@@ -141,9 +239,9 @@ class BaseRanker(ExplainMixin, BaseEstimator):  # type: ignore[misc]
         return f"all documents of each training query get the same score{remedy}"
 
     def _scores_differ(self, data: RankingData, queries: npt.NDArray[np.int64]) -> bool:
-        """Whether two documents of one of these queries have different scores; the first that has settles it."""
-        for first in range(0, len(queries), FLAT_BLOCK):
-            some = data.select(queries[first : first + FLAT_BLOCK])
+        """Return whether two documents of one of these queries have different scores."""
+        for first in range(0, len(queries), SCORE_BLOCK):
+            some = data.select(queries[first : first + SCORE_BLOCK])
             scores = some.from_caller_order(self.scorer_.scores(some, num_threads=self.num_threads))
             if (np.diff(scores) * (np.diff(some.document_queries) == 0)).any():
                 return True
@@ -151,19 +249,28 @@ class BaseRanker(ExplainMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def ran_out(self) -> bool:
-        """Whether a solver used up its epochs before its tolerance was met, and what it had come to was kept."""
+        """Whether a solver used up its epochs before its tolerance was met, and its last point was kept."""
         certificate = getattr(self, "certificate_", None)
-        used_up = self.n_epochs_ >= self.most_epochs and self.best_epoch_ == self.n_epochs_
+        used_up = self.n_epochs_ >= self.max_epochs and self.best_epoch_ == self.n_epochs_
         return certificate is not None and certificate["verdict"] == "going" and used_up and not self.interrupted_
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """What training chose or came to beside the epoch, by name; most rankers have nothing to tell."""
+        """What training chose or found besides the epoch, by name; most rankers have nothing to tell."""
         return {}
+
+    def _start_model(self, start_from: BaseRanker | str | os.PathLike[str] | None) -> BaseRanker | None:
+        if isinstance(start_from, str | os.PathLike):
+            from podium.rankers import load
+
+            start_from = load(start_from)
+        if start_from is not None and not isinstance(getattr(start_from, "model_", None), Model):
+            raise ParameterError("start_from", start_from, "must be a trained ranker, or the path of one")
+        return start_from
 
     @contextlib.contextmanager
     def _features_kept(self) -> Iterator[None]:
-        """Where fitting fails, a ranker that was fitted before knows its old features, as its model does."""
+        """If fitting fails, let a ranker that was fitted before keep its old features, as its model does."""
         names = ("n_features_in_", "feature_names_in_")
         before = {name: self.__dict__[name] for name in names if name in self.__dict__}
         try:
@@ -174,22 +281,8 @@ class BaseRanker(ExplainMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(before)
             raise
 
-    def check_parameters(self) -> None:
-        """That the parameters go together, as far as that can be told without data; a ParameterError where not."""
-        as_metric(self.metric)
-
-    @abstractmethod
-    def _learn(
-        self,
-        data: RankingData,
-        valid: RankingData | None,
-        callbacks: tuple[Callback, ...],
-        checkpoint: Checkpoint | None,
-    ) -> None:
-        """Trains, and sets the attributes that end in an underscore."""
-
     def predict(self, X: Any) -> Floats:
-        """One score a row, in the caller's order; higher is better. Scores compare inside a query only."""
+        """Return one score per row, in the caller's order; higher is better. Scores compare within a query only."""
         check_is_fitted(self, "scorer_")
         refuse_path("X", X)
         if not isinstance(X, RankingData) and not self._is_plain_float_matrix(X):
@@ -198,7 +291,7 @@ class BaseRanker(ExplainMixin, BaseEstimator):  # type: ignore[misc]
         return self.scorer_.scores(X, num_threads=self.num_threads)
 
     def _is_plain_float_matrix(self, X: Any) -> bool:
-        """Whether the scorer's own checks are enough: scikit-learn's take longer than scoring a few documents."""
+        """Whether the scorer's own checks are enough; scikit-learn's take longer than scoring a few documents."""
         return (
             type(X) is np.ndarray
             and X.dtype in (np.float32, np.float64)
@@ -208,7 +301,7 @@ class BaseRanker(ExplainMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def rank(self, X: Any, *, qid: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
-        """The place of each row in its query, from 1, in the caller's order; equal scores keep the rows' order."""
+        """Return the place of each row in its query, from 1, in the caller's order; equal scores keep the rows' order."""
         refuse_path("X", X)
         data = X if isinstance(X, RankingData) else self._as_data(X, np.zeros(len(X)), qid, reset=False)
         scores = data.from_caller_order(self.predict(data))
@@ -218,7 +311,7 @@ class BaseRanker(ExplainMixin, BaseEstimator):  # type: ignore[misc]
         return data.to_caller_order(places)
 
     def score(self, X: Any, y: npt.ArrayLike | None = None, *, qid: npt.ArrayLike | None = None) -> float:
-        """The mean of `metric` over the queries; for a metric where less is better, minus it, as scikit-learn wants."""
+        """Return the mean of `metric` over the queries, negated if less is better, as scikit-learn expects."""
         check_is_fitted(self, "scorer_")
         return self._mean_metric(self.scorer_, self._as_data(X, y, qid, reset=False))
 
@@ -228,125 +321,45 @@ class BaseRanker(ExplainMixin, BaseEstimator):  # type: ignore[misc]
         value = evaluate(scores, data, meant, num_threads=self.num_threads).mean[str(meant)]
         return value if meant.higher_is_better else -value
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model to one file, which `podium.load` gives back."""
-        check_is_fitted(self, "scorer_")
-        if self.model_name_ not in MODELS:
-            raise ParameterError(
-                f"a ranker over {self.model_name_!r} cannot be saved: podium.load knows {', '.join(MODELS)} and could not "
-                "find the code of another model; pickle the ranker, or save the model's arrays yourself"
-            )
-        if "__main__:" in self.force_:
-            warnings.warn(
-                f"the force {self.force_} lives in the script that is running, where nobody else will find it: the saved model "
-                "scores anywhere, but is trained on only here; define the force in a module of its own",
-                stacklevel=2,
-            )
-        save_artifact(path, self._artifact())
-
-    def _artifact(self) -> Artifact:
-        model = self.scorer_.model
-        header = {
-            "library": __version__,
-            "ranker": type(self).__name__,
-            "parameters": self.fitted_parameters_,
-            "force": self.force_,
-            "model": {"name": self.model_name_, "spec": self.model_spec_, "settings": model.settings()},
-            "metric": str(as_metric(self.fitted_parameters_["metric"])),
-            "features": {
-                "count": model.n_features,
-                "names": None if self.feature_names_ is None else list(self.feature_names_),
-                **({} if self.scorer_.normalize is None else {"normalize": self.scorer_.normalize}),
-            },
-            "data": self.fingerprint_,
-            "training": {"epochs": self.n_epochs_, "best_epoch": self.best_epoch_, "best_value": self.best_value_},
-            "more": self._extra_state(),
-        }
-        arrays = {f"model.{name}": value for name, value in model.arrays().items()}
-        return Artifact(header, {**arrays, **{f"more.{name}": value for name, value in self._extra_arrays().items()}})
-
-    def _saved_parameters(self) -> dict[str, Any]:
-        """The parameters as JSON; threads are left out, because the model does not depend on them."""
-
-        def plain(value: Any) -> Any:
-            return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
-
-        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "num_threads"}
-        return {name: json.loads(json.dumps(value, default=plain)) for name, value in parameters.items()}
-
-    def _extra_state(self) -> dict[str, Any]:
-        """What a ranker keeps beside its model; JSON."""
-        return {}
-
-    def _extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Arrays a ranker keeps beside its model's."""
-        return {}
-
-    @classmethod
-    def restore(cls, artifact: Artifact, path: str | os.PathLike[str]) -> BaseRanker:
-        """The ranker of a saved model."""
-        header = artifact.header
-        scorer = Scorer.of(header, artifact.arrays, path)
-        try:
-            known: dict[str, Any] = {
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in header["parameters"].items()
-                if name in cls._get_param_names()
-            }
-            ranker = cls(**known)
-            ranker._set_fitted(scorer, header)
-            ranker._load_extra_state(
-                header["more"],
-                {name.removeprefix("more."): v for name, v in artifact.arrays.items() if name.startswith("more.")},
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(path, f"is a Podium model with a part missing or wrong: {error!r}") from None
-        return ranker
-
-    def _set_fitted(self, scorer: Scorer, header: dict[str, Any]) -> None:
-        self.scorer_, self.model_ = scorer, scorer.model
-        self.fitted_parameters_ = header["parameters"]
-        self._set_features(scorer.model.n_features, scorer.feature_names)
-        self.feature_names_ = scorer.feature_names
-        self.fingerprint_, self.force_ = header["data"], header["force"]
-        self.model_name_, self.model_spec_ = header["model"]["name"], header["model"]["spec"]
-        training = header["training"]
-        self.n_epochs_, self.best_epoch_ = training["epochs"], training["best_epoch"]
-        self.best_value_, self.interrupted_ = training["best_value"], False
-        self.log_: tuple[Epoch, ...] = ()
-
     def _set_features(self, count: int, names: Sequence[str] | None) -> None:
-        """As scikit-learn does for arrays (no names) and frames, so that it checks what `predict` is given."""
+        """Set what scikit-learn checks the arguments of `predict` by: no names for arrays, the columns of frames."""
         self.n_features_in_ = count
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = np.array(names, object)
 
-    def _load_extra_state(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Takes back what `_extra_state` and `_extra_arrays` gave."""
-
-    def _as_data(self, X: Any, y: Any, qid: Any, *, reset: bool) -> RankingData:
+    def _as_data(self, X: Any, y: Any, qid: Any, sample_weight: Any = None, *, reset: bool) -> RankingData:
         refuse_path("X", X)
+        if sample_weight is not None and not np.any(np.asarray(sample_weight, np.float64)):
+            raise ParameterError("sample_weight", rule="must not be zero for every document")
         if isinstance(X, RankingData):
             if y is not None or qid is not None:
-                raise ParameterError("a RankingData has its own labels and query ids; leave out y and qid")
+                raise ParameterError(
+                    "qid", rule="is part of a RankingData, as the labels are", remedy="leave out y and qid"
+                )
             if reset:
                 self._set_features(X.n_features, X.feature_names)
-            return X
+            return X if sample_weight is None else X.replace(document_weights=sample_weight)
         with np.errstate(over="ignore"):
             X, y = validate_data(
                 self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True
             )
         if qid is None:
             warnings.warn(
-                "no qid: all rows are taken as one query; give qid=, one query id a row (from scikit-learn's tools: "
+                "no qid: all rows are taken as one query; give qid=, one query id per row (from scikit-learn's tools: "
                 "sklearn.set_config(enable_metadata_routing=True) and groups=, or params={'groups': …})",
                 UserWarning,
                 stacklevel=3,
             )
             qid = np.zeros(len(X), np.int64)
         names = getattr(self, "feature_names_in_", None)
-        return RankingData(X, y, qid, feature_names=None if names is None else [str(name) for name in names])
+        return RankingData(
+            X,
+            y,
+            qid,
+            document_weights=sample_weight,
+            feature_names=None if names is None else [str(name) for name in names],
+        )
 
     def _as_valid(self, valid: Valid | None) -> RankingData | None:
         refuse_path("valid", valid)

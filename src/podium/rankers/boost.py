@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from podium.data import RankingData
-from podium.forces import FORCES, Force
-from podium.models.trees import TreesSpec
-from podium.rankers.ranker import PlannedRanker
-from podium.training.boost_schedule import BoostSchedule
+from podium.forces import Force
+from podium.models import Spec
+from podium.models.tree_settings import TreeSettings, TreesSpec
+from podium.parameters import inherit
+from podium.rankers.base import BaseRanker
+from podium.rankers.ranker import preset_force
+from podium.training import Schedule
+from podium.training.schedules.boosting import Stumps, StumpSettings
 
-DOMINANT_L2 = 1e18  # beside this every leaf weighs the same, and the split that gains most is the one with the most force on a side
+DOMINANT_L2 = (
+    1e18  # compared with this every leaf has the same weight, so the best split has the most force on one side
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RankBoost(PlannedRanker):
+class RankBoost(StumpSettings, BaseRanker):
     """Exponential pairs × threshold stumps × boosting. [Freund, Iyer, Schapire and Singer 2003]
 
-    A round takes the stump h(x) = 1 where x_f > θ whose r = Σ_pairs D·(h(winner) − h(loser)) is largest in size, D the
-    pairs' weights e^{−o} brought to sum 1, and adds α·h with α = ½ ln((1 + r)/(1 − r)). The pairs are never listed: r is a
+    A round takes the stump h(x) = 1 if x_f > θ with the largest |r|, where r = Σ_pairs D·(h(winner) − h(loser)) and D are the
+    pairs' weights e^{−o} normalized to sum 1, and adds α·h with α = ½ ln((1 + r)/(1 − r)). The pairs are never listed: r is a
     sum over documents of their potentials.
-
-    Args:
-        n_estimators: at most this many stumps.
-        learning_rate: what α is multiplied by; 1 is RankBoost.
-        early_stopping_rounds: with validation data, stop after this many rounds without progress; None never does.
-        max_bins: values of a feature are told apart by at most this many bins, and missing.
     """
 
-    n_estimators: int = 1000
-    learning_rate: float = 1.0
-    early_stopping_rounds: int | None = 100
-    max_bins: int = 255
-
-    budget: ClassVar[str] = "n_estimators"
+    max_bins: int = inherit(TreeSettings.parameters()["max_bins"])
 
     def _force(self) -> Force:
-        return Force.of(FORCES["exponential"])
+        return preset_force(self, "exponential")
 
-    def _model(self) -> TreesSpec:
+    def _model(self) -> Spec:
         return TreesSpec(
             num_leaves=2,
             l2=DOMINANT_L2,
@@ -50,11 +43,5 @@ class RankBoost(PlannedRanker):
             column_sampling=1.0,
         )
 
-    def _schedule(self, data: RankingData, has_valid: bool) -> BoostSchedule:
-        return BoostSchedule(
-            epochs=self.n_estimators,
-            learning_rate=self.learning_rate,
-            early_stopping_rounds=self.early_stopping_rounds if has_valid else None,
-            closed_form=True,
-            called=self.budget,
-        )
+    def _schedule(self) -> Schedule:
+        return Stumps(**self.settings_of(Stumps))

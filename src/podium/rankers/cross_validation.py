@@ -17,7 +17,7 @@ from podium.data import RankingData, split
 from podium.data.canonical import check_data
 from podium.data.conversion import as_number
 from podium.data.splits import query_folds
-from podium.errors import ParameterError, short_repr
+from podium.errors import ParameterError
 from podium.evaluation import Evaluation, evaluate
 from podium.metrics import Metric
 from podium.rankers.base import BaseRanker
@@ -140,7 +140,7 @@ def _check_share(share: float | None) -> float | None:
     number = as_number(share)
     if share is not None and (number is None or not 0 < number < 1):
         raise ParameterError(
-            f"valid_share={short_repr(share)} must lie between 0 and 1, such as 0.2; leave it out to set none apart"
+            "valid_share", share, "must lie between 0 and 1, such as 0.2", "leave it out to set none apart"
         )
     return None if number is None else float(number)
 

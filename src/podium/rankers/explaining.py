@@ -237,8 +237,10 @@ def query_number(data: RankingData, query: Any) -> int:
         return texts.index(str(query))
     except ValueError:
         raise ParameterError(
-            f"query={short_repr(query)} is not in the data; it has {data.n_queries} queries: {', '.join(texts[:5])}"
-            f"{', …' if len(texts) > 5 else ''}"
+            "query",
+            query,
+            "is not in the data",
+            f"it has {data.n_queries} queries: {', '.join(texts[:5])}{', …' if len(texts) > 5 else ''}",
         ) from None
 
 
@@ -260,7 +262,7 @@ def _document(data: RankingData, first: int, last: int, name: str, given: int | 
         raise ParameterError(f"{name}={short_repr(given)}: {reason}; give a number from 1 to {last - first}")
     if not 1 <= int(given) <= last - first:
         ids = "" if data.document_ids is None else ", or its id"
-        raise ParameterError(f"{name}={given} must be a document of the query, a number from 1 to {last - first}{ids}")
+        raise ParameterError(name, given, f"must be a document of the query, a number from 1 to {last - first}{ids}")
     return first + int(given) - 1
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from podium.forces import FORCES, Force
+from podium.forces import Force
 from podium.rankers.pairs import NetRanker
+from podium.rankers.ranker import preset_force
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -13,12 +14,12 @@ class ListNet(NetRanker):
     """Cross entropy of softmax(labels) and softmax(scores) × linear or net. [Cao et al. 2007, top one]"""
 
     def _force(self) -> Force:
-        return Force.of(FORCES["listnet"])
+        return preset_force(self, "listnet")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ListMLE(NetRanker):
-    """Likelihood of the order by label × linear or net; equal labels are ordered at random, anew each epoch. [Xia et al. 2008]"""
+    """Likelihood of the order by label × linear or net; ties are ordered at random in every epoch. [Xia et al. 2008]"""
 
     def _force(self) -> Force:
-        return Force.of(FORCES["listmle"])
+        return preset_force(self, "listmle")

@@ -18,70 +18,50 @@ from podium.models.inputs import InputMap
 from podium.models.kernel import KernelModel, KernelSpec
 from podium.models.net import LinearSpec, Net
 from podium.models.quadratic import QuadraticModel, QuadraticSpec
-from podium.rankers.ranker import PlannedRanker
+from podium.parameters import Choice, setting
+from podium.rankers.base import BaseRanker
 from podium.scoring import Scorer, check_names
-from podium.training import OnlineSchedule, Plan, Trained
-from podium.training.online import (
+from podium.training import Plan, Schedule, Trained
+from podium.training.perceptron_learners import Learner
+from podium.training.schedules.perceptron import (
+    Committee,
+    CommitteeSettings,
+    OnlineSchedule,
+    Perceptron,
+    PerceptronSettings,
+    SupportSettings,
     check_finite,
     check_levels,
     document_keys,
     input_map,
-    make_learner,
     online_documents,
 )
-from podium.training.online_learners import Learner
-from podium.training.online_schedule import COUNTS, SHARES
 
-# By the first call of a stream, or by fit:
-SETTLED = ("form", "levels", "perceptrons", "share", "standardize", "supports", "width")
+# What the first call of `partial_fit`, or `fit`, fixes for all later calls:
+FIXED_BY_FIRST_CALL = ("form", "levels", "perceptrons", "share", "standardize", "supports", "width")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineRanker(PlannedRanker):
-    """A ranker that learns from one document after the other, and predicts levels as well as scores.
+class OnlineRanker(PerceptronSettings, BaseRanker):
+    """Base class of the rankers that learn from one document after the other, and predict levels as well as scores.
 
-    Labels are whole levels from 0. A document is looked at by itself, whatever its query; weights have no part.
-
-    Args:
-        epochs: at most this many passes over the documents, each in an order drawn anew.
-        early_stopping_rounds: with validation data, stop after this many epochs without progress; None never does.
-        levels: how many levels there are; by default one more than the highest label.
-        standardize: whether features are brought to mean 0 and variance 1 first.
-        width: what they are divided by then; √features by default, which brings a document to a length of about 1, so that
-            thresholds, which move by 1, keep pace with the scores.
+    Labels are whole levels from 0. Every document is looked at by itself, whatever its query; weights are refused.
 
     Attributes:
-        thresholds_: b_0 ≤ b_1 ≤ …, one fewer than the levels.
+        thresholds_: b_0 ≤ b_1 ≤ …, one fewer than there are levels.
     """
 
-    epochs: int = 100
-    early_stopping_rounds: int | None = 20
-    levels: int | None = None
-    standardize: bool = True
-    width: float | None = None
-
     def _force(self) -> Force:
-        return Force.of(FORCES["ordinal"])  # whose labels these are; what moves documents is the perceptron's own rule
+        return Force.of(FORCES["prank"])
 
     def _model(self) -> Spec:
-        return LinearSpec(standardize=self.standardize)
+        return LinearSpec(**self.settings_of(LinearSpec))
 
-    def _schedule(self, data: RankingData, has_valid: bool) -> OnlineSchedule:
-        return OnlineSchedule(
-            epochs=self.epochs,
-            early_stopping_rounds=self.early_stopping_rounds if has_valid else None,
-            levels=self.levels,
-            width=self.width,
-            **self._kind(),
-        )
+    def _schedule(self) -> Schedule:
+        return Perceptron(**self.settings_of(Perceptron))
 
-    def _kind(self) -> dict[str, Any]:
-        """What the schedule must know of this kind of perceptron."""
-        return {}
-
-    def _keep(self, plan: Plan, data: RankingData, trained: Trained) -> None:
-        super()._keep(plan, data, trained)
-        self.force_ = "prank"
+    def _keep(self, trained: Trained, data: RankingData) -> None:
+        super()._keep(trained, data)
         self._take_chosen(trained.chosen or {})
         self.__dict__.pop("stream_", None)
 
@@ -123,7 +103,9 @@ class OnlineRanker(PlannedRanker):
         first = not hasattr(self, "model_")
         with self._features_kept():
             data = self._as_data(X, y, qid, reset=first)
-            plan = self._plan(data, has_valid=False)
+            plan = self._plan(data)
+            plan = plan.schedule.resolve(plan, data)
+            plan.schedule.check(plan)
             learner = self._first_learner(plan, data) if first else self._next_learner(plan, data)
             calls = 1 if first else self.n_epochs_ + 1
             documents = online_documents(data, learner.map, document_keys(data, salt=calls))
@@ -132,7 +114,7 @@ class OnlineRanker(PlannedRanker):
             learned = learner.learned(check_finite(learner.candidates(), calls)[-1])
             check_finite([learned.model.scores(data.features, num_threads=plan.num_threads)], calls)
         names = data.feature_names if first else self.feature_names_
-        self._keep(plan, data, Trained(learned.model, learned.thresholds, calls, None, (), chosen=learned.chosen))
+        self._keep(Trained(plan, learned.model, learned.thresholds, calls, None, (), chosen=learned.chosen), data)
         self.feature_names_, self.scorer_ = names, Scorer(learned.model, names)
         self.n_epochs_, self.stream_ = calls, learner.state()
         self.fitted_parameters_ = self._saved_parameters()
@@ -152,17 +134,19 @@ class OnlineRanker(PlannedRanker):
                 f"every feature is constant in the first part of the stream ({data.n_documents} documents), which settles how "
                 "features are standardized: all would be 0 for good; give a larger first part, or set standardize=False"
             )
-        return make_learner(plan.schedule, map, levels, has_valid=False)
+        return plan.schedule.make_learner(plan, map, levels, has_valid=False)
 
     def _next_learner(self, plan: Plan, data: RankingData) -> Learner:
         """What goes on from what is known, where parameters and features are what they were."""
         assert isinstance(plan.schedule, OnlineSchedule)
         now, before = self._saved_parameters(), self.fitted_parameters_
-        for name in SETTLED:
+        for name in FIXED_BY_FIRST_CALL:
             if name in now and name in before and now[name] != before[name]:
                 raise ParameterError(
-                    f"{name}={short_repr(now[name])} differs from {name}={short_repr(before[name])}, which what is known was learned with "
-                    f"and partial_fit keeps; set it back, or begin anew with another {type(self).__name__}"
+                    name,
+                    now[name],
+                    f"differs from {name}={short_repr(before[name])}, which what is known was learned with and partial_fit keeps",
+                    f"set it back, or begin anew with another {type(self).__name__}",
                 )
         if data.n_features != self.n_features_in_:
             raise DataError(
@@ -172,9 +156,9 @@ class OnlineRanker(PlannedRanker):
         check_names(data.feature_names, self.feature_names_)
         levels = check_levels(data, len(self.thresholds_) + 1, settled=True)
         schedule = plan.schedule
-        if schedule.shares is not None:
-            schedule = replace(schedule, shares=(self.chosen_["share"],), counts=(self.chosen_["perceptrons"],))
-        learner = make_learner(schedule, self._map(), levels, has_valid=False)
+        if isinstance(schedule, Committee):
+            schedule = replace(schedule, share=self.chosen_["share"], perceptrons=self.chosen_["perceptrons"])
+        learner = schedule.make_learner(plan, self._map(), levels, has_valid=False)
         stream = self.__dict__.get("stream_")
         learner.resume(learner.state_of(self.model_, self.thresholds_) if stream is None else stream)
         return learner
@@ -189,58 +173,42 @@ class PRank(OnlineRanker):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class QuadraticPRank(OnlineRanker):
-    """PRank on every feature and every product of two features. [Crammer and Singer 2002; RankNet §6]
+class QuadraticPRank(SupportSettings, OnlineRanker):
+    """PRank on every feature and every product of two features. [Crammer and Singer 2002; RankNet §6]"""
 
-    Args:
-        form: explicit holds the function whole, a number a product, whatever the number of documents; kernel holds it as
-            Σ α (1 + x·x_s)² over support documents, the same function as long as none is given up.
-        supports: of kernel, at most this many documents; where there are more, those with the least part in the function
-            are given up.
-    """
-
-    form: str = "explicit"
-    supports: int = 2000
+    form: str = setting(
+        "explicit",
+        Choice("explicit", "kernel"),
+        "'explicit' holds one weight per product of features; 'kernel' holds Σ α (1 + x·x_s)² over support documents, the same "
+        "function as long as no support is dropped.",
+    )
 
     def _model(self) -> Spec:
         if self.form == "kernel":
-            return KernelSpec("poly", self.width, 2, 1.0, standardize=self.standardize)
-        return QuadraticSpec(self.width, self.standardize)
-
-    def _kind(self) -> dict[str, Any]:
-        return {"form": str(self.form), "supports": self.supports}
+            return KernelSpec(kernel="poly", width=self.width, standardize=self.standardize)
+        return QuadraticSpec(**self.settings_of(QuadraticSpec))
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """Of the kernel form, how many support documents there are."""
+        """With the kernel form, the number of support documents."""
         return self.chosen_
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OAPBPM(OnlineRanker):
+class OAPBPM(CommitteeSettings, OnlineRanker):
     """The mean of many PRanks, each of which takes every document with a probability: a Bayes point. [Harrington 2003]
 
-    Args:
-        share: the probability; by default the best of 0.3, 0.5 and 0.7 on validation data, or 0.3 without any.
-        perceptrons: how many; by default the best of 5, 10, 20, 50 and 100 on validation data, or 100 without any.
-
     Attributes:
-        share_: the probability kept.
-        perceptrons_: the number kept.
+        share_: the probability that was kept.
+        perceptrons_: the number of perceptrons that was kept.
     """
 
-    share: float | None = None
-    perceptrons: int | None = None
-
-    def _kind(self) -> dict[str, Any]:
-        return {
-            "shares": SHARES if self.share is None else (self.share,),
-            "counts": COUNTS if self.perceptrons is None else (self.perceptrons,),
-        }
+    def _schedule(self) -> Schedule:
+        return Committee(**self.settings_of(Committee))
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """The share and the number of perceptrons kept."""
+        """The share and the number of perceptrons that were kept."""
         return self.chosen_
 
     def _take_chosen(self, chosen: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from podium.data import RankingData
 from podium.data.feature_names import default_names
 from podium.data.hashing import U64, query_hashes, splitmix64
-from podium.errors import DataError, ParameterError, short_repr
+from podium.errors import DataError, ParameterError
 from podium.evaluation import evaluate
 from podium.evaluation.intervals import check_confidence, check_count, student_interval
 from podium.evaluation.result import as_json
@@ -113,7 +113,7 @@ def permutation_importance(
     if not isinstance(data, RankingData):
         raise DataError(f"data must be a RankingData, not {type(data).__name__}; make one: RankingData(X, y, qid)")
     if among not in AMONG:
-        raise ParameterError(f"among={short_repr(among)} must be 'query' or 'all'")
+        raise ParameterError("among", among, "must be 'query' or 'all'")
     repeats, confidence = check_count("repeats", repeats), check_confidence(confidence)
     meant = as_metric(getattr(ranker, "metric", "ndcg@10") if metric is None else metric)
     keys = _document_keys(data, seed)

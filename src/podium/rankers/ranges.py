@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Iterable
@@ -11,8 +10,8 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 from podium.errors import ParameterError, short_repr
+from podium.names import literal
 
-WORDS = {"true": True, "false": False, "none": None}
 BETWEEN = re.compile(r"(?P<low>[^,;]+?)\.\.(?P<high>[^,;:]+?)(?P<log>:log)?")
 NEARLY = re.compile(r"[\d.]\s*\.\.|\.\.\s*[-+.\d]")
 DIGITS = 6  # of a drawn number: enough to search by, few enough to write down
@@ -138,13 +137,3 @@ def _split_commas(text: str) -> list[str]:
         else:
             parts[-1] += letter
     return parts
-
-
-def literal(text: str) -> Any:
-    """A Python literal; true, false or none in any case; or else the text it is."""
-    if text.lower() in WORDS:
-        return WORDS[text.lower()]
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
-        return text

@@ -11,14 +11,15 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from podium.data import RankingData
-from podium.forces import FORCES, Force
+from podium.forces import Force
 from podium.rankers.pairs import NetRanker
-from podium.training import Plan, Trained
-from podium.training.rankprop import CYCLE, NO_PROGRESS, STALLED, RankPropSchedule
+from podium.rankers.ranker import preset_force
+from podium.training import Schedule, Trained
+from podium.training.schedules.phases import CYCLE, NO_PROGRESS, STALLED, Phases, PhaseSettings
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RankProp(NetRanker):
+class RankProp(PhaseSettings, NetRanker):
     """Squared error × linear or net, on targets that rise with the label and else follow the scores. [Caruana et al. 1996]
 
     Phases of regression alternate with fits of the targets: among all that rise with the label, and inside a label with the
@@ -26,28 +27,22 @@ class RankProp(NetRanker):
     as it is. Where it comes back to an earlier one, or scores and targets come no nearer for 20 phases, training ends with
     scikit-learn's ConvergenceWarning.
 
-    Args:
-        phase_epochs: epochs of regression between two fits of the targets; fewer where a solver has converged.
-        within: where targets rise with the label: in the whole "data", or in each "query".
-
     Attributes:
         verdict_: settled, cycle, no progress; or going, where something else ended training.
         n_phases_: how many sets of targets there were, in all; weights drawn anew begin another.
     """
 
     hidden: tuple[int, ...] = (10,)
-    phase_epochs: int = 5
-    within: str = "data"
 
     def _force(self) -> Force:
-        return Force.of(FORCES["squared"])
+        return preset_force(self, "squared")
 
-    def _schedule(self, data: RankingData, has_valid: bool) -> RankPropSchedule:
-        plain = super()._schedule(data, has_valid)
-        return RankPropSchedule(**plain.__dict__, phase_epochs=self.phase_epochs, within=self.within)
+    def _schedule(self) -> Schedule:
+        self.chosen_schedule()  # says which settings the optimizer does not have
+        return Phases(**self.settings_of(Phases))
 
-    def _keep(self, plan: Plan, data: RankingData, trained: Trained) -> None:
-        super()._keep(plan, data, trained)
+    def _keep(self, trained: Trained, data: RankingData) -> None:
+        super()._keep(trained, data)
         assert trained.chosen is not None
         self.verdict_, self.n_phases_ = str(trained.chosen["verdict"]), int(trained.chosen["phases"])
         if self.verdict_ in (CYCLE, NO_PROGRESS):

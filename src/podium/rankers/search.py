@@ -17,7 +17,7 @@ from sklearn.base import clone
 from podium.data import RankingData
 from podium.data.canonical import check_data, fingerprint
 from podium.data.hashing import query_hashes, unit_interval
-from podium.errors import DataError, FormatError, OutputError, ParameterError, is_integer, short_repr, unknown_name
+from podium.errors import DataError, FormatError, OutputError, ParameterError, is_integer, unknown_name
 from podium.files import make_folder, sweep
 from podium.kinds import kind_of
 from podium.metrics import metric as as_metric
@@ -100,14 +100,14 @@ def tune(
     check_data("data", data)
     check_data("valid", valid)
     if not is_integer(eta) or eta < 2:
-        raise ParameterError(f"eta={short_repr(eta)} must be a whole number of at least 2")
+        raise ParameterError("eta", eta, "must be a whole number of at least 2")
     read = check_ranges(ranker, ranges)
     drawn = draw_trials(ranker, read, trials, seed=seed, halving=halving)
     search = Search(ranker, data, valid, read, tuple(callbacks), on_trial or (lambda trial: None))
     if study is not None:
         _trial_checkpoints(_checkpoint_folder(study))
     search.study = Study(study, search.settings(seed, f"of {trials} by {eta}" if halving else "no"), fresh=fresh)
-    epochs = ranker.most_epochs
+    epochs = ranker.max_epochs
     with _folder(study, search.study) as search.checkpoints:
         return search.run(drawn, rungs(len(drawn), epochs, eta) if halving else [(len(drawn), epochs)])
 
@@ -139,9 +139,9 @@ def draw_trials(
 ) -> dict[int, dict[str, Any]]:
     """The parameters of every trial by number, each of them such that the ranker takes them."""
     if not is_integer(trials) or trials < 1:
-        raise ParameterError(f"trials={short_repr(trials)} must be a whole number of at least 1")
-    if halving and ranker.budget in ranges:
-        raise ParameterError(f"halving chooses {ranker.budget} itself; leave out its range, or halving")
+        raise ParameterError("trials", trials, "must be a whole number of at least 1")
+    if halving and _budget(ranker) in ranges:
+        raise ParameterError(f"halving chooses {_budget(ranker)} itself; leave out its range, or halving")
     drawn = draw(ranges, trials, seed)
     for number, parameters in drawn.items():
         with _naming(number, parameters):
@@ -297,7 +297,7 @@ class Search:
         return -trial.rung, math.inf if trial.value is None else -self.sign * trial.value, trial.number
 
     def _trial(self, number: int, rung: int, epochs: int, parameters: dict[str, Any]) -> Trial:
-        epochs = parameters.get(self.ranker.budget, epochs)
+        epochs = parameters.get(_budget(self.ranker), epochs)
         if (number, rung) in self.study.done:
             return replace(self.study.done[number, rung], parameters=parameters)
         began = time.perf_counter()
@@ -316,7 +316,7 @@ class Search:
 
     def _fit(self, number: int, epochs: int, parameters: dict[str, Any]) -> BaseRanker:
         """A ranker with these parameters; one that was trained before goes on from its checkpoint."""
-        ranker = clone(self.ranker).set_params(**{self.ranker.budget: epochs, **parameters})
+        ranker = clone(self.ranker).set_params(**{_budget(self.ranker): epochs, **parameters})
         checkpoint = Checkpoint(self.checkpoints / f"trial-{number}")
         return fit_or_stop(
             ranker, self.data, self.valid, tell_poor=False, callbacks=self.callbacks, checkpoint=checkpoint
@@ -325,3 +325,7 @@ class Search:
     def _drop(self, numbers: Sequence[int]) -> None:
         for number in numbers:
             (self.checkpoints / f"trial-{number}").unlink(missing_ok=True)
+
+
+def _budget(ranker: BaseRanker) -> str:
+    return "n_estimators" if "n_estimators" in ranker.parameters() else "epochs"

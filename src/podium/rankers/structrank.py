@@ -2,137 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.normalize import NORMALIZATIONS, normalize
-from podium.errors import ParameterError, short_repr, unknown_name
-from podium.forces import FORCES, Force
-from podium.models.nadaraya_watson import NadarayaWatsonSpec
-from podium.rankers.ranker import PlannedRanker
-from podium.rankers.svm import on_one_scale
+from podium.forces import Force
+from podium.forces.definition import PARTNER_DRAWS, PARTNERS, SCALE, TOPOLOGY
+from podium.models import Spec
+from podium.models.nadaraya_watson import NadarayaWatsonSpec, ReferenceSettings
+from podium.parameters import Choice, inherit, setting
+from podium.rankers.base import BaseRanker
+from podium.rankers.ranker import preset_force
 from podium.scoring import Scorer
-from podium.training import FeasibleSchedule, Plan, Trained
-from podium.training.checkpoint import Checkpoint
-from podium.training.progress import Callback
+from podium.training import Schedule, Trained
+from podium.training.schedules.feasible import FeasibleSettings, FeasibleSteps
 
 SCALES = tuple(name for name in NORMALIZATIONS if name != "log")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StructRank(PlannedRanker):
+class StructRank(ReferenceSettings, FeasibleSettings, BaseRanker):
     """min Σ_queries mean over pairs of preferences of log(1 + e^{−w₁r} + e^{−w₂r′}), s the Nadaraya–Watson estimator.
 
-    θ = (a, w₁, w₂) ≥ 0 with Σθ ≤ norm, a the widths of the kernel, by one step a query. [StructRank, NIPS 2008]
-
-    Args:
-        metric: what the best epoch of all starts and norms is chosen by.
-        topology: which preferences meet: full all, random each with some partners, independent none.
-        partners: of random, others that each preference meets in a draw.
-        draws: of random, draws of the partners, averaged.
-        scale: mean, so that a query's size does not count; or sum, the paper's plain sum.
-        tie: whether w₁ and w₂ are one; they are where the preferences are independent.
-        norm: the most that all parameters may sum to; several are tried from the first start, and the best on validation data
-            is kept.
-        starts: drawn at random; those past the first are tried with the norm that was best.
-        epochs: passes over the data from each start.
-        learning_rate: of the first pass of a start.
-        decay: what the rate is multiplied by after each pass.
-        step: shrink halves the rate of an update until it is feasible; project takes the nearest feasible point.
-        early_stopping_rounds: with validation data, leave a start after this many passes without progress; None never does.
-        max_seconds: begin no pass after this long; None for any time.
-        references: at most this many training documents vote.
-        choose: where there are more, sample takes some of them and kmeans the centers of all.
-        leave_out: whether a training query is scored without its own documents, so that none votes for itself.
-        standardize: whether features are brought to mean 0 and variance 1 first; None does it unless all of them lie in
-            [−1, 1] already.
-        normalize: minmax or zscore rescales features inside each query first, in training and in scoring, which then needs
-            whole queries; None leaves them.
+    θ = (a, w₁, w₂) ≥ 0 with Σθ ≤ norm, where a are the widths of the kernel; one step per query. [StructRank, NIPS 2008]
 
     Attributes:
         w1_, w2_: as learned.
-        norm_: the one kept.
+        norm_: the norm that was kept.
     """
 
-    metric: str = "map"
-    topology: str = "full"
-    partners: int = 5
-    draws: int = 3
-    scale: str = "mean"
-    tie: bool = False
+    metric: Any = "map"
+    topology: str = inherit(TOPOLOGY)
+    partners: int = inherit(PARTNERS)
+    draws: int = inherit(PARTNER_DRAWS)
+    scale: str = inherit(SCALE)
     norm: float | tuple[float, ...] = (20.0, 30.0, 60.0)
-    starts: int = 3
-    epochs: int = 10
-    learning_rate: float = 20.0
-    decay: float = 0.5**0.5
-    step: str = "project"
-    early_stopping_rounds: int | None = 2
-    max_seconds: float | None = None
-    references: int = 20_000
-    choose: str = "sample"
-    leave_out: bool = True
     standardize: bool | None = None
-    normalize: str | None = None
-
-    @property
-    def most_epochs(self) -> int:
-        """Passes of all starts and norms, at most."""
-        return self._feasible(True).epochs
+    normalize: str | None = setting(
+        None,
+        Choice(*SCALES),
+        "Rescale features within each query first, in training and in scoring, which then needs whole queries: "
+        f"{' or '.join(map(repr, SCALES))}.",
+        none="leave them",
+    )
 
     def _force(self) -> Force:
-        named: dict[str, Any] = {"topology": self.topology, "scale": self.scale}
-        drawn = Force.of(FORCES["structrank"], **named, partners=self.partners, draws=self.draws)
-        return drawn if self.topology == "random" else Force.of(FORCES["structrank"], **named)
+        force = preset_force(self, "structrank")
+        return force if force.draws else Force.of(force.definition, topology=self.topology, scale=self.scale)
 
-    def _model(self) -> NadarayaWatsonSpec:
-        standardize = True if self.standardize is None else self.standardize
-        if self.normalize is not None and self.normalize not in SCALES:
-            raise unknown_name("normalize", self.normalize, SCALES)
-        return NadarayaWatsonSpec(self.references, self.choose, self.leave_out, standardize)
+    def _model(self) -> Spec:
+        return NadarayaWatsonSpec(**self.settings_of(NadarayaWatsonSpec))
 
-    def _feasible(self, has_valid: bool) -> FeasibleSchedule:
-        if not isinstance(self.tie, bool):
-            raise ParameterError(f"tie={short_repr(self.tie)} must be True or False")
-        return FeasibleSchedule(
-            passes=self.epochs,
-            starts=self.starts,
-            norms=self.norm,  # type: ignore[arg-type]
-            learning_rate=self.learning_rate,
-            decay=self.decay,
-            step=self.step,
-            tie=self.tie or self.topology == "independent",
-            early_stopping_rounds=self.early_stopping_rounds if has_valid else None,
-            max_seconds=self.max_seconds,
-        )
+    def _schedule(self) -> Schedule:
+        # Independent preferences have no second steepness.
+        tied = bool(self.tie) or self.topology == "independent"
+        return FeasibleSteps(**{**self.settings_of(FeasibleSteps), "tie": tied})
 
-    def _schedule(self, data: RankingData, has_valid: bool) -> FeasibleSchedule:
-        return self._feasible(has_valid)
+    def _prepare(self, data: RankingData) -> RankingData:
+        return data if self.normalize is None else normalize(data, self.normalize)
 
-    def _plan(self, data: RankingData, has_valid: bool) -> Plan:
-        plan = super()._plan(data, has_valid)
-        if self.standardize is None and on_one_scale(data):
-            assert isinstance(plan.model, NadarayaWatsonSpec)
-            return replace(plan, model=replace(plan.model, standardize=False))
-        return plan
+    def _prepare_valid(self, data: RankingData) -> RankingData:
+        return self._prepare(data)
 
-    def _learn(
-        self,
-        data: RankingData,
-        valid: RankingData | None,
-        callbacks: tuple[Callback, ...],
-        checkpoint: Checkpoint | None,
-    ) -> None:
-        if self.normalize is not None:
-            self._model()  # says whether there is such a scale
-            data = normalize(data, self.normalize)
-            valid = None if valid is None else normalize(valid, self.normalize)
-        super()._learn(data, valid, callbacks, checkpoint)
-
-    def _keep(self, plan: Plan, data: RankingData, trained: Trained) -> None:
-        super()._keep(plan, data, trained)
+    def _keep(self, trained: Trained, data: RankingData) -> None:
+        super()._keep(trained, data)
         self.scorer_ = Scorer(trained.model, data.feature_names, self.normalize)
         self._set_learned(trained.learned or {})
 

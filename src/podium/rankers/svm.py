@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,112 +10,112 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
-from podium.data.conversion import as_number
-from podium.errors import ParameterError, short_repr, unknown_name
+from podium.errors import ParameterError
 from podium.forces import FORCES, Force
 from podium.models import Spec
-from podium.models.kernel import KernelSpec
+from podium.models.kernel import KERNELS, KernelSettings, KernelSpec
 from podium.models.net import LinearSpec
-from podium.rankers.ranker import PlannedRanker
+from podium.parameters import Choice, Flag, Real, Search, Tuple, setting
+from podium.rankers.base import BaseRanker
 from podium.scoring import Scorer
-from podium.training import Plan, Schedule, Trained, train
-from podium.training.checkpoint import Checkpoint
+from podium.training import Checkpoint, Plan, Schedule, Trained, train
 from podium.training.judging import check_choice
 from podium.training.progress import Callback
+from podium.training.schedules.optimizers import OPTIMIZERS
+from podium.training.schedules.solvers import SolverSettings
 
 SOLVERS = {"hinge": "bundle", "squared_hinge": "lbfgs"}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RankSVM(PlannedRanker):
+class SVMSettings(KernelSettings):
+    """Settings of RankSVM."""
+
+    C: float | tuple[float, ...] = setting(
+        100.0,
+        Tuple(Real(above=0), "must be a number above 0, or several of them"),
+        "Weight of the mean loss against ½‖w‖². Several values are tried, and the best on the validation data is kept.",
+        search=Search(1e-2, 1e4, log=True),
+    )
+    loss: str = setting("hinge", Choice(*SOLVERS), "The loss of a pair: 'hinge', or its square 'squared_hinge'.")
+    query_norm: bool = setting(
+        False,
+        Flag(),
+        "Whether the mean loss is taken within each query first, so that queries count alike; otherwise pairs do.",
+    )
+    kernel: str = setting("linear", Choice(*KERNELS), "The kernel: 'linear', 'rbf' or 'poly'.")
+    standardize: bool | None = None
+    tolerance: float = setting(
+        1e-4, Real(above=0), "The objective of the solution is proven to be within this share of the minimum."
+    )
+    epochs: int = setting(
+        2000, SolverSettings.parameters()["epochs"].rule, "Maximum number of iterations.", option=True
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RankSVM(SVMSettings, BaseRanker):
     """min ½‖w‖² + C · mean over pairs of max(0, 1 − o), or of its square, o = s_winner − s_loser. [RankSVM]
 
-    A gradient costs O(m log m), never a list of pairs.
-
-    Args:
-        C: how much the mean loss weighs against ‖w‖²; several values are tried, and the best on validation data is kept.
-        loss: hinge or squared_hinge.
-        query_norm: whether the mean is taken inside each query first, so that queries count alike; else pairs do.
-        kernel: linear, rbf or poly.
-        width: of rbf and poly, in standardized features; √features by default.
-        degree: of poly.
-        landmarks: of rbf and poly, documents that stand for all of them where there are more. [Nyström]
-        standardize: whether features are brought to mean 0 and variance 1 first; None does it unless all of them lie in
-            [−1, 1] already, because the scale of a feature is then part of what it says.
-        tolerance: the solution's objective is proven to be within this share of the least one.
-        epochs: at most this many iterations.
+    A gradient costs O(m log m); pairs are never listed.
 
     Attributes:
-        C_: the C kept.
+        C_: the C that was kept.
         certificate_: objective and gap, in the units of the objective above, and whether the tolerance was met.
     """
 
-    C: float | tuple[float, ...] = 100.0
-    loss: str = "hinge"
-    query_norm: bool = False
-    kernel: str = "linear"
-    width: float | None = None
-    degree: int = 2
-    landmarks: int = 2000
-    standardize: bool | None = None
-    tolerance: float = 1e-4
-    epochs: int = 2000
-
     def _force(self) -> Force:
-        if self.loss not in tuple(SOLVERS):
-            raise unknown_name("loss", self.loss, SOLVERS)
-        if not isinstance(self.query_norm, bool):
-            raise ParameterError(f"query_norm={short_repr(self.query_norm)} must be True or False")
         return Force.of(FORCES[self.loss])
 
     def _model(self) -> Spec:
-        standardize = True if self.standardize is None else self.standardize
-        curved = KernelSpec(self.kernel, self.width, self.degree, landmarks=self.landmarks, standardize=standardize)
-        return LinearSpec(standardize=standardize) if self.kernel == "linear" else curved
+        kind: type[Spec] = LinearSpec if self.kernel == "linear" else KernelSpec
+        return kind(**self.settings_of(kind))
 
-    def _plan(self, data: RankingData, has_valid: bool) -> Plan:
-        plan = super()._plan(data, has_valid)
-        if self.standardize is None and on_one_scale(data):
-            assert isinstance(plan.model, LinearSpec | KernelSpec)
-            return replace(plan, model=replace(plan.model, standardize=False))
-        return plan
-
-    def _schedule(self, data: RankingData, has_valid: bool) -> Schedule:
-        return Schedule(
-            optimizer=SOLVERS[self.loss], epochs=self.epochs, l2=1 / self._candidates()[0], tolerance=self.tolerance
+    def _schedule(self) -> Schedule:
+        kind: Any = OPTIMIZERS[SOLVERS[self.loss]]
+        solver: Schedule = kind(
+            epochs=self.epochs, l2=1 / self._candidates()[0], tolerance=self.tolerance, early_stopping_rounds=None
         )
+        return solver
 
-    def _candidates(self) -> list[float]:
-        several = isinstance(self.C, Sequence) or (isinstance(self.C, np.ndarray) and self.C.ndim == 1)
-        given: list[Any] = list(self.C) if several else [self.C]  # type: ignore[arg-type]
-        numbers = [as_number(value) for value in given]
-        if not numbers or not all(number is not None and number > 0 for number in numbers):
-            raise ParameterError(f"C={short_repr(self.C)} must be a number above 0, or several of them")
-        return [float(number) for number in numbers if number is not None]
+    def _candidates(self) -> tuple[float, ...]:
+        candidates: tuple[float, ...] = self.parameters()["C"].check(self.C)
+        return candidates
+
+    @property
+    def chooses(self) -> bool:
+        """Whether there are several C to choose among."""
+        return len(self._candidates()) > 1
+
+    def _prepare(self, data: RankingData) -> RankingData:
+        return _weigh_queries(data, query_norm=self.query_norm)
 
     def _learn(
         self,
+        plan: Plan,
         data: RankingData,
         valid: RankingData | None,
         callbacks: tuple[Callback, ...],
         checkpoint: Checkpoint | None,
-    ) -> None:
+    ) -> Trained:
         candidates = self._candidates()
-        if len(candidates) > 1 and (valid is None or checkpoint is not None):
-            what = "validation data to choose by; give valid=" if valid is None else "one C a checkpoint"
-            raise ParameterError(f"C={short_repr(self.C)}: several values need {what}, or a single C")
-        plan = self._plan(data, has_valid=False)
+        if len(candidates) > 1 and valid is None:
+            raise ParameterError(
+                "C", self.C, "has several values, which need validation data", "give {valid}, or a single C"
+            )
+        if len(candidates) > 1 and checkpoint is not None:
+            raise ParameterError(
+                "C", self.C, "has several values, which share no checkpoint", "leave it out, or give a single C"
+            )
         if valid is not None:
             check_choice(plan.metric, valid, "validation", plan.num_threads)
-        assert isinstance(plan.schedule, Schedule)
-        weighted = _weigh_queries(data, query_norm=self.query_norm)
         best: tuple[float, Trained, float | None] | None = None
         interrupted = False
         for c in candidates:
-            chosen = replace(plan, schedule=replace(plan.schedule, l2=1 / c))
+            chosen = replace(plan, schedule=replace(plan.schedule, l2=1 / c))  # type: ignore[type-var]
             try:
-                # The solution counts, not the best iteration on the way there: validation data only judges it.
-                trained = train(chosen, weighted, callbacks=callbacks, checkpoint=checkpoint)
+                # The solution counts, not the best iteration on the way to it: validation data only judges it.
+                trained = train(chosen, data, callbacks=callbacks, checkpoint=checkpoint)
                 value = None if valid is None else self._mean_metric(Scorer(trained.model), valid)
                 if best is None or (value is not None and best[2] is not None and value > best[2]):
                     best = c, trained, value
@@ -128,11 +127,12 @@ class RankSVM(PlannedRanker):
             if interrupted:
                 break
         assert best is not None
-        self.C_ = best[0]
-        self._keep(plan, data, replace(best[1], interrupted=interrupted))
+        self.C_, trained = best[0], replace(best[1], interrupted=interrupted)
+        self._keep(trained, data)
         self._state_certificate()
         if best[2] is not None:
             self.best_value_ = best[2] if plan.metric.higher_is_better else -best[2]
+        return trained
 
     def _state_certificate(self) -> None:
         """The solver's objective is the mean loss + ½‖w‖²/C; the one above is C times that."""
@@ -174,8 +174,3 @@ def _pair_weights(data: RankingData) -> npt.NDArray[np.float64]:
     of = queries[order][starts]
     whole, same = (np.bincount(of, values, data.n_queries) for values in (levels, levels**2))
     return np.asarray((whole**2 - same) / 2)
-
-
-def on_one_scale(data: RankingData) -> bool:
-    """Whether every value lies in [−1, 1]; a missing one does not count."""
-    return bool(np.fmax.reduce(data.features, axis=None) <= 1 and np.fmin.reduce(data.features, axis=None) >= -1)

@@ -74,7 +74,7 @@ class ForceLoss(Module):
         super().__init__()
         if reduction not in ("sum", "mean"):
             raise unknown_name("reduction", reduction, ("sum", "mean"))
-        if levels is not None and acting.name != "ordinal":
+        if levels is not None and not acting.definition.has_thresholds:
             raise ParameterError(
                 f"levels={short_repr(levels)}: {acting} has no thresholds of its own; leave levels out"
             )
@@ -136,7 +136,7 @@ class ForceLoss(Module):
         return self._last
 
     def _thresholds_for_call(self, given: Any) -> Any:
-        if self.force.name != "ordinal":
+        if not self.force.definition.has_thresholds:
             if given is not None:
                 raise ParameterError(f"thresholds are given, but {self.force} has none; leave them out")
             return None
@@ -152,7 +152,7 @@ class ForceLoss(Module):
     def _round_for_call(self, given: int | None) -> int:
         if given is not None:
             if not is_integer(given) or given < 0:
-                raise ParameterError(f"round={short_repr(given)} must be a whole number of at least 0")
+                raise ParameterError("round", given, "must be a whole number of at least 0")
             return int(given)
         if not self.force.draws:
             return 0
@@ -170,9 +170,7 @@ class Thresholds(Module):
     def __init__(self, levels: int) -> None:
         super().__init__()
         if not is_integer(levels) or not 2 <= levels < 1000:
-            raise ParameterError(
-                f"levels={short_repr(levels)} must be a whole number from 2 to 999, the highest label plus 1"
-            )
+            raise ParameterError("levels", levels, "must be a whole number from 2 to 999, the highest label plus 1")
         below = np.arange(1, levels) / levels
         start = np.log(below / (1 - below))
         steps = np.log(np.expm1(np.diff(start) - LEAST_STEP))  # softplus turned round

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.hashing import counter_uniform
-from podium.errors import DataError, MissingExtraError, ParameterError, short_repr
+from podium.errors import DataError, MissingExtraError, ParameterError
 from podium.models import GradientModel, GradientSpec
 from podium.models.inputs import InputMap
 
@@ -46,7 +46,7 @@ class ModuleSpec(GradientSpec):
 
     def __init__(self, given: torch.nn.Module | Callable[[], torch.nn.Module], standardize: bool) -> None:
         if not isinstance(given, torch.nn.Module) and not callable(given):
-            raise ParameterError(f"module={short_repr(given)} must be an nn.Module, or a function that makes one")
+            raise ParameterError("module", given, "must be an nn.Module, or a function that makes one")
         self.given, self.standardize = given, standardize
 
     def __str__(self) -> str:

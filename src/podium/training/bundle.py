@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.errors import DataError, ParameterError, is_integer, short_repr
+from podium.errors import DataError, ParameterError, is_integer
 from podium.training.convex import Oracle, State, Vector, Verdict, combine, dot, evaluate, starting_point
 from podium.training.simplex_qp import solve_on_simplex
 
@@ -48,21 +48,19 @@ class BundleSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.strength < math.inf:
-            raise ParameterError(
-                f"strength={short_repr(self.strength)} must be a number above 0; the bound divides by it"
-            )
+            raise ParameterError("strength", self.strength, "must be a number above 0", "the bound divides by it")
         if not 0 <= self.tolerance < math.inf:
-            raise ParameterError(f"tolerance={short_repr(self.tolerance)} must be a number of at least 0")
+            raise ParameterError("tolerance", self.tolerance, "must be a number of at least 0")
         if not is_integer(self.patience) or self.patience < 1:
-            raise ParameterError(f"patience={short_repr(self.patience)} must be a whole number of at least 1")
+            raise ParameterError("patience", self.patience, "must be a whole number of at least 1")
 
 
-class Bundle:
+class BundleSolver:
     """Minimizes ½λ‖w‖² + R(w) from values and subgradients of R, one step and one look at R at a time.
 
     Between steps `state()` is everything: a solver made by `resume` from it goes on to the same bits.
 
-        solver = Bundle(np.zeros(d), BundleSettings(strength=0.01))
+        solver = BundleSolver(np.zeros(d), BundleSettings(strength=0.01))
         while not solver.step(risk).done: ...
         solver.w, solver.value, solver.gap
     """
@@ -96,7 +94,7 @@ class Bundle:
         }
 
     @classmethod
-    def resume(cls, state: State, settings: BundleSettings) -> Bundle:
+    def resume(cls, state: State, settings: BundleSettings) -> BundleSolver:
         """A solver that goes on where `state` was taken."""
         solver = cls(state["w"], settings)
         for name in ("planes", "offsets", "shares", "idle", "gram"):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium.errors import DataError, ParameterError, is_integer, short_repr
+from podium.errors import DataError, ParameterError, is_integer
 from podium.training.convex import Oracle, State, Vector, Verdict, dot, evaluate, starting_point
 
 SUFFICIENT_FALL, SLOPE_LEFT = 1e-4, 0.9  # c₁ and c₂
@@ -44,22 +44,22 @@ class LBFGSSettings:
 
     def __post_init__(self) -> None:
         if not is_integer(self.history) or self.history < 1:
-            raise ParameterError(f"history={short_repr(self.history)} must be a whole number of at least 1")
+            raise ParameterError("history", self.history, "must be a whole number of at least 1")
         for name in ("tolerance", "gap_tolerance", "convexity"):
             if not 0 <= getattr(self, name) < math.inf:
-                raise ParameterError(f"{name}={short_repr(getattr(self, name))} must be a number of at least 0")
+                raise ParameterError(name, getattr(self, name), "must be a number of at least 0")
         if self.gap_tolerance > 0 and not self.convexity > 0:
             raise ParameterError(
-                f"gap_tolerance={short_repr(self.gap_tolerance)} needs a convexity above 0: without it the gap is not known"
+                "gap_tolerance", self.gap_tolerance, "needs a convexity above 0: without it the gap is not known"
             )
 
 
-class LBFGS:
+class LBFGSSolver:
     """Minimizes a smooth function from its values and gradients, one step at a time.
 
     Between steps `state()` is everything: a solver made by `resume` from it goes on to the same bits.
 
-        solver = LBFGS(np.zeros(d))
+        solver = LBFGSSolver(np.zeros(d))
         while not solver.step(oracle).done: ...
         solver.w, solver.value
     """
@@ -98,7 +98,7 @@ class LBFGS:
         }
 
     @classmethod
-    def resume(cls, state: State, settings: LBFGSSettings | None = None) -> LBFGS:
+    def resume(cls, state: State, settings: LBFGSSettings | None = None) -> LBFGSSolver:
         """A solver that goes on where `state` was taken."""
         solver = cls(state["w"], settings)
         solver.gradient = np.array(state["gradient"], np.float64)

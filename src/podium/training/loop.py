@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from abc import abstractmethod
 
 import numpy as np
 import numpy.typing as npt
@@ -16,34 +16,62 @@ from podium.training.judging import check_choice
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Run, Trained
 from podium.training.schedule import Schedule
-from podium.training.steps import FullSteps, Steps, Task, make_steps
+from podium.training.steps import Steps, Task
 from podium.training.thresholds import rising_thresholds, starting_parameters
 
 Floats = npt.NDArray[np.float64]
 SHRINK = 0.8
 
 
-class Training(Run):
+class DescentSchedule(Schedule):
+    """A schedule that follows gradients; subclasses say how epochs are taken."""
+
+    epochs: int
+    rate_rule = "constant"
+    restart_rounds: int | None = None
+
+    @property
+    def max_epochs(self) -> int:
+        """Maximum number of epochs."""
+        return self.epochs
+
+    @property
+    def starting_rate(self) -> float:
+        """The learning rate of the first epoch; solvers find their own steps."""
+        return 1.0
+
+    @abstractmethod
+    def make_steps(self, task: Task) -> Steps:
+        """Return what takes the epochs, if force and model go with these settings."""
+
+    def make_run(
+        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
+    ) -> DescentRun:
+        """Return the training."""
+        return DescentRun(plan, data, valid, checkpoint)
+
+
+class DescentRun(Run):
     """One run of a schedule that follows gradients."""
 
     def __init__(
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None = None
     ) -> None:
         super().__init__(plan, data, valid, checkpoint)
-        assert isinstance(plan.schedule, Schedule)
+        assert isinstance(plan.schedule, DescentSchedule)
         assert isinstance(plan.model, GradientSpec)
         self.schedule, self.spec = plan.schedule, plan.model
         if valid is None and self.schedule.restart_rounds is not None:
             check_choice(plan.metric, data, "training", plan.num_threads)
         self.model = self._start(restart=0)
-        self.task = Task(plan.force, self.model, self._taught(data), self.schedule, plan.seed, plan.num_threads)
-        self.steps: Steps = make_steps(self.task)
+        self.task = Task(plan.force, self.model, self._taught(data), plan.seed, plan.num_threads)
+        self.steps = self.schedule.make_steps(self.task)
         self.valid_inputs = (
             self.model.prepare(valid.features, num_threads=plan.num_threads)
             if valid is not None and isinstance(self.model, CoreModel)
             else None
         )
-        self.progress = Progress(rate=float(self.schedule.learning_rate))
+        self.progress = Progress(rate=self.schedule.starting_rate)
         self.steps.begin(self._starting_vector(self.model))
         self._resume()
 
@@ -69,6 +97,9 @@ class Training(Run):
             raise ValueError("best_vector has another size")
         self.steps.resume(arrays)
 
+    def _patience(self) -> int | None:
+        return super()._patience() if self.schedule.restart_rounds is None else None
+
     def _ended(self) -> bool:
         return self.steps.converged
 
@@ -87,7 +118,7 @@ class Training(Run):
                 f"learning_rate than {before.rate:g}, or features of a smaller scale"
             )
         train = self._value(self.plan.metric, self.data, passed.scores)
-        valid = None if self.valid is None else self._valid_value(vector)
+        valid, also = (None, None) if self.valid is None else self._valid_values(vector)
         judged = self._judged(number, train, valid)
         best = judged is not None and (before.best_value is None or judged > before.best_value)
         risen = judged is not None and (before.run_value is None or judged > before.run_value)
@@ -100,12 +131,13 @@ class Training(Run):
             restart=before.restart,
             best=best,
             seconds=round(time.perf_counter() - began, 3),
+            also=also,
         )
         kept = {
             "best_value": judged,
             "best_epoch": number,
             "best_vector": vector.copy(),
-            "certificate": self._certificate(),
+            "certificate": self.steps.certificate(),
         }
         self.progress = before.moved(
             epoch=number,
@@ -144,13 +176,13 @@ class Training(Run):
             restart=self.progress.restart + 1,
             run_value=None,
             since_rise=0,
-            rate=float(self.schedule.learning_rate),
+            rate=self.schedule.starting_rate,
             last_cost=None,
             last_train=None,
         )
         self.steps.begin(self._starting_vector(self._start(self.progress.restart)))
 
-    def _valid_value(self, vector: Floats) -> float | None:
+    def _valid_values(self, vector: Floats) -> tuple[float | None, dict[str, float | None] | None]:
         assert self.valid is not None
         self.model.vector = vector[: len(vector) - self.plan.force.n_parameters(self.data)]
         threads = self.plan.num_threads
@@ -158,10 +190,7 @@ class Training(Run):
             outputs = self.model.scores_of(self.valid_inputs, num_threads=threads)
         else:
             outputs = self.model.scores(self.valid.features, num_threads=threads)
-        return self._value(self.plan.metric, self.valid, outputs)
-
-    def _certificate(self) -> dict[str, Any] | None:
-        return self.steps.certificate() if isinstance(self.steps, FullSteps) else None
+        return self._value(self.plan.metric, self.valid, outputs), self._also(outputs)
 
     def _trained(self, interrupted: bool) -> Trained:
         progress = self.progress
@@ -170,6 +199,7 @@ class Training(Run):
         self.model.vector = progress.best_vector[:size].copy()
         kept = progress.log[progress.best_epoch - 1]
         return Trained(
+            plan=self.plan,
             model=self.model.finished(),
             thresholds=rising_thresholds(progress.best_vector[size:]),
             best_epoch=progress.best_epoch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -19,42 +20,49 @@ from podium.forces import Force
 from podium.metrics import Metric
 from podium.models import Model, Spec
 from podium.models.heads import to_scores
-from podium.training.boost_schedule import BoostSchedule
 from podium.training.checkpoint import REMEDY, Arrays, Checkpoint, check_loaded, check_state
-from podium.training.feasible_schedule import FeasibleSchedule
 from podium.training.judging import check_choice, mean_value
-from podium.training.online_schedule import OnlineSchedule
 from podium.training.progress import Callback, Epoch, Progress
 from podium.training.schedule import Schedule
 
 Floats = npt.NDArray[np.float64]
-BUDGETS = ("epochs", "max_seconds")  # how long a training may go on is not what it is
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to train: force × function class × schedule, judged by a metric."""
+    """What to train: force × model × schedule, judged by a metric.
+
+    Attributes:
+        also: further metrics that are logged on the validation data.
+        start_from: a trained model whose scores training starts from.
+    """
 
     force: Force
     model: Spec
-    schedule: Schedule | BoostSchedule | FeasibleSchedule | OnlineSchedule
+    schedule: Schedule
     metric: Metric
     seed: int = 0
     num_threads: int = 1
+    also: tuple[Metric, ...] = ()
+    start_from: Model | None = None
 
     def identity(self, data: RankingData, valid: RankingData | None) -> dict[str, str]:
-        """What must be the same for one training to go on from another's checkpoint."""
+        """Return what must be the same for one training to resume from another's checkpoint."""
         named = {
             "Podium": __version__,
             "force": str(self.force),
             "model": str(self.model),
             "metric": str(self.metric),
             "seed": str(self.seed),
+            "schedule": self.schedule.name,
         }
-        schedule = {name: str(value) for name, value in self.schedule.__dict__.items() if name not in BUDGETS}
+        settings = {
+            name: str(value) for name, value in self.schedule.values().items() if name not in self.schedule.budget
+        }
         return {
             **named,
-            **schedule,
+            **settings,
+            "model to start from": "none" if self.start_from is None else _digest(self.start_from),
             "data": fingerprint(data),
             "validation data": "none" if valid is None else fingerprint(valid),
         }
@@ -65,18 +73,20 @@ class Trained:
     """A trained model and how it came about.
 
     Attributes:
-        model: of the best epoch on validation. Without validation data it is of the last epoch; where weights may be
-            drawn anew, of the best on the training data.
-        thresholds: of a force that learns its own (ordinal) and of perceptrons, else empty.
-        best_epoch: the epoch kept.
-        best_value: its metric on validation, or None.
-        log: a row an epoch.
-        interrupted: whether Ctrl-C ended it early.
-        certificate: of lbfgs and bundle, the model's objective and how far it can lie above the least one.
-        chosen: of perceptrons, what was chosen on validation data or by default.
-        learned: of feasible steps, the force's own parameters by name and the norm kept.
+        plan: what was trained, every default resolved.
+        model: the model of the best epoch on the validation data. Without validation data, of the last epoch; if weights may
+            be drawn anew, of the best epoch on the training data.
+        thresholds: thresholds between the levels, if the force or the schedule learns them; else empty.
+        best_epoch: the epoch that was kept.
+        best_value: its metric on the validation data, or None.
+        log: one row per epoch.
+        interrupted: whether Ctrl-C ended training early.
+        certificate: for lbfgs and bundle, the model's objective and how far it can lie above the minimum.
+        chosen: what the schedule chose on the validation data or by default, by name.
+        learned: the force's own learned parameters by name, and the norm that was kept.
     """
 
+    plan: Plan
     model: Model
     thresholds: Floats
     best_epoch: int
@@ -103,8 +113,10 @@ class Run(ABC):
             )
         if data.n_features == 0:
             raise DataError("the data has no features; a model needs at least one to tell documents apart")
-        if valid is None and plan.schedule.early_stopping_rounds is not None:
-            raise ParameterError("early_stopping_rounds needs validation data; give valid=, or leave it out")
+        if valid is None and plan.also:
+            raise ParameterError(
+                "also", rule="names metrics of the validation data", remedy="give {valid}, or leave it out"
+            )
         if checkpoint is not None and not plan.force.is_importable:
             raise ParameterError(
                 f"a checkpoint must know the force, and {plan.force} has no name to know it by; define the function in a module"
@@ -114,12 +126,8 @@ class Run(ABC):
         if valid is not None:
             check_choice(plan.metric, valid, "validation", plan.num_threads)
         mean_value(plan.metric, data, np.zeros(data.n_documents), plan.num_threads)  # says which labels it cannot take
-        self.identity = {} if checkpoint is None else self._identity()
+        self.identity = {} if checkpoint is None else plan.identity(data, valid)
         self.held: tuple[Progress, Arrays] | None = None
-
-    def _identity(self) -> dict[str, str]:
-        """What must be the same for one training to go on from another's checkpoint."""
-        return self.plan.identity(self.data, self.valid)
 
     @abstractmethod
     def _epoch(self, began: float) -> None:
@@ -144,7 +152,7 @@ class Run(ABC):
     def _resume(self) -> None:
         if self.checkpoint is None:
             return
-        found = self.checkpoint.read(self.identity, epochs=self.plan.schedule.epochs)
+        found = self.checkpoint.read(self.identity, epochs=self.plan.schedule.max_epochs)
         if found is not None:
             numbers, arrays = found
             try:
@@ -177,15 +185,24 @@ class Run(ABC):
 
     def _done(self) -> bool:
         schedule, progress = self.plan.schedule, self.progress
-        patience = schedule.early_stopping_rounds
+        patience = self._patience()
         stale = patience is not None and progress.since_best >= patience
-        return progress.epoch >= schedule.epochs or stale or self._ended()
+        return progress.epoch >= schedule.max_epochs or stale or self._ended()
+
+    def _patience(self) -> int | None:
+        """After how many epochs without progress on the validation data training stops."""
+        return None if self.valid is None else self.plan.schedule.early_stopping_rounds
 
     def _value(self, metric: Metric, data: RankingData, outputs: Floats) -> float | None:
         """The mean of the metric over queries that have a value; the same for any order of queries."""
         table = outputs.reshape(data.n_documents, -1)
         scores = to_scores(table[:, 0] if table.shape[1] == 1 else table)
         return mean_value(metric, data, scores, self.plan.num_threads)
+
+    def _also(self, outputs: Floats) -> dict[str, float | None] | None:
+        """The further metrics on the validation data, given the model's outputs there."""
+        assert self.valid is not None or not self.plan.also
+        return {str(metric): self._value(metric, self.valid, outputs) for metric in self.plan.also} or None  # type: ignore[arg-type]
 
     def _save(self) -> None:
         """Holds on to the state at the end of an epoch, since an interrupt may come in the middle of the next."""
@@ -198,3 +215,10 @@ class Run(ABC):
         if self.checkpoint is not None and self.held is not None:
             progress, arrays = self.held
             self.checkpoint.write(self.identity, progress.numbers(), arrays)
+
+
+def _digest(model: Model) -> str:
+    digest = hashlib.sha256()
+    for name, value in sorted(model.arrays().items()):
+        digest.update(name.encode() + value.tobytes())
+    return digest.hexdigest()

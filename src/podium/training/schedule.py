@@ -1,76 +1,76 @@
-"""The schedule: how a function class absorbs the forces."""
+"""The contract of schedules: how a model is fitted to the forces, and when to stop."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
-from podium.data.conversion import as_number
-from podium.errors import ParameterError, is_integer, short_repr, unknown_name
+from podium.data import RankingData
+from podium.errors import ParameterError
+from podium.parameters import Integer, Settings, Value, setting
 
-OPTIMIZERS = ("adam", "sgd", "lbfgs", "bundle")
-RATE_RULES = ("constant", "halve", "shrink")
+if TYPE_CHECKING:
+    from podium.training.checkpoint import Checkpoint
+    from podium.training.run import Plan, Run
+
+NEVER = "never stop early"
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """How a function class absorbs the forces.
+@dataclass(kw_only=True, eq=False, repr=False)
+class EpochSettings(Settings):
+    """How long a training in epochs may go on."""
+
+    epochs: int = setting(100, Integer(1), "Maximum number of passes over the data.", option=True)
+    early_stopping_rounds: int | None = setting(
+        20,
+        Integer(1),
+        "With validation data: stop after this many epochs without progress on it.",
+        none=NEVER,
+        option=True,
+    )
+
+
+class Schedule(Value, ABC):
+    """How a model is fitted to the forces: settings, and the runner that executes them.
 
     Attributes:
-        optimizer: adam or sgd, an update a batch; lbfgs, an iteration over all queries for a force with a cost; bundle,
-            the same for hinge, whose cost has corners.
-        learning_rate: of adam and sgd.
-        batch: queries an update, or "pair": an update for every single pair of documents.
-        epochs: at most this many passes over the data.
-        l2: ½·l2·‖weights‖² is added to the mean cost of a query; a bias is free.
-        rate_rule: constant; halve, when the epoch's mean cost rises [RankNet]; shrink, ×0.8 when the training metric
-            falls [LambdaRank].
-        restart_rounds: begin again with new weights after this many epochs without progress since they were last drawn, on
-            the validation data or, without any, on the training data; the best is kept.
-        early_stopping_rounds: stop after this many epochs without progress on the validation data.
-        tolerance: of bundle, and of lbfgs where the problem is convex and l2 > 0, the gap to the least objective that is
-            proven to be left, as a share of the objective; of lbfgs elsewhere, the share of the first gradient.
+        summary: one sentence for lists of schedules.
+        unit: what one step of the log is called.
+        grows: whether it adds trees and does not follow gradients.
+        continues: whether it can start from a trained model.
+        changes_rate: whether the learning rate may change from epoch to epoch, so that the log shows it.
+        budget: settings that only say how long training may go on, so that a resumed training may change them.
     """
 
-    optimizer: str = "adam"
-    learning_rate: float = 0.001
-    batch: int | str = 1
-    epochs: int = 100
-    l2: float = 0.0
-    rate_rule: str = "constant"
-    restart_rounds: int | None = None
-    early_stopping_rounds: int | None = None
-    tolerance: float = 1e-6
+    summary: ClassVar[str]
+    unit: ClassVar[str] = "epoch"
+    grows: ClassVar[bool] = False
+    continues: ClassVar[bool] = False
+    changes_rate: ClassVar[bool] = False
+    budget: ClassVar[tuple[str, ...]] = ("epochs",)
 
-    def __post_init__(self) -> None:
-        if self.optimizer not in OPTIMIZERS:
-            raise unknown_name("optimizer", self.optimizer, OPTIMIZERS)
-        if self.rate_rule not in RATE_RULES:
-            raise unknown_name("rate_rule", self.rate_rule, RATE_RULES)
-        if self.batch != "pair" and not (is_integer(self.batch) and 1 <= int(self.batch) < 2**31):
-            raise ParameterError(f"batch={short_repr(self.batch)} must be a number of queries of at least 1, or 'pair'")
-        if self.batch != "pair":
-            object.__setattr__(self, "batch", int(self.batch))
-        for name in ("learning_rate", "tolerance", "l2"):
-            number = as_number(getattr(self, name))
-            if number is None or number < 0 or (number == 0 and name != "l2"):
-                rule = "of at least 0" if name == "l2" else "above 0"
-                raise ParameterError(f"{name}={short_repr(getattr(self, name))} must be a number {rule}")
-            object.__setattr__(self, name, float(number))
-        for name in ("epochs", "restart_rounds", "early_stopping_rounds"):
-            value = getattr(self, name)
-            if value is None and name != "epochs":
-                continue
-            if not (is_integer(value) and value >= 1):
-                never = "" if name == "epochs" else "; None for never"
-                raise ParameterError(f"{name}={short_repr(value)} must be a whole number of at least 1{never}")
-            object.__setattr__(self, name, int(value))
-        if self.full and (self.batch != 1 or self.rate_rule != "constant" or self.restart_rounds is not None):
-            raise ParameterError(
-                f"optimizer={self.optimizer!r} looks at all queries at once and finds its own steps; "
-                "leave out batch, rate_rule and restart_rounds"
-            )
+    early_stopping_rounds: int | None
 
     @property
-    def full(self) -> bool:
-        """Whether every step looks at all queries."""
-        return self.optimizer in ("lbfgs", "bundle")
+    @abstractmethod
+    def max_epochs(self) -> int:
+        """Maximum number of epochs or rounds."""
+
+    @abstractmethod
+    def make_run(self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None) -> Run:
+        """Return the training that a resolved plan with this schedule describes."""
+
+    def resolve(self, plan: Plan, data: RankingData) -> Plan:
+        """Return the plan with every default that depends on the data chosen."""
+        return replace(plan, model=plan.model.resolve(data))
+
+    def check(self, plan: Plan) -> None:
+        """Raise ParameterError if the plan's model or force does not go with this schedule."""
+        if plan.model.grows != self.grows:
+            kind, other = ("grows trees", "boosting") if plan.model.grows else ("follows gradients", "adam")
+            raise ParameterError(
+                "schedule", str(self), f"cannot fit {plan.model}, which {kind}", f"use {{schedule={other!r}}}"
+            )
+        if plan.start_from is not None and not self.continues:
+            raise ParameterError("start_from", rule=f"needs boosted trees; {self} cannot continue a trained model")

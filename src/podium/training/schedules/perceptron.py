@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,19 +12,123 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.hashing import query_hashes, splitmix64
-from podium.errors import DataError
-from podium.models.inputs import InputMap
-from podium.models.kernel import KernelSpec
-from podium.models.net import LinearSpec
-from podium.models.quadratic import QuadraticSpec, check_features, scaled_map
+from podium.errors import DataError, ParameterError
+from podium.models.inputs import InputMap, InputSettings
+from podium.models.quadratic import WidthSettings, check_features, scaled_map
+from podium.parameters import Integer, Real, setting
 from podium.training.checkpoint import Arrays, Checkpoint
-from podium.training.online_learners import Learner, LinearPerceptrons, SupportQuadratic, WholeQuadratic
-from podium.training.online_schedule import OnlineSchedule
+from podium.training.perceptron_learners import Learner, LinearPerceptrons, SupportQuadratic, WholeQuadratic
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Run, Trained
+from podium.training.schedule import EpochSettings, Schedule
 
 Floats = npt.NDArray[np.float64]
 U64 = npt.NDArray[np.uint64]
+
+
+SHARES = (0.3, 0.5, 0.7)  # one is chosen on validation data, and the first is taken without any [RankNet §6]
+COUNTS = (5, 10, 20, 50, 100)  # likewise the number of perceptrons, of which the last is taken
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PerceptronSettings(WidthSettings, EpochSettings):
+    """Settings of perceptrons with thresholds between levels."""
+
+    levels: int | None = setting(
+        None, Integer(2, 1000), "Number of levels of the labels.", none="the highest label plus 1"
+    )
+
+
+class OnlineSchedule(PerceptronSettings, Schedule):
+    """What the schedules that learn from one document after the other share."""
+
+    @property
+    def max_epochs(self) -> int:
+        """Maximum number of passes over the documents."""
+        return self.epochs
+
+    @abstractmethod
+    def make_learner(self, plan: Plan, map: InputMap, levels: int, *, has_valid: bool) -> Learner:
+        """Return what learns; without validation data there is one candidate."""
+
+    def check(self, plan: Plan) -> None:
+        """The model is one that perceptrons can learn."""
+        super().check(plan)
+        if not plan.model.perceptron:
+            raise ParameterError(
+                "schedule", str(self), f"cannot fit {plan.model}", "use linear, quadratic or kernel(poly)"
+            )
+
+    def make_run(
+        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
+    ) -> OnlineRun:
+        """Return the training."""
+        return OnlineRun(plan, data, valid, checkpoint)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SupportSettings(PerceptronSettings):
+    """Settings of a perceptron that may be held by support documents."""
+
+    supports: int = setting(
+        2000,
+        Integer(1, 100_000),
+        "Maximum number of support documents of a kernel function; those that matter least are dropped.",
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Perceptron(SupportSettings, OnlineSchedule):
+    """One perceptron with thresholds, which takes every document. [Crammer and Singer 2002]"""
+
+    name = "perceptron"
+    summary = "PRank: a perceptron with thresholds between levels, one document after the other: perceptron(epochs=20)."
+
+    def make_learner(self, plan: Plan, map: InputMap, levels: int, *, has_valid: bool) -> Learner:
+        """Return a linear or a quadratic perceptron."""
+        if plan.model.perceptron == "products":
+            return WholeQuadratic(map, levels - 1)
+        if plan.model.perceptron == "supports":
+            return SupportQuadratic(map, levels - 1, self.supports)
+        return LinearPerceptrons(map, levels - 1, (1.0,), (1,))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CommitteeSettings(PerceptronSettings):
+    """Settings of many perceptrons that are averaged."""
+
+    share: float | None = setting(
+        None,
+        Real(above=0, most=1),
+        "Probability with which a perceptron takes a document.",
+        none="the best of 0.3, 0.5 and 0.7 on the validation data, or 0.3 without any",
+    )
+    perceptrons: int | None = setting(
+        None,
+        Integer(1, 10_000),
+        "Number of perceptrons that are averaged.",
+        none="the best of 5, 10, 20, 50 and 100 on the validation data, or 100 without any",
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Committee(CommitteeSettings, OnlineSchedule):
+    """The mean of many perceptrons, each of which takes a document with some probability. [Harrington 2003]"""
+
+    name = "committee"
+    summary = "OAP-BPM: the mean of many perceptrons, each on its own sample of the documents: committee(share=0.3)."
+
+    def check(self, plan: Plan) -> None:
+        """The model is linear."""
+        super().check(plan)
+        if plan.model.perceptron != "linear":
+            raise ParameterError("schedule", str(self), f"cannot fit {plan.model}", "use {model='linear'}")
+
+    def make_learner(self, plan: Plan, map: InputMap, levels: int, *, has_valid: bool) -> Learner:
+        """Return all candidates if validation data can choose among them; else the defaults."""
+        shares = (SHARES if has_valid else SHARES[:1]) if self.share is None else (self.share,)
+        counts = (COUNTS if has_valid else COUNTS[-1:]) if self.perceptrons is None else (self.perceptrons,)
+        return LinearPerceptrons(map, levels - 1, shares, counts)
 
 
 def check_levels(data: RankingData, levels: int | None, *, settled: bool = False) -> int:
@@ -71,19 +177,6 @@ def shuffled_documents(keys: U64, seed: int, round: int) -> npt.NDArray[np.int64
     return np.argsort(splitmix64(splitmix64(keys ^ start)), kind="stable").astype(np.int64)
 
 
-def make_learner(schedule: OnlineSchedule, map: InputMap, levels: int, *, has_valid: bool) -> Learner:
-    """What the schedule asks for; without validation data there is one candidate."""
-    if schedule.form == "explicit":
-        return WholeQuadratic(map, levels - 1)
-    if schedule.form == "kernel":
-        return SupportQuadratic(map, levels - 1, schedule.supports)
-    if schedule.shares is None:
-        return LinearPerceptrons(map, levels - 1, (1.0,), (1,))
-    if has_valid:
-        return LinearPerceptrons(map, levels - 1, schedule.shares, schedule.counts)
-    return LinearPerceptrons(map, levels - 1, schedule.shares[:1], schedule.counts[-1:])
-
-
 def online_documents(data: RankingData, map: InputMap, keys: U64) -> _core.OnlineDocuments:
     """The documents as the core takes them."""
     features = np.ascontiguousarray(data.features, np.float32)
@@ -102,7 +195,7 @@ def check_finite(parts: list[Floats], number: int) -> list[Floats]:
     return parts
 
 
-class Online(Run):
+class OnlineRun(Run):
     """One run of a schedule that takes documents one by one."""
 
     def __init__(
@@ -115,7 +208,7 @@ class Online(Run):
         self.map = input_map(plan, data)
         self.keys = document_keys(data)
         self.documents = online_documents(data, self.map, self.keys)
-        self.learner = make_learner(self.schedule, self.map, levels, has_valid=valid is not None)
+        self.learner = self.schedule.make_learner(plan, self.map, levels, has_valid=valid is not None)
         self.progress = Progress(rate=1.0)
         self.perfect = False
         self._resume()
@@ -136,6 +229,7 @@ class Online(Run):
             )
             taken, mistakes, off = taken + counts[0], mistakes + counts[1], off + counts[2]
         vector, valid = self._best_candidate(number)
+        also = None if self.valid is None else self._also(self._scores(vector, self.valid))
         train = self._value(plan.metric, self.data, self._scores(vector, self.data))
         judged = float(number) if valid is None else valid if plan.metric.higher_is_better else -valid
         best = before.best_value is None or judged > before.best_value
@@ -148,6 +242,7 @@ class Online(Run):
             restart=0,
             best=best,
             seconds=round(time.perf_counter() - began, 3),
+            also=also,
         )
         kept = {"best_value": judged, "best_epoch": number, "best_vector": vector.copy()}
         # A perceptron that left a document out may yet be wrong there, so that only a pass of all by all is proof.
@@ -189,6 +284,7 @@ class Online(Run):
         progress = self.progress
         learned = self.learner.learned(progress.best_vector)
         return Trained(
+            plan=self.plan,
             model=learned.model,
             thresholds=learned.thresholds,
             best_epoch=progress.best_epoch,
@@ -200,9 +296,10 @@ class Online(Run):
 
 
 def input_map(plan: Plan, data: RankingData) -> InputMap:
-    """From features to inputs, as the plan's function class and schedule have it."""
-    assert isinstance(plan.schedule, OnlineSchedule)
-    assert isinstance(plan.model, LinearSpec | QuadraticSpec | KernelSpec)
-    if plan.schedule.form == "explicit":
+    """Return the map from features to inputs that the plan's model and schedule describe."""
+    schedule, model = plan.schedule, plan.model
+    assert isinstance(schedule, OnlineSchedule)
+    assert isinstance(model, InputSettings)
+    if model.perceptron == "products":
         check_features(data.n_features)
-    return scaled_map(data, standardize=plan.model.standardize, width=plan.schedule.width, num_threads=plan.num_threads)
+    return scaled_map(data, standardize=bool(model.standardize), width=schedule.width, num_threads=plan.num_threads)

@@ -21,12 +21,12 @@ from scipy.optimize import isotonic_regression
 
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
-from podium.errors import ParameterError, is_integer, short_repr, unknown_name
+from podium.parameters import Choice, Integer, setting
 from podium.training.checkpoint import Arrays, Checkpoint
-from podium.training.loop import Training
+from podium.training.loop import DescentRun, DescentSchedule
 from podium.training.run import Plan, Trained
-from podium.training.schedule import Schedule
-from podium.training.steps import FullSteps, make_steps
+from podium.training.schedules.optimizers import OptimizerSettings
+from podium.training.steps import Steps, Task
 
 Floats = npt.NDArray[np.float64]
 WITHIN = ("data", "query")
@@ -35,25 +35,41 @@ GOING, SETTLED, CYCLE, NO_PROGRESS = "going", "settled", "cycle", "no progress"
 VERDICTS = (GOING, SETTLED, CYCLE, NO_PROGRESS)
 
 
-@dataclass(frozen=True)
-class RankPropSchedule(Schedule):
-    """How a function class follows targets that follow it.
+@dataclass(kw_only=True, eq=False, repr=False)
+class PhaseSettings(OptimizerSettings):
+    """Settings of phases of regression on targets that follow the scores."""
 
-    Attributes:
-        phase_epochs: epochs of regression between two fits of the targets.
-        within: where targets rise with the label: in the whole data, or in each query.
-    """
+    phase_epochs: int = setting(
+        5,
+        Integer(1),
+        "Number of epochs of regression between two fits of the targets; fewer once a solver has converged.",
+    )
+    within: str = setting(
+        "data", Choice(*WITHIN), "Where targets rise with the label: in the whole 'data', or within each 'query'."
+    )
 
-    phase_epochs: int = 5
-    within: str = "data"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not (is_integer(self.phase_epochs) and self.phase_epochs >= 1):
-            raise ParameterError(f"phase_epochs={short_repr(self.phase_epochs)} must be a whole number of at least 1")
-        object.__setattr__(self, "phase_epochs", int(self.phase_epochs))
-        if self.within not in WITHIN:
-            raise unknown_name("within", self.within, WITHIN)
+@dataclass(kw_only=True, eq=False, repr=False)
+class Phases(PhaseSettings, DescentSchedule):
+    """Phases of regression, with targets that are fitted anew between them. [Caruana, Baluja and Mitchell 1996]"""
+
+    name = "phases"
+    summary = "RankProp's phases of regression on targets that follow the scores: phases(phase_epochs=5)."
+
+    @property
+    def starting_rate(self) -> float:
+        """The learning rate of the first epoch."""
+        return self.chosen_schedule().starting_rate
+
+    def make_steps(self, task: Task) -> Steps:
+        """Return the steps of the chosen optimizer."""
+        return self.chosen_schedule().make_steps(task)
+
+    def make_run(
+        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
+    ) -> PhasesRun:
+        """Return the training."""
+        return PhasesRun(plan, data, valid, checkpoint)
 
 
 class Targets:
@@ -116,13 +132,13 @@ def moderate(values: Floats) -> Floats:
     return np.asarray(np.ldexp(values, -np.frexp(np.abs(values).max())[1]))
 
 
-class RankProp(Training):
+class PhasesRun(DescentRun):
     """One run: gradient steps on the squared error, with targets in the place of labels."""
 
     def __init__(
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None = None
     ) -> None:
-        assert isinstance(plan.schedule, RankPropSchedule)
+        assert isinstance(plan.schedule, Phases)
         self.settings, self.fits = plan.schedule, Targets(data, plan.schedule.within)
         self.targets = self.fits.start()
         self.orders, self.gaps = [self.fits.order(self.targets)], [np.inf]
@@ -157,7 +173,7 @@ class RankProp(Training):
         vector, state = self.steps.vector.copy(), self.steps.state()
         self._teach(self.fits.fit(self._scores()) if self.fitted is None else self.fitted)
         self.orders.append(self.fits.order(self.targets))
-        if isinstance(self.steps, FullSteps):
+        if self.steps.keeps_history:
             self.steps.begin(vector)
         else:
             self.steps.resume(state)
@@ -184,7 +200,7 @@ class RankProp(Training):
     def _teach(self, targets: Floats) -> None:
         self.targets, self.fitted = targets, None
         self.task = replace(self.task, data=self._taught(self.data))
-        self.steps = make_steps(self.task)
+        self.steps = self.settings.make_steps(self.task)
 
     def _ended(self) -> bool:
         return self.verdict != GOING

@@ -1,12 +1,11 @@
-"""Boosting: each round the force on the present scores becomes a tree, and the scores move by what its leaves give."""
+"""Boosting: each round, trees are fitted to the force on the present scores, and the scores move by their leaves' values."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,24 +17,170 @@ from podium.errors import DataError, ParameterError
 from podium.forces import ForceData
 from podium.forces.force import Outcome
 from podium.metrics import Metric
-from podium.models.growing import LARGE_DATA_DOCUMENTS, TrackedScores, TreeBooster
-from podium.models.trees import TreeModel, TreesSpec
-from podium.training.boost_schedule import BoostSchedule
+from podium.models.growing import TrackedScores, TreeBooster
+from podium.models.tree_settings import LARGE_DATA_DOCUMENTS, TreesSpec
+from podium.models.trees import TreeModel
+from podium.parameters import Integer, Real, Search, Settings, setting
+from podium.training.best_round import best_round
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Run, Trained
+from podium.training.schedule import NEVER, Schedule
 from podium.training.thresholds import rising_thresholds, starting_parameters
 
 Floats = npt.NDArray[np.float64]
-FIRST_ORDER = ("spring", "step", "hinge")  # forces without a curvature to divide by: a leaf gives the mean force
-TRAIN_EVERY = 10  # rounds between two looks at the training metric where there are many documents
+TRAIN_METRIC_ROUNDS = 10  # rounds between two values of the training metric if there are many documents
 DART_STREAM = 1 << 40
 FOREST_STREAM = 1 << 40
-SMOOTHING, FEW_SMOOTHING = 10, 40  # rounds on either side; where documents are few
+LARGE_DATA_SMOOTHING, SMALL_DATA_SMOOTHING = 10, 40  # rounds on either side
+LARGE_DATA_RATE, SMALL_DATA_RATE = 0.05, 0.03
 CERTAIN = 1e-6  # a stump that errs nowhere is trusted as if it erred on this share
 
 
-class Boosting(Run):
+@dataclass(kw_only=True, eq=False, repr=False)
+class RoundSettings(Settings):
+    """How long boosting may go on."""
+
+    n_estimators: int = setting(
+        1000,
+        Integer(1),
+        "Maximum number of rounds. A round grows one tree per forest and output, so that four forests grow four trees per round.",
+        alias="rounds",
+        option=True,
+    )
+    early_stopping_rounds: int | None = setting(
+        300,
+        Integer(1),
+        "With validation data: stop after this many rounds without progress on it.",
+        none=NEVER,
+        option=True,
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BoostingSettings(RoundSettings):
+    """Settings of boosted trees."""
+
+    learning_rate: float | None = setting(
+        None,
+        Real(above=0),
+        "What the value of a leaf is multiplied by.",
+        none="chosen from the size of the data",
+        alias="rate",
+        search=Search(0.01, 0.3, log=True),
+        option=True,
+    )
+    smoothing: int | None = setting(
+        None,
+        Integer(0),
+        "A round is judged by the mean of the validation values of this many rounds before and after it (at most a tenth of "
+        "all rounds), because with few validation queries the best single value is best by chance; 0 takes the single value.",
+        none="chosen from the size of the data",
+    )
+    max_seconds: float | None = setting(
+        None,
+        Real(above=0),
+        "Start no round after this many seconds. What is trained then depends on the machine.",
+        none="no limit",
+    )
+    dart: float = setting(
+        0.0,
+        Real(least=0, below=1),
+        "Share of the earlier rounds that a round leaves out at random before the forces are computed. [DART]",
+    )
+
+
+class TreeSchedule(Schedule):
+    """What the schedules that grow trees share."""
+
+    unit = "round"
+    grows = True
+    continues = True
+    budget = ("n_estimators", "max_seconds")
+    n_estimators: int
+    closed_form: ClassVar[bool] = False  # whether a stump's weight has RankBoost's closed form instead of a Newton step
+
+    @property
+    def max_epochs(self) -> int:
+        """Maximum number of rounds."""
+        return self.n_estimators
+
+    def check(self, plan: Plan) -> None:
+        """The model grows trees, and the force moves equal scores."""
+        super().check(plan)
+        if plan.force.unmoved is not None:
+            raise ParameterError("force", str(plan.force), f"cannot start boosting: {plan.force.unmoved}")
+        if plan.start_from is not None and not isinstance(plan.start_from, TreeModel):
+            raise ParameterError("start_from", rule="must be a model of boosted trees")
+
+    def make_run(
+        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
+    ) -> BoostingRun:
+        """Return the training."""
+        return BoostingRun(plan, data, valid, checkpoint)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Boosting(BoostingSettings, TreeSchedule):
+    """Gradient boosting with Newton steps. [Friedman 2001]"""
+
+    name = "boosting"
+    summary = "Boosting: each round grows trees on the present forces: boosting(rounds=1000, rate=0.05)."
+
+    def resolve(self, plan: Plan, data: RankingData) -> Plan:
+        """Choose the rate and the smoothing by the size of the data."""
+        large = data.n_documents >= LARGE_DATA_DOCUMENTS
+        schedule, model = self, plan.model
+        if self.learning_rate is None:
+            schedule = replace(schedule, learning_rate=LARGE_DATA_RATE if large else SMALL_DATA_RATE)
+        # An earlier round's forest cannot be recovered by leaving trees off if trees were reweighted or thresholds moved.
+        if self.dart or plan.force.definition.has_thresholds:
+            if self.smoothing:
+                raise ParameterError(
+                    "smoothing", self.smoothing, "does not go with dart or a force with thresholds", "use {smoothing=0}"
+                )
+            schedule = replace(schedule, smoothing=0)
+        elif self.smoothing is None:
+            schedule = replace(schedule, smoothing=LARGE_DATA_SMOOTHING if large else SMALL_DATA_SMOOTHING)
+        if self.dart:
+            model = one_forest(model)
+        return replace(plan, schedule=schedule, model=model.resolve(data))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class StumpSettings(RoundSettings):
+    """Settings of RankBoost."""
+
+    early_stopping_rounds: int | None = 100
+    learning_rate: float = setting(
+        1.0, Real(above=0), "What α is multiplied by; 1 is RankBoost.", alias="rate", option=True
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Stumps(StumpSettings, TreeSchedule):
+    """Boosting of stumps, each with its weight in closed form. [Freund, Iyer, Schapire and Singer 2003]"""
+
+    name = "stumps"
+    summary = "RankBoost's boosting: stumps with weights in closed form: stumps(rounds=300)."
+    closed_form = True
+    dart = 0.0
+    smoothing = 0
+    max_seconds = None
+
+    def resolve(self, plan: Plan, data: RankingData) -> Plan:
+        """Grow one forest."""
+        return replace(plan, model=one_forest(plan.model).resolve(data))
+
+
+def one_forest(model: Any) -> Any:
+    """Return trees in one forest: rounds that look back at earlier ones, or weigh their trees, allow no other."""
+    if model.forests is not None and model.forests > 1:
+        raise ParameterError("forests", model.forests, "cannot be grown with dart or by RankBoost", "use {forests=1}")
+    return replace(model, forests=1)
+
+
+class BoostingRun(Run):
     """One run of a schedule that grows trees."""
 
     def __init__(
@@ -44,58 +189,27 @@ class Boosting(Run):
         data: RankingData,
         valid: RankingData | None,
         checkpoint: Checkpoint | None = None,
-        *,
-        start: TreeModel | None = None,
-        also: tuple[Metric, ...] = (),
     ) -> None:
-        self.start, self.also, self.began = start, also, time.perf_counter()
+        self.began = time.perf_counter()
         super().__init__(plan, data, valid, checkpoint)
-        assert isinstance(plan.schedule, BoostSchedule)
+        assert isinstance(plan.schedule, Boosting | Stumps)
         assert isinstance(plan.model, TreesSpec)
-        self.schedule = plan.schedule
+        assert plan.schedule.learning_rate is not None
+        assert plan.schedule.smoothing is not None
+        self.schedule, self.rate, self.smoothing = plan.schedule, plan.schedule.learning_rate, plan.schedule.smoothing
         force, threads = plan.force, plan.num_threads
         self.force_data = ForceData(data)
         self.outcome: Outcome | None = None
-        if force.name == "step" and force.parameter("margin", 0) == 0:
-            raise ParameterError(
-                "step with margin 0 has no force on equal scores, where trees begin; give it a margin: step(…, margin=1)"
-            )
-        base = np.zeros(force.n_outputs(self.force_data))
-        if force.name == "squared":
-            base[0] = _mean_label(data)
-        self.rate = plan.schedule.learning_rate or learning_rate_for(data.n_documents)
-        model = self._settled_forests(plan.model)
-        self.growing = TreeBooster(model, data, base=base, seed=plan.seed, num_threads=threads, start=start)
+        base = np.full(force.n_outputs(self.force_data), force.starting_score(data))
+        start: Any = plan.start_from
+        self.growing = TreeBooster(plan.model, data, base=base, seed=plan.seed, num_threads=threads, start=start)
         self.rounds_before = self.growing.trees_before // self.growing.n_outputs
         self.watched = None if valid is None else self.growing.watch(valid, threads)
         self.own = starting_parameters(force, data)
-        self.smoothing = self._settled_smoothing()
-        self.progress, self.steady = Progress(rate=self.rate), True
+        self.progress = Progress(rate=self.rate)
+        self.in_round = False
+        self.before_round: dict[str, Floats] = {}  # scores that a round which is cut short must be taken back to
         self._resume()
-
-    def _settled_forests(self, spec: TreesSpec) -> TreesSpec:
-        """One forest where rounds look back at earlier ones, or weigh their trees in closed form."""
-        if not self.schedule.dart and not self.schedule.closed_form:
-            return spec
-        if spec.forests is not None and spec.forests > 1:
-            raise ParameterError(f"forests={spec.forests} cannot be grown with dart or by RankBoost; take forests=1")
-        return replace(spec, forests=1)
-
-    def _settled_smoothing(self) -> int:
-        """0 where an earlier round's forest cannot be had back by leaving trees off."""
-        given = self.schedule.smoothing
-        if self.schedule.dart or len(self.own):
-            if given:
-                raise ParameterError(
-                    f"smoothing={given} cannot be had with dart or a force with thresholds; take smoothing=0"
-                )
-            return 0
-        if given is not None or self.schedule.closed_form:
-            return given or 0
-        return FEW_SMOOTHING if self.data.n_documents < LARGE_DATA_DOCUMENTS else SMOOTHING
-
-    def _identity(self) -> dict[str, str]:
-        return {**super()._identity(), "model to go on from": "none" if self.start is None else _digest(self.start)}
 
     def _ended(self) -> bool:
         limit = self.schedule.max_seconds
@@ -105,13 +219,13 @@ class Boosting(Run):
         """One round; the forest after it is judged, and its length kept if it is the best so far."""
         before = self.progress
         number = before.epoch + 1
-        self.steady = False  # an interrupt from here on finds scores and trees half way
+        self._remember_scores()
         self._grow(number)
         self._check_scores(number)
         train = self._train_value(number)
         valid = None if self.watched is None else self._valid_value(self.plan.metric)
         values = [*(row.valid for row in before.log), valid]
-        best_epoch = number if self.watched is None else self._best_round(values)
+        best_epoch = number if self.watched is None else self._best_round(values, before.best_epoch)
         best = best_epoch == number
         row = Epoch(
             epoch=number,
@@ -122,22 +236,20 @@ class Boosting(Run):
             restart=0,
             best=best,
             seconds=round(time.perf_counter() - self.began, 3),
-            also={str(metric): self._valid_value(metric) for metric in self.also} or None,
+            also=None if self.watched is None else self._also(self.watched.scores),
             best_epoch=best_epoch if self.smoothing and valid is not None else None,
         )
         changed = {} if best_epoch == before.best_epoch else self._kept(best_epoch, values[best_epoch - 1])
         since = number - best_epoch if best_epoch > 0 else number
         self.progress = before.moved(epoch=number, log=(*before.log, row), since_best=since, **changed)
-        self.steady = True
+        self.in_round = False
 
-    def _best_round(self, values: list[float | None]) -> int:
-        """The round with the best validation value, smoothed over its neighbors; 0 where there is no value."""
+    def _best_round(self, values: list[float | None], before: int) -> int:
+        """The round with the best smoothed validation value; 0 if there is none."""
         if values[-1] is None:
-            return self.progress.best_epoch
+            return before
         sign = 1.0 if self.plan.metric.higher_is_better else -1.0
-        found = sign * np.array(values, np.float64)
-        width = min(self.smoothing, len(found) // 10)
-        return int(np.argmax(_smoothed(found, width) if width > 0 else found)) + 1
+        return best_round(sign * np.array(values, np.float64), self.smoothing)
 
     def _kept(self, epoch: int, value: float | None) -> dict[str, Any]:
         """What is kept of the best round."""
@@ -206,7 +318,7 @@ class Boosting(Run):
         self.outcome = outcome
         assert outcome.curvature is not None
         bend = outcome.curvature
-        if self.schedule.closed_form or (plan.force.inner or plan.force).name in FIRST_ORDER:
+        if self.schedule.closed_form or not plan.force.has_curvature:
             bend = np.ones_like(bend)
         growing.grow(outcome.force, bend, self.rate)
         if outcome.cost is not None:
@@ -245,7 +357,7 @@ class Boosting(Run):
             )
 
     def _train_value(self, number: int) -> float | None:
-        if self.data.n_documents >= LARGE_DATA_DOCUMENTS and number % TRAIN_EVERY != 0:
+        if self.data.n_documents >= LARGE_DATA_DOCUMENTS and number % TRAIN_METRIC_ROUNDS != 0:
             return None
         return self._value(self.plan.metric, self.data, self.growing.train.scores)
 
@@ -258,13 +370,41 @@ class Boosting(Run):
         """What the best round is known by: the weights of its trees, and the force's own parameters."""
         return np.concatenate([self.growing.weights, self.own])
 
+    def _remember_scores(self) -> None:
+        """Keep a copy of all scores, if a checkpoint may have to be written in the middle of the round."""
+        if self.checkpoint is None:
+            return
+        for name, tracked in self._tracked().items():
+            if name not in self.before_round:
+                self.before_round[name] = np.empty_like(tracked.scores)
+            np.copyto(self.before_round[name], tracked.scores)
+        self.weights_before = list(self.growing.weights)
+        self.own_before = self.own
+        self.in_round = True
+
+    def _tracked(self) -> dict[str, TrackedScores]:
+        own = self.growing.own if self.growing.forests > 1 else []
+        tracked = {"train": self.growing.train, **{f"own_scores.{k}": scores for k, scores in enumerate(own)}}
+        return tracked if self.watched is None else {**tracked, "valid": self.watched}
+
+    def _undo_round(self) -> None:
+        """Take trees and scores back to the end of the last whole round."""
+        if not self.in_round:
+            return
+        for name, tracked in self._tracked().items():
+            np.copyto(tracked.scores, self.before_round[name])
+        del self.growing.trees[len(self.weights_before) :]
+        self.growing.weights, self.own = list(self.weights_before), self.own_before
+        self.in_round = False
+
     def _save(self) -> None:
         """All trees make a state, too much to hold after each of them: it is held when it is written."""
         if self.checkpoint is not None and self.checkpoint.due:
             self._write()
 
     def _write(self) -> None:
-        if self.checkpoint is not None and self.steady:
+        if self.checkpoint is not None and self.progress.epoch > 0:
+            self._undo_round()
             self.held = self.progress, {**self._state(), "best_vector": self.progress.best_vector}
         super()._write()
 
@@ -299,6 +439,7 @@ class Boosting(Run):
         vector = progress.best_vector
         weights, own = vector[: len(vector) - n_own], vector[len(vector) - n_own :]
         return Trained(
+            plan=self.plan,
             model=self.growing.finished(weights.tolist()),
             thresholds=rising_thresholds(own) if n_own else np.empty(0),
             best_epoch=progress.best_epoch,
@@ -306,19 +447,6 @@ class Boosting(Run):
             log=progress.log,
             interrupted=interrupted,
         )
-
-
-def learning_rate_for(n_documents: int) -> float:
-    """0.05 where there are many documents, smaller where there are few."""
-    return 0.05 if n_documents >= LARGE_DATA_DOCUMENTS else 0.03
-
-
-def _mean_label(data: RankingData) -> float:
-    weights = np.ones(data.n_documents) if data.document_weights is None else data.document_weights
-    if data.query_weights is not None:
-        weights = weights * np.repeat(data.query_weights, data.query_sizes)
-    total = math.fsum(weights.tolist())
-    return math.fsum((weights * data.labels).tolist()) / total if total > 0 else 0.0
 
 
 def _canonical_rows(data: RankingData) -> npt.NDArray[np.int64]:
@@ -337,24 +465,3 @@ def _load_scores(watched: TrackedScores, data: RankingData, scores: Floats) -> N
     if scores.shape != watched.scores.shape:
         raise ValueError("scores of another number of documents")
     watched.scores.reshape(data.n_documents, -1)[_canonical_rows(data)] = scores.reshape(data.n_documents, -1)
-
-
-def _digest(model: TreeModel) -> str:
-    digest = hashlib.sha256()
-    for name, value in sorted(model.arrays().items()):
-        digest.update(name.encode() + value.tobytes())
-    return digest.hexdigest()
-
-
-def _smoothed(values: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
-    """Each value's mean with `width` neighbors on either side, as far as there are any, up to one number for all.
-
-    Deviations from the first value are averaged, and rounded by the largest of them, so that means of equal values are
-    equal whatever the metric's scale.
-    """
-    apart = values - values[0]
-    largest = float(np.abs(apart).max()) or 1.0
-    sums = np.concatenate([[0.0], np.cumsum(apart / largest)])
-    at = np.arange(len(values))
-    low, high = np.maximum(at - width, 0), np.minimum(at + width + 1, len(values))
-    return np.asarray(np.round((sums[high] - sums[low]) / (high - low), 11))

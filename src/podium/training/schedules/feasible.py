@@ -1,8 +1,9 @@
-"""Training by feasible steps: an update a query, several norms and several starts, the best epoch of all kept."""
+"""Feasible steps: parameters that are at least 0 and sum to at most a norm. [StructRank, eq 10 and §5]"""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,18 +14,125 @@ from podium.data.hashing import counter_uniform, query_hashes
 from podium.errors import DataError
 from podium.forces import ForceData
 from podium.models import GradientModel, GradientSpec
+from podium.parameters import Choice, Flag, Integer, Real, Search, Settings, Tuple, setting
 from podium.training.checkpoint import Arrays, Checkpoint
-from podium.training.feasible_schedule import FeasibleSchedule
 from podium.training.judging import labels_choose
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Run, Trained
+from podium.training.schedule import NEVER, Schedule
 
 Floats = npt.NDArray[np.float64]
 START_STREAM = 1 << 41
-FLAT = -1e9  # what an epoch is judged by that tells no documents apart: the order of the file is no merit of its own
+CONSTANT_SCORES = (
+    -1e9
+)  # the value of an epoch that tells no documents apart: the order of the file is no merit of its own
+REACH = 0.1  # of the norm: a projected step is no longer than that at first, since beyond the border lies θ = 0
+HALVINGS = 30  # a step that is not feasible after this many is not taken
 
 
-class Feasible(Run):
+@dataclass(kw_only=True, eq=False, repr=False)
+class FeasibleSettings(Settings):
+    """Settings of feasible steps, one update per query over θ ≥ 0 with Σθ ≤ norm."""
+
+    epochs: int = setting(10, Integer(1), "Number of passes over the data from each start.", option=True)
+    starts: int = setting(
+        3, Integer(1, 1000), "Number of random starts; those after the first use the norm that was best from the first."
+    )
+    norm: float | tuple[float, ...] = setting(
+        (30.0,),
+        Tuple(Real(above=0), "must be a number above 0, or several of them"),
+        "The most that all parameters may sum to. Several values are tried from the first start, and the best on the validation "
+        "data is kept.",
+    )
+    learning_rate: float = setting(
+        20.0,
+        Real(above=0),
+        "Step size of the first pass from a start.",
+        alias="rate",
+        search=Search(0.1, 100.0, log=True),
+        option=True,
+    )
+    decay: float = setting(0.5**0.5, Real(above=0, most=1), "What the step size is multiplied by after each pass.")
+    step: str = setting(
+        "project",
+        Choice("shrink", "project"),
+        "'shrink' halves the step size of an update until it is feasible; 'project' takes the nearest feasible point.",
+    )
+    tie: bool = setting(False, Flag(), "Whether the parameters that the force learns (w₁ and w₂) are one and the same.")
+    early_stopping_rounds: int | None = setting(
+        2,
+        Integer(1),
+        "With validation data: leave a start after this many passes without progress on it.",
+        none=NEVER,
+        option=True,
+    )
+    max_seconds: float | None = setting(
+        None,
+        Real(above=0),
+        "Start no pass after this many seconds. What is trained then depends on the machine.",
+        none="no limit",
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FeasibleSteps(FeasibleSettings, Schedule):
+    """One update per query over θ ≥ 0 with Σθ ≤ norm, θ the model's parameters and those that the force learns."""
+
+    name = "feasible"
+    summary = "StructRank's feasible steps: parameters at least 0 that sum to at most a norm: feasible(norm=30)."
+    budget = ("max_seconds",)
+
+    @property
+    def norms(self) -> tuple[float, ...]:
+        """The norms that are tried."""
+        return self.norm if isinstance(self.norm, tuple) else (self.norm,)
+
+    @property
+    def max_epochs(self) -> int:
+        """Maximum number of passes of all starts and norms."""
+        return self.epochs * self.tries
+
+    @property
+    def tries(self) -> int:
+        """Every norm from the first start, and every other start."""
+        return len(self.norms) + self.starts - 1
+
+    def make_run(
+        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
+    ) -> FeasibleRun:
+        """Return the training."""
+        return FeasibleRun(plan, data, valid, checkpoint)
+
+    def begin(self, drawn: Floats, norm: float) -> Floats:
+        """A start of numbers in [0, 1): scaled down to half the norm where it is larger, so that it can move."""
+        total = float(np.add.reduce(drawn))
+        return drawn * min(1.0, 0.5 * norm / total) if total > 0 else drawn
+
+    def moved(self, theta: Floats, push: Floats, rate: float, norm: float) -> Floats:
+        """θ + rate · push, made feasible."""
+        if self.step == "project":
+            length, reach = rate * float(np.add.reduce(np.abs(push))), REACH * norm * rate / self.learning_rate
+            return nearest_feasible(theta + (rate * min(1.0, reach / length) if length > 0 else 0.0) * push, norm)
+        for _ in range(HALVINGS):
+            tried = theta + rate * push
+            if (tried >= 0).all() and np.add.reduce(tried) <= norm:
+                return tried
+            rate /= 2
+        return theta
+
+
+def nearest_feasible(theta: Floats, norm: float) -> Floats:
+    """The nearest point with θ ≥ 0 and Σθ ≤ norm. [Duchi et al. 2008]"""
+    positive = np.maximum(theta, 0.0)
+    if np.add.reduce(positive) <= norm:
+        return positive
+    falling = np.sort(theta)[::-1]
+    excess = (np.cumsum(falling) - norm) / np.arange(1, len(theta) + 1)
+    lowered = excess[np.flatnonzero(falling > excess)[-1]]
+    return np.asarray(np.maximum(theta - lowered, 0.0), np.float64)
+
+
+class FeasibleRun(Run):
     """One run of the schedule: the first start with every norm, then the other starts with the best norm."""
 
     def __init__(
@@ -32,7 +140,7 @@ class Feasible(Run):
     ) -> None:
         self.began = time.perf_counter()
         super().__init__(plan, data, valid, checkpoint)
-        assert isinstance(plan.schedule, FeasibleSchedule)
+        assert isinstance(plan.schedule, FeasibleSteps)
         assert isinstance(plan.model, GradientSpec)
         self.schedule, force = plan.schedule, plan.force
         self.by_cost = valid is None and not labels_choose(data)
@@ -95,11 +203,11 @@ class Feasible(Run):
         if self.valid is None:  # what chooses among norms and starts is judged as it stands after the pass
             seen = self.model.scores_in_training(self.data, num_threads=self.plan.num_threads)
         train = self._value(self.plan.metric, self.data, seen)
-        valid, judge, outputs = None, self.data, seen
+        valid, also, judge, outputs = None, None, self.data, seen
         if self.valid is not None:
             judge, outputs = self.valid, self.model.scores(self.valid.features, num_threads=self.plan.num_threads)
-            valid = self._value(self.plan.metric, self.valid, outputs)
-        judged = self._judged(train, valid, cost) if _tells_apart(outputs, judge) else FLAT
+            valid, also = self._value(self.plan.metric, self.valid, outputs), self._also(outputs)
+        judged = self._judged(train, valid, cost) if _tells_apart(outputs, judge) else CONSTANT_SCORES
         best = judged is not None and (before.best_value is None or judged > before.best_value)
         risen = judged is not None and (before.run_value is None or judged > before.run_value)
         row = Epoch(
@@ -111,6 +219,7 @@ class Feasible(Run):
             restart=before.restart,
             best=best,
             seconds=round(time.perf_counter() - began, 3),
+            also=also,
         )
         kept = {"best_value": judged, "best_epoch": number, "best_vector": theta.copy()}
         self.theta, self.passed = theta, self.passed + 1
@@ -132,9 +241,9 @@ class Feasible(Run):
         return value if value is None or rising else -value
 
     def _restart_if_over(self) -> None:
-        schedule, patience = self.schedule, self.schedule.early_stopping_rounds
+        schedule, patience = self.schedule, self._patience()
         stale = patience is not None and self.progress.since_rise >= patience
-        if self.passed < schedule.passes and not stale:
+        if self.passed < schedule.epochs and not stale:
             return
         restart = self.progress.restart + 1
         self.progress = self.progress.moved(restart=restart, run_value=None, since_rise=0, rate=schedule.learning_rate)
@@ -148,7 +257,7 @@ class Feasible(Run):
         theta, seen, total = self.theta, np.zeros(data.n_documents), 0.0
         size = len(self.model.vector)
         # The same order of queries and draws of the force for every norm, so that only the norm tells them apart.
-        round = 1 + self.passed + schedule.passes * self.start
+        round = 1 + self.passed + schedule.epochs * self.start
         for query in shuffled_order(self.keys, plan.seed, round):
             part = data.select(np.array([query]))
             self.model.vector = theta[:size]
@@ -188,6 +297,7 @@ class Feasible(Run):
         own = self._own(progress.best_vector)
         learned = dict(zip(self.learnable, own.tolist(), strict=True))
         return Trained(
+            plan=self.plan,
             model=self.model.finished(),
             thresholds=np.empty(0),
             best_epoch=progress.best_epoch,

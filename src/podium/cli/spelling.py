@@ -1,0 +1,76 @@
+"""Errors in the words of the command line: its options instead of Python's arguments."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Any
+
+from podium.errors import ParameterError, PodiumError, python_spelling
+
+NOTES = ("In the force of ", "In the cost of ", "In the metric of ", "In the module ")
+PLACEHOLDERS = {"valid": "FILE"}  # what stands behind an option that an error mentions without a value
+
+
+def sentence(error: PodiumError) -> str:
+    """Return what the command line says about an error."""
+    if not isinstance(error, ParameterError):
+        return str(error).replace("give format=…", "give --format …")
+    command = _command(sys.argv[1:])
+    return error.phrase(lambda name, value: spell(command, name, value))
+
+
+def spell(command: Any, name: str, value: str | None) -> str:
+    """Write a parameter as the command takes it: an option of its own, `--read NAME=VALUE` or `--set NAME=VALUE`."""
+    options = {} if command is None else {parameter.name: parameter.opts[-1] for parameter in command.params}
+    others = {"num_threads": ["threads"], "format": ["target_format", "format_name"]}
+    flag = next((options[other] for other in [name, *others.get(name, [])] if other in options), "")
+    plain = None if value is None else value.strip("'")
+    if flag.startswith("--"):
+        behind = PLACEHOLDERS.get(name, "") if plain is None else {"None": "none"}.get(plain, plain)
+        return f"{flag} {behind}".rstrip()
+    for way, names in (("read", _reading_options()), ("settings", _ranker_settings())):
+        if way in options and name in names:
+            return f"{options[way]} {name}={plain or ''}"
+    return python_spelling(name, value)
+
+
+def _command(words: list[str]) -> Any:
+    """Return the command that the first words of a command line name, or None."""
+    import typer
+
+    from podium.cli.app import app
+
+    command: Any = typer.main.get_command(app)
+    for word in words:
+        if not hasattr(command, "commands"):
+            break
+        command = command.commands.get(word, command)
+    return None if hasattr(command, "commands") else command
+
+
+def _reading_options() -> set[str]:
+    from podium.formats import FORMATS
+
+    return {name for each in FORMATS.values() for name in each.read_options}
+
+
+def _ranker_settings() -> set[str]:
+    from podium.rankers import RANKERS
+
+    return {name for kind in RANKERS.values() for name in kind.parameters()}
+
+
+def own_code_error(error: BaseException) -> str | None:
+    """Return what a user's own function or module raised, with its frames but not ours; None for other errors."""
+    notes = [note for note in getattr(error, "__notes__", ()) if note.startswith(NOTES)]
+    if not notes:
+        return None
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [
+        k for k, frame in enumerate(frames) if "/podium/" in frame.filename or frame.filename.startswith("<frozen ")
+    ]
+    last = max(ours, default=-1) + 1
+    lines = traceback.format_list(frames[last:]) + traceback.format_exception_only(error)
+    kept = [line for line in "".join(lines).splitlines() if line not in notes]
+    return "\n".join([f"{notes[0]}:", *kept])

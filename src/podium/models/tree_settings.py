@@ -1,0 +1,204 @@
+"""The settings of boosted trees, and how their defaults follow from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from podium.data import RankingData
+from podium.data.feature_names import feature_index
+from podium.errors import ParameterError, is_integer
+from podium.models.model import Spec
+from podium.models.trees import TreeModel
+from podium.parameters import Choice, Custom, Flag, Integer, Real, Search, Settings, setting
+
+LARGE_DATA_DOCUMENTS = 100_000  # documents from which trees are large and grown from a sample
+FEW_QUERIES = 20  # below this number every tree sees all queries
+SMALL_DATA_FORESTS = 4  # grown side by side if documents are few
+BY_SIZE = "chosen from the size of the data"
+FEATURE_EXAMPLE = "numbered from 0 or by name"
+
+
+def _feature(given: Any) -> int | str:
+    if isinstance(given, str) and given:
+        return given
+    if not is_integer(given) or given < 0:
+        raise ValueError
+    return int(given)
+
+
+def _sorted(features: Any) -> Any:
+    return tuple(sorted(features, key=lambda feature: (isinstance(feature, str), feature)))
+
+
+def _features(given: Any) -> tuple[int | str, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray | set | frozenset):
+        raise TypeError
+    return tuple(_sorted({_feature(feature) for feature in given}))
+
+
+def _directions(given: Any) -> tuple[tuple[int | str, int], ...]:
+    pairs = list(given.items()) if isinstance(given, Mapping) else [] if given is None else list(given)
+    directions = {_feature(feature): sign for feature, sign in pairs}
+    if len(directions) < len(pairs) or not all(is_integer(sign) and abs(sign) == 1 for sign in directions.values()):
+        raise ValueError
+    return tuple((feature, int(directions[feature])) for feature in _sorted(directions))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TreeSettings(Settings):
+    """How trees are grown."""
+
+    num_leaves: int | None = setting(
+        None,
+        Integer(2, 32768),
+        "Maximum number of leaves per tree.",
+        none=BY_SIZE,
+        search=Search(4, 128, log=True),
+        option=True,
+    )
+    max_depth: int | None = setting(None, Integer(1, 2**31 - 1), "Maximum depth of a tree.", none="no limit")
+    growth: str = setting(
+        "leaf",
+        Choice("leaf", "depth", "symmetric"),
+        "Which leaf is split next: 'leaf' the one that gains most, 'depth' level by level, 'symmetric' all leaves of a level "
+        "by the same split.",
+    )
+    l1: float = setting(0.0, Real(least=0), "Moves the sum of forces of a leaf towards 0 by this much.")
+    l2: float = setting(
+        0.0,
+        Real(least=0),
+        "A leaf's value is Σ force / (Σ curvature + l2).",
+        search=Search(1e-3, 100.0, log=True),
+        option=True,
+    )
+    min_documents: int | None = setting(
+        None,
+        Integer(1, 2**31 - 1),
+        "Minimum number of documents per leaf, counted among those the tree is grown from.",
+        none=BY_SIZE,
+        search=Search(1, 200, log=True),
+    )
+    min_curvature: float = setting(1e-3, Real(above=0), "Minimum sum of curvatures per leaf.")
+    min_gain: float = setting(0.0, Real(least=0), "Minimum gain of a split.")
+    max_bins: int = setting(
+        255, Integer(2, 255), "Maximum number of bins that the values of a feature are sorted into, besides missing."
+    )
+    row_sampling: float | None = setting(
+        None,
+        Real(above=0, most=1),
+        "Share of the documents that a tree is grown from.",
+        none=BY_SIZE,
+        search=Search(0.1, 1.0),
+    )
+    sampling: str = setting(
+        "force",
+        Choice("force", "uniform"),
+        "How documents are sampled: 'force' prefers strong forces and weights them so that no sum is biased, 'uniform' takes "
+        "all alike.",
+    )
+    query_sampling: float | None = setting(
+        None,
+        Real(above=0, most=1),
+        "Share of the queries that a tree is grown from.",
+        none=BY_SIZE,
+        search=Search(0.2, 1.0),
+    )
+    column_sampling: float | None = setting(
+        None,
+        Real(above=0, most=1),
+        "Share of the features that a tree is grown from.",
+        none=BY_SIZE,
+        search=Search(0.2, 1.0),
+    )
+    random_strength: float = setting(
+        0.0,
+        Real(least=0),
+        "Multiplies the gain of every feature by e^(strength·z), z standard normal, when splits are compared.",
+    )
+    random_thresholds: bool = setting(
+        False, Flag(), "Whether a node considers a single random threshold per feature instead of all."
+    )
+    forests: int | None = setting(
+        None,
+        Integer(1, 1000),
+        "Number of forests that are grown side by side from their own random draws and averaged. Every round grows one tree "
+        "in each.",
+        none=BY_SIZE,
+    )
+    monotone: Any = setting(
+        (),
+        Custom(
+            _directions,
+            "must give features, numbered from 0 or by name, and +1 or -1, as in {3: 1, 'price': -1}",
+            "mapping",
+        ),
+        "Features and +1 or -1, as in {'price': -1}: the score never falls (+1) or never rises (-1) as the feature rises.",
+    )
+    categorical: Any = setting(
+        (),
+        Custom(_features, "must be a list of features, numbered from 0 or by name, as in [3, 'brand']", "tuple"),
+        "Features whose values are categories without an order. The rarest beyond `max_bins` count as missing.",
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TreesSpec(TreeSettings, Spec):
+    """Boosted regression trees."""
+
+    name = "trees"
+    summary = "Boosted regression trees: trees, trees(num_leaves=31, l2=1)."
+    formula = "s = Σ_t tree_t(x), a leaf gives rate · Σλ / (Σw + l2)"
+    model = TreeModel
+    grows = True
+
+    def check_together(self) -> None:
+        """Symmetric trees take neither monotone nor categorical features, and no feature can be both."""
+        if self.growth == "symmetric" and (self.monotone or self.categorical):
+            raise ParameterError(
+                "growth",
+                self.growth,
+                "takes no monotone and no categorical features",
+                "use {growth='leaf'} or {growth='depth'}",
+            )
+        both = {feature for feature, _ in self.monotone} & set(self.categorical)
+        if both:
+            raise ParameterError(
+                "monotone",
+                _sorted(both)[0],
+                "is a categorical feature, which has no order",
+                "leave it out of one of the two",
+            )
+
+    def resolve(self, data: RankingData) -> Self:
+        """Choose what is None by the size of the data, and turn names of features into numbers."""
+        large = data.n_documents >= LARGE_DATA_DOCUMENTS
+        chosen: dict[str, Any] = {
+            "num_leaves": (32 if large else 8) - (self.growth != "symmetric"),
+            "min_documents": min(20, max(1, data.n_documents // 150)),
+            "row_sampling": 0.2 if large else 1.0,
+            "query_sampling": 1.0 if large or data.n_queries < FEW_QUERIES else 0.5,
+            "column_sampling": 1.0 if large else 0.5,
+        }
+        given = {name: value for name, value in chosen.items() if getattr(self, name) is None}
+
+        def column(feature: int | str, parameter: str) -> int:
+            return feature_index(feature, data.feature_names, data.n_features, parameter=parameter)
+
+        given["monotone"] = tuple((column(feature, "monotone"), sign) for feature, sign in self.monotone)
+        given["categorical"] = tuple(column(feature, "categorical") for feature in self.categorical)
+        out = replace(self, **given)
+        if out.forests is None:
+            out = replace(out, forests=1 if large or not out.is_random else SMALL_DATA_FORESTS)
+        return out
+
+    @property
+    def is_random(self) -> bool:
+        """Whether trees draw rows, queries, columns or splits; without that, forests side by side would hardly differ."""
+        shares = (self.row_sampling, self.query_sampling, self.column_sampling)
+        return self.random_thresholds or self.random_strength > 0 or any(share != 1 for share in shares)

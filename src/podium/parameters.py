@@ -1,0 +1,345 @@
+"""Settings, each declared once: name, default, rule, description.
+
+A `Parameter` is written in the class that owns the setting:
+
+    num_leaves: int | None = setting(
+        None, Integer(2, 32768), "Maximum number of leaves per tree.", none="chosen from the size of the data"
+    )
+
+Everything else is derived from it: the constructor's argument and its check, the parameters of rankers, the options of the
+command line with their help, the tables of the docs, the ranges of `podium.tune`, and the JSON in a saved model.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING as NO_DEFAULT
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from podium.data.conversion import as_number
+from podium.errors import ParameterError, is_integer, unknown_name
+
+KEY = "podium"  # of a dataclass field's metadata
+
+
+class Rule:
+    """What the value of a parameter must be. The rule of the base class accepts anything.
+
+    Attributes:
+        text: the rule as the rest of a sentence: "must be a number above 0".
+        kind: how the command line and a search read a value.
+    """
+
+    text: str = "may be anything"
+    kind: str = "text"
+
+    def convert(self, value: Any) -> Any:
+        """Return the value as it is kept. Raise ValueError or TypeError if it breaks the rule."""
+        return value
+
+    def check(self, name: str, value: Any, remedy: str = "") -> Any:
+        """Return the value as it is kept. Raise ParameterError if it breaks the rule."""
+        try:
+            return self.convert(value)
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError(name, value, self.text, remedy) from None
+
+
+@dataclass(frozen=True)
+class Integer(Rule):
+    """A whole number from `low` to `high`, both included."""
+
+    low: int
+    high: int | None = None
+
+    kind = "integer"
+
+    @property
+    def text(self) -> str:  # type: ignore[override]
+        """The rule in words."""
+        bound = f"of at least {self.low}" if self.high is None else f"from {self.low} to {_printed(self.high)}"
+        return f"must be a whole number {bound}"
+
+    def convert(self, value: Any) -> int:
+        """Return an int."""
+        if not is_integer(value) or value < self.low or (self.high is not None and value > self.high):
+            raise ValueError
+        return int(value)
+
+
+def _printed(bound: int) -> str:
+    """Return a bound in digits, or as a power of 2 if that is what it is."""
+    return f"2**{bound.bit_length()} - 1" if bound > 2**31 - 2 and bound & (bound + 1) == 0 else str(bound)
+
+
+@dataclass(frozen=True)
+class Real(Rule):
+    """A finite number, bounded by at least one of `least` and `above`, and perhaps by `most` or `below`."""
+
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    below: float | None = None
+    integer_kept: bool = False  # whether a whole number stays an int, as in printable names
+
+    kind = "real"
+
+    @property
+    def text(self) -> str:  # type: ignore[override]
+        """The rule in words."""
+        words = {"of at least": self.least, "above": self.above, "at most": self.most, "below": self.below}
+        bounds = " and ".join(f"{word} {bound:g}" for word, bound in words.items() if bound is not None)
+        return f"must be a number {bounds}" if bounds else "must be a finite number"
+
+    def convert(self, value: Any) -> float:
+        """Return a float."""
+        number = as_number(value)
+        if (
+            number is None
+            or not abs(number) <= sys.float_info.max
+            or (self.least is not None and number < self.least)
+            or (self.above is not None and number <= self.above)
+            or (self.most is not None and number > self.most)
+            or (self.below is not None and number >= self.below)
+        ):
+            raise ValueError
+        return number if self.integer_kept else float(number)
+
+
+@dataclass(frozen=True)
+class Flag(Rule):
+    """True or False."""
+
+    kind = "flag"
+    text = "must be True or False"
+
+    def convert(self, value: Any) -> bool:
+        """Return a bool."""
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError
+        return bool(value)
+
+
+@dataclass(frozen=True)
+class Choice(Rule):
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+    kind = "choice"
+
+    def __init__(self, *words: str) -> None:
+        object.__setattr__(self, "words", words)
+
+    @property
+    def text(self) -> str:  # type: ignore[override]
+        """The rule in words."""
+        return f"must be one of {', '.join(map(repr, self.words))}"
+
+    def convert(self, value: Any) -> str:
+        """Return the word."""
+        if not isinstance(value, str) or value not in self.words:
+            raise ValueError
+        return str(value)
+
+    def check(self, name: str, value: Any, remedy: str = "") -> str:
+        """Return the word. The error suggests the nearest one."""
+        if not isinstance(value, str) or value not in self.words:
+            raise unknown_name(name, value, self.words)
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Custom(Rule):
+    """Whatever a function accepts; `text` says what that is."""
+
+    function: Callable[[Any], Any]
+    text: str
+    kind: str = "text"
+
+    def convert(self, value: Any) -> Any:
+        """Return what the function makes of the value."""
+        return self.function(value)
+
+
+@dataclass(frozen=True)
+class Tuple(Rule):
+    """One or several values of a rule, kept as a tuple; `single` says whether one value may stand without brackets."""
+
+    of: Rule
+    text: str
+    single: bool = True
+    empty: bool = False
+
+    kind = "tuple"
+
+    def convert(self, value: Any) -> tuple[Any, ...]:
+        """Return a tuple."""
+        several = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
+        if several and isinstance(value, np.ndarray) and value.ndim != 1:
+            raise ValueError
+        values = tuple(value) if several else (value,)
+        if (not several and not self.single) or (not values and not self.empty):
+            raise ValueError
+        return tuple(self.of.convert(each) for each in values)
+
+
+@dataclass(frozen=True)
+class Search:
+    """The range in which `podium.tune` looks for a number by default: from `low` to `high`, evenly in the logarithm if `log`."""
+
+    low: float
+    high: float
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One setting.
+
+    Attributes:
+        name: as Python spells it.
+        default: the value if nothing is given.
+        rule: what a value must be.
+        description: a sentence that says what the setting does.
+        none: what None stands for; None itself is refused if this is empty.
+        alias: a shorter name that printable names such as `adam(rate=0.001)` use instead.
+        search: the range that a search looks in by default.
+        option: whether the command line has an option of its own for it; others are given by `--set`.
+    """
+
+    name: str
+    default: Any
+    rule: Rule
+    description: str
+    none: str = ""
+    alias: str = ""
+    search: Search | None = None
+    option: bool = False
+
+    def check(self, value: Any, *, name: str | None = None) -> Any:
+        """Return the value as it is kept. Raise ParameterError if it breaks the rule."""
+        if value is None and self.none:
+            return None
+        remedy = f"None means: {self.none}" if self.none else ""
+        return self.rule.check(name or self.name, value, remedy)
+
+    @property
+    def short(self) -> str:
+        """The name in printable names."""
+        return self.alias or self.name
+
+    @property
+    def meaning(self) -> str:
+        """The description, and what None stands for."""
+        return f"{self.description} None: {self.none}." if self.none else self.description
+
+
+def setting(default: Any, rule: Rule, description: str, **more: Any) -> Any:
+    """Declare a setting as a dataclass field; the parameter's name is the field's."""
+    return field(default=default, metadata={KEY: Parameter("", default, rule, description, **more)})
+
+
+def inherit(parameter: Parameter, **changes: Any) -> Any:
+    """Declare a dataclass field by a parameter that is declared elsewhere; `changes` replace its attributes."""
+    changed = replace(parameter, **changes)
+    return field(default=changed.default, metadata={KEY: changed})
+
+
+class Settings:
+    """Base of every dataclass that declares settings."""
+
+    @classmethod
+    def parameters(cls) -> dict[str, Parameter]:
+        """Return the settings by name: each as the class that declares it says, with this class's default."""
+        own = {name: each.default for name, each in getattr(cls, "__dataclass_fields__", {}).items()}
+        found: dict[str, Parameter] = {}
+        for name, default in own.items():
+            declared = _declaration(cls, name)
+            if declared is not None and default is not NO_DEFAULT:
+                found[name] = replace(declared, name=name, default=default)
+        return found
+
+    def settings_of(self, kind: type[Settings]) -> dict[str, Any]:
+        """Return the values of those settings that another class has too, as its constructor takes them."""
+        mine = self.parameters()
+        return {name: getattr(self, name) for name in kind.parameters() if name in mine}
+
+
+def _declaration(cls: type, name: str) -> Parameter | None:
+    for ancestor in cls.__mro__:
+        declared = ancestor.__dict__.get("__dataclass_fields__", {}).get(name)
+        if declared is not None and KEY in declared.metadata:
+            parameter: Parameter = declared.metadata[KEY]
+            return parameter
+    return None
+
+
+class Value(Settings):
+    """Settings that are checked when they are given and never change; hashable, with a name that prints and reads back.
+
+    Subclasses are dataclasses with `kw_only=True, eq=False, repr=False`.
+    """
+
+    name: ClassVar[str]
+    leading: ClassVar[str] = ""  # the setting that stands first in the parentheses, without its name
+
+    def __post_init__(self) -> None:
+        for name, parameter in self.parameters().items():
+            self.__dict__[name] = parameter.check(getattr(self, name))
+        self.check_together()
+        self.__dict__["_checked"] = True
+
+    def check_together(self) -> None:
+        """Raise ParameterError if settings that are fine alone do not go together."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_checked" in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} cannot be changed; use dataclasses.replace(…, {name}=…)")
+        super().__setattr__(name, value)
+
+    def values(self) -> dict[str, Any]:
+        """Return the settings by name."""
+        return {name: getattr(self, name) for name in self.parameters()}
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.values() == other.values()
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(self.values().values())))
+
+    def __str__(self) -> str:
+        leading = getattr(self, self.leading) if self.leading else ()
+        words = [str(part) for part in (leading if isinstance(leading, tuple) else (leading,))]
+        for name, parameter in self.parameters().items():
+            if name != self.leading and getattr(self, name) != parameter.default:
+                words.append(f"{parameter.short}={getattr(self, name)!r}")
+        return f"{self.name}({', '.join(words)})" if words else self.name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    @classmethod
+    def of(cls, first: Sequence[Any], named: Mapping[str, Any]) -> Self:
+        """Make one from what stands in the parentheses of a printable name."""
+        spelled = {parameter.short: name for name, parameter in cls.parameters().items()}
+        spelled |= {name: name for name in cls.parameters()}
+        given: dict[str, Any] = {}
+        if first:
+            if not cls.leading:
+                raise ParameterError(cls.name, first[0], "takes only settings by name in its parentheses")
+            several = isinstance(cls.parameters()[cls.leading].rule, Tuple)
+            if len(first) > 1 and not several:
+                raise ParameterError(cls.leading, tuple(first), "must be one value", "give the others by name")
+            given[cls.leading] = tuple(first) if several else first[0]
+        for word, value in named.items():
+            if word not in spelled:
+                raise unknown_name(f"parameter of {cls.name}", word, [p.short for p in cls.parameters().values()])
+            if spelled[word] in given:
+                raise ParameterError(spelled[word], value, "is given twice", "leave one out")
+            given[spelled[word]] = value
+        return cls(**given)

@@ -1,0 +1,188 @@
+"""Gradient descent: one update per batch of queries, per query or per pair, by Adam or plain steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.data.canonical import shuffled_order
+from podium.data.hashing import query_hashes
+from podium.errors import ParameterError, is_integer
+from podium.models import CoreModel
+from podium.parameters import Choice, Custom, Integer, Real, Search, setting
+from podium.training.convex import State
+from podium.training.loop import DescentSchedule
+from podium.training.schedule import EpochSettings
+from podium.training.steps import Floats, Passed, Task, make_descent
+
+PIECE = 50_000  # documents between two moments at which an interrupt is heard
+PAIR_PIECE = 500
+
+
+def _batch(given: Any) -> int | str:
+    if isinstance(given, str) and given == "pair":
+        return "pair"
+    if not is_integer(given) or not 1 <= given < 2**31:
+        raise ValueError
+    return int(given)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PenaltySettings(EpochSettings):
+    """Settings of every schedule that follows gradients."""
+
+    l2: float = setting(
+        0.0,
+        Real(least=0),
+        "Adds ½·l2·‖weights‖² to the mean cost of a query; biases are free.",
+        search=Search(1e-6, 1.0, log=True),
+        option=True,
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GradientSettings(PenaltySettings):
+    """Settings of Adam and plain gradient descent."""
+
+    learning_rate: float = setting(
+        0.001,
+        Real(above=0),
+        "Step size of an update.",
+        alias="rate",
+        search=Search(1e-5, 1e-1, log=True),
+        option=True,
+    )
+    batch: int | str = setting(
+        1,
+        Custom(_batch, "must be a number of queries of at least 1, or 'pair'", "text"),
+        "Number of queries per update; or 'pair' for one update per pair of documents.",
+        option=True,
+    )
+    rate_rule: str = setting(
+        "constant",
+        Choice("constant", "halve", "shrink"),
+        "How the learning rate changes: 'constant'; 'halve' it when the mean cost of an epoch rises [RankNet]; 'shrink' it by "
+        "0.8 when the training metric falls [LambdaRank].",
+    )
+    restart_rounds: int | None = setting(
+        None,
+        Integer(1),
+        "Draw new weights after this many epochs without progress, instead of stopping early; the best epoch of all is kept.",
+        none="never restart",
+    )
+
+
+class GradientSchedule(GradientSettings, DescentSchedule):
+    """What Adam and plain gradient descent share."""
+
+    changes_rate = True
+
+    @property
+    def starting_rate(self) -> float:
+        """The learning rate of the first epoch."""
+        return self.learning_rate
+
+    def make_steps(self, task: Task) -> GradientSteps:
+        """Return the steps, if force and model go with these settings."""
+        force = task.force
+        force.check_labels(task.data)
+        if self.rate_rule == "halve" and not force.has_cost:
+            raise ParameterError(
+                "rate_rule", "halve", f"watches the cost, and {force} has none", "use {rate_rule='shrink'}"
+            )
+        if self.batch == "pair" and not force.has_pair_cost:
+            raise ParameterError(
+                "batch",
+                "pair",
+                f"needs a force that is a sum over pairs such as ranknet or hinge; {force} looks at the whole list",
+                "use {batch=1}, one update per query",
+            )
+        if self.batch == "pair" and not isinstance(task.model, CoreModel):
+            raise ParameterError("batch", "pair", "needs one of Podium's own models: linear, net or kernel")
+        return GradientSteps(task, self)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Adam(GradientSchedule):
+    """Adam: steps scaled by running moments of the gradient. [Kingma and Ba 2015]"""
+
+    name = "adam"
+    summary = "Adam, one update per query, per batch of queries or per pair: adam(rate=0.001, batch=16)."
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SGD(GradientSchedule):
+    """Plain gradient descent."""
+
+    name = "sgd"
+    summary = "Plain gradient descent, one update per query, per batch of queries or per pair: sgd(rate=0.01)."
+
+
+class GradientSteps:
+    """SGD and Adam: one update per batch of queries, or per pair, in an order drawn anew for every epoch."""
+
+    converged = False
+    keeps_history = False
+
+    def __init__(self, task: Task, schedule: GradientSchedule) -> None:
+        self.task, self.schedule = task, schedule
+        self.descent = make_descent(task)
+        self.keys = query_hashes(task.data.query_ids, 0)
+        self.seen = np.zeros(task.data.n_documents * task.n_outputs)
+
+    def epoch(self, round: int, rate: float) -> Passed:
+        """Make one update for every batch of queries."""
+        schedule = self.schedule
+        wants_cost = schedule.rate_rule == "halve"
+        per_pair = schedule.batch == "pair"
+        batch = 1 if per_pair else int(schedule.batch)
+        order = shuffled_order(self.keys, self.task.seed, round)
+        total = 0.0
+        for piece in self._pieces(order, batch, PAIR_PIECE if per_pair else PIECE):
+            total += self.descent.run(
+                piece,
+                optimizer=_core.Optimizer[schedule.name],
+                rate=rate,
+                l2=schedule.l2,
+                batch=batch,
+                per_pair=per_pair,
+                cost=wants_cost,
+                seed=self.task.seed,
+                round=round,
+                seen=self.seen,
+            )
+        return Passed(total / len(order) if wants_cost else None, self.seen)
+
+    def _pieces(self, order: npt.NDArray[np.int64], batch: int, documents: int) -> list[npt.NDArray[np.int64]]:
+        """Cut the order into pieces of whole batches; an interrupt is heard between two of them."""
+        mean = max(self.task.data.n_documents / self.task.data.n_queries, 1)
+        step = max(int(documents / mean) // batch, 1) * batch
+        return [order[begin : begin + step] for begin in range(0, len(order), step)]
+
+    @property
+    def vector(self) -> Floats:
+        """The parameters as they stand."""
+        return self.descent.parameters()
+
+    def begin(self, vector: Floats) -> None:
+        """Start from these parameters, moments forgotten."""
+        self.descent.set_parameters(vector)
+        self.descent.set_moments(np.zeros_like(vector), np.zeros_like(vector), 0)
+
+    def state(self) -> State:
+        """Return parameters and Adam's moments."""
+        first, second = self.descent.moments()
+        updates = np.array([self.descent.updates], np.float64)
+        return {"vector": self.vector, "first": first, "second": second, "updates": updates}
+
+    def resume(self, state: State) -> None:
+        """Restore parameters and moments."""
+        self.descent.set_parameters(state["vector"])
+        self.descent.set_moments(state["first"], state["second"], int(state["updates"][0]))
+
+    def certificate(self) -> None:
+        """Nothing is proven about the optimum."""

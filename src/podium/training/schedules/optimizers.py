@@ -1,0 +1,41 @@
+"""The choice among the schedules that follow gradients, for rankers that leave it to their user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from podium.errors import ParameterError
+from podium.parameters import Choice, setting
+from podium.training.loop import DescentSchedule
+from podium.training.schedules.gradient import SGD, Adam, GradientSettings
+from podium.training.schedules.solvers import LBFGS, Bundle, SolverSettings
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OptimizerSettings(GradientSettings, SolverSettings):
+    """A choice among the schedules that follow gradients, with the settings of all of them."""
+
+    optimizer: str = setting(
+        "adam",
+        Choice("adam", "sgd", "lbfgs", "bundle"),
+        "The schedule: 'adam' or 'sgd' with one update per batch; 'lbfgs' over all queries at once, for a force with a cost; "
+        "'bundle' likewise, for a convex force with l2 > 0 whose cost may have corners.",
+        option=True,
+    )
+
+    def chosen_schedule(self) -> DescentSchedule:
+        """Return the schedule of `optimizer`; a setting that it does not have must be left at its default."""
+        kind = OPTIMIZERS[self.parameters()["optimizer"].check(self.optimizer)]
+        for name, parameter in OptimizerSettings.parameters().items():
+            unknown = name not in kind.parameters() and name not in ("optimizer", "learning_rate", "tolerance")
+            if unknown and getattr(self, name) != parameter.default:
+                raise ParameterError(
+                    name,
+                    getattr(self, name),
+                    f"is not a setting of {kind.name}, which looks at all queries at once and finds its own steps",
+                    "leave it out, or use {optimizer='adam'}",
+                )
+        return kind(**self.settings_of(kind))
+
+
+OPTIMIZERS: dict[str, type[DescentSchedule]] = {kind.name: kind for kind in (Adam, SGD, LBFGS, Bundle)}

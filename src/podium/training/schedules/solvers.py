@@ -1,0 +1,162 @@
+"""Solvers that look at all queries in every step: L-BFGS, and the bundle method for costs with corners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from podium.data.canonical import canonical_order
+from podium.errors import ParameterError
+from podium.parameters import Real, setting
+from podium.training.bundle import BundleSettings, BundleSolver
+from podium.training.convex import State, Verdict
+from podium.training.lbfgs import LBFGSSettings, LBFGSSolver
+from podium.training.loop import DescentSchedule
+from podium.training.schedules.gradient import PenaltySettings
+from podium.training.steps import Floats, Passed, Task, make_descent
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SolverSettings(PenaltySettings):
+    """Settings of the solvers."""
+
+    tolerance: float = setting(
+        1e-6,
+        Real(above=0),
+        "When lbfgs and bundle stop. For a convex problem with l2 > 0: when the objective is proven to be within this share of "
+        "the minimum. Otherwise: when the gradient has shrunk to this share of the first.",
+    )
+
+
+class SolverSchedule(SolverSettings, DescentSchedule):
+    """What the solvers share."""
+
+    takes_corners: ClassVar[bool] = False
+
+    def make_steps(self, task: Task) -> FullSteps:
+        """Return the steps, if force and model go with these settings."""
+        force = task.force
+        force.check_labels(task.data)
+        if not force.has_cost:
+            raise ParameterError(
+                "optimizer",
+                self.name,
+                f"needs a cost, and {force} has none",
+                "use {optimizer='adam'} or {optimizer='sgd'}",
+            )
+        if self.takes_corners and not (task.is_convex and self.l2 > 0):
+            raise ParameterError(
+                "optimizer",
+                self.name,
+                f"needs l2 above 0 (found {self.l2:g}), a model that is linear in its parameters, and a force that is convex "
+                f"(found {force})",
+                "use {optimizer='adam'} or {optimizer='lbfgs'}",
+            )
+        return FullSteps(task, self)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LBFGS(SolverSchedule):
+    """L-BFGS with a line search, for forces with a smooth cost."""
+
+    name = "lbfgs"
+    summary = "L-BFGS over all queries at once, for a force with a smooth cost: lbfgs(l2=0.01)."
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Bundle(SolverSchedule):
+    """The bundle method, for convex costs that may have corners, such as the hinge. [Teo et al. 2010]"""
+
+    name = "bundle"
+    summary = "The bundle method over all queries at once, for a convex cost that may have corners: bundle(l2=0.01)."
+    takes_corners = True
+
+
+class FullSteps:
+    """L-BFGS and the bundle method: J(w) = mean cost of a query + ½·l2·‖weights‖², one iteration per epoch."""
+
+    keeps_history = True
+
+    def __init__(self, task: Task, schedule: SolverSchedule) -> None:
+        self.task, self.schedule, self.converged = task, schedule, False
+        self.descent = make_descent(task)
+        self.order = canonical_order(task.data)
+        self.seen = np.zeros(task.data.n_documents * task.n_outputs)
+        own = np.zeros(task.force.n_parameters(task.data))
+        self.penalized = np.concatenate([task.model.penalized, own])
+        self.seen_at = np.empty(0)
+        self.solver: LBFGSSolver | BundleSolver
+        self.verdict = Verdict.GOING
+        # A bias feels no force where the forces of a query sum to zero, so the penalty on weights is all convexity needs.
+        # Where the gap is known it alone says when to stop: a small gradient proves little where l2 is small.
+        certified = task.is_convex and schedule.l2 > 0
+        self.lbfgs = LBFGSSettings(
+            tolerance=0.0 if certified else schedule.tolerance,
+            gap_tolerance=schedule.tolerance if certified else 0.0,
+            convexity=schedule.l2 if certified else 0.0,
+        )
+        self.bundle = BundleSettings(schedule.l2, schedule.tolerance) if schedule.takes_corners else None
+
+    def risk(self, w: Floats) -> tuple[float, Floats]:
+        """Return the mean cost of a query, and its gradient."""
+        self.descent.set_parameters(w)
+        self.seen_at = w.copy()
+        total, force = self.descent.gradient(
+            self.order, per_pair=False, seed=self.task.seed, round=0, seen=self.seen, cost=True
+        )
+        return total / len(self.order), -force / len(self.order)
+
+    def objective(self, w: Floats) -> tuple[float, Floats]:
+        """Return J and its gradient."""
+        value, gradient = self.risk(w)
+        held = self.penalized * w
+        return value + 0.5 * self.schedule.l2 * float(np.add.reduce(held * w)), (gradient + self.schedule.l2 * held)
+
+    def epoch(self, round: int, rate: float) -> Passed:
+        """Make one iteration."""
+        oracle = self.objective if isinstance(self.solver, LBFGSSolver) else self.risk
+        self.verdict = self.solver.step(oracle)
+        self.converged = self.verdict.done
+        self.descent.set_parameters(self.solver.w)
+        return Passed(self.solver.value, self._scores())
+
+    def _scores(self) -> Floats:
+        """Those of the point the solver stands at, which is mostly the last it looked at."""
+        if np.array_equal(self.seen_at, self.solver.w):
+            return self.seen
+        self.seen_at = self.solver.w.copy()
+        self.descent.gradient(self.order, per_pair=False, seed=self.task.seed, round=0, seen=self.seen, cost=False)
+        return self.seen
+
+    @property
+    def vector(self) -> Floats:
+        """The parameters as they stand."""
+        return self.solver.w
+
+    def begin(self, vector: Floats) -> None:
+        """Start from these parameters, with no history."""
+        self.solver = LBFGSSolver(vector, self.lbfgs) if self.bundle is None else BundleSolver(vector, self.bundle)
+        self.converged, self.verdict = False, Verdict.GOING
+
+    def state(self) -> State:
+        """Return the solver's own state."""
+        verdict = list(Verdict).index(self.verdict)
+        return {**self.solver.state(), "verdict": np.array([verdict], np.float64)}
+
+    def resume(self, state: State) -> None:
+        """Restore the solver."""
+        rest = {name: value for name, value in state.items() if name != "verdict"}
+        self.solver = (
+            LBFGSSolver.resume(rest, self.lbfgs) if self.bundle is None else BundleSolver.resume(rest, self.bundle)
+        )
+        self.verdict = list(Verdict)[int(state["verdict"][0])]
+        self.converged = self.verdict.done
+
+    def certificate(self) -> dict[str, Any]:
+        """Return the objective, and a bound on how far it lies above the minimum."""
+        certificate = {"objective": self.solver.value, "gap": self.solver.gap, "verdict": self.verdict.value}
+        if isinstance(self.solver, LBFGSSolver):
+            certificate["gradient_norm"] = self.solver.gradient_norm
+        return {name: None if value == np.inf else value for name, value in certificate.items()}
