@@ -148,7 +148,7 @@ def test_a_stopped_run_goes_on_and_says_so(cli, parts):
     podium.RankNet(epochs=5).fit(parts["train"], valid=parts["vali"], checkpoint=cli.folder / "model.podium.checkpoint")
     left = (cli.folder / "model.podium.checkpoint").read_bytes()
     again = cli(*words, "--epochs", 8)
-    assert "going on from epoch 5 (model.podium.checkpoint); --fresh begins anew\n" in again.err
+    assert "resuming after epoch 5 (model.podium.checkpoint); --fresh starts over\n" in again.err
     log = (cli.folder / "model.podium.log.jsonl").read_text().splitlines()
     assert [json.loads(line)["epoch"] for line in log[1:]] == [1, 2, 3, 4, 5, 6, 7, 8]
     resumed = (cli.folder / "model.podium").read_bytes()
@@ -160,10 +160,10 @@ def test_a_stopped_run_goes_on_and_says_so(cli, parts):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--l2", "1"], r"written with another l2: 0.0 there, 1.0 now; --fresh begins anew, or train with"),
+        (["--l2", "1"], r"written with another l2: 0.0 there, 1.0 now; --fresh starts over, or train with"),
         (
             ["--epochs", "2"],
-            r"after epoch 3, and training shall end after --epochs 2; --fresh begins anew, or allow more",
+            r"after epoch 3, and training is to end after epoch 2; --fresh starts over, or allow more",
         ),
         (["--metric", "map"], r"another metric: ndcg@10 there, map now"),
     ],
@@ -179,7 +179,7 @@ def test_a_damaged_checkpoint_is_refused(refused, parts, tmp_path):
     whole = checkpoint.read_bytes()
     checkpoint.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     said = refused(*TRAIN, "--ranker", "ranknet")
-    assert said == "model.podium.checkpoint: is not a checkpoint, or is damaged; --fresh begins anew"
+    assert said == "model.podium.checkpoint: is not a checkpoint, or is damaged; --fresh starts over"
 
 
 RANKNET = ["train.txt", "--ranker", "ranknet"]
@@ -277,7 +277,7 @@ def test_rankers_are_listed_with_every_parameter(cli):
 
 
 def test_the_help_shows_the_default_of_every_ranker(cli):
-    said = " ".join(re.sub("[│╭╮╰╯─]", " ", cli("train", "--help", env={"COLUMNS": "400"}).out).split())
+    said = " ".join(re.sub("[│╭╮╰╯─]", " ", cli("train", "--help").out).split())
     assert "Maximum number of passes over the data." in said
     assert "Default: 100; ranksvm: 2000; structrank: 10." in said
     assert "Default: adam; kernel-ranknet: lbfgs." in said

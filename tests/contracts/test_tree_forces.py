@@ -203,6 +203,8 @@ def test_features_that_are_not_there_are_refused():
 
 
 def test_schedules_of_gradients_are_not_for_trees():
-    for others in ({"optimizer": "lbfgs"}, {"batch": 4}, {"l2": 0.1}, {"rate_rule": "halve"}, {"restart_rounds": 3}):
-        with pytest.raises(podium.ParameterError, match=r"cannot fit|unknown parameter|has no setting"):
-            trained("ranknet", judged(), **others)
+    for schedule in ("lbfgs", "adam(batch=4)", "sgd(rate_rule='halve')", "perceptron"):
+        with pytest.raises(podium.ParameterError, match="cannot fit trees, which grows trees; use schedule='boosting'"):
+            podium.Ranker(force="ranknet", model="trees", schedule=schedule).fit(judged())
+    with pytest.raises(podium.ParameterError, match="cannot fit linear, which follows gradients; use schedule='adam'"):
+        podium.Ranker(force="ranknet", model="linear", schedule="boosting").fit(judged())

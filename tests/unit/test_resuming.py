@@ -20,7 +20,7 @@ def test_a_training_that_had_ended_gives_the_same_bytes_again(ranker, tmp_path):
 
 def test_a_checkpoint_past_the_last_epoch_is_refused(tmp_path):
     podium.RankNet(epochs=5).fit(DATA, checkpoint=tmp_path / "c")
-    with pytest.raises(podium.ParameterError, match=r"after epoch 5, and training shall end after epochs=3; remove"):
+    with pytest.raises(podium.ParameterError, match=r"after epoch 5, and training is to end after epoch 3; remove"):
         podium.RankNet(epochs=3).fit(DATA, checkpoint=tmp_path / "c")
     more = podium.RankNet(epochs=8).fit(DATA, checkpoint=tmp_path / "c")
     assert more.log_[-1].train == podium.RankNet(epochs=8).fit(DATA).log_[-1].train

@@ -56,7 +56,7 @@ class Checkpoint:
                 )
         if epochs is not None and numbers["epoch"] > epochs:
             raise ParameterError(
-                f"{self.path} was written after epoch {numbers['epoch']}, and training shall end after epochs={epochs}; "
+                f"{self.path} was written after epoch {numbers['epoch']}, and training is to end after epoch {epochs}; "
                 f"{REMEDY}, or allow more epochs"
             )
         return numbers, arrays

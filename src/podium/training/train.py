@@ -19,6 +19,6 @@ def train(
     checkpoint: Checkpoint | None = None,
 ) -> Trained:
     """Train until the epochs are used up, validation stops improving, a callback returns True, or Ctrl-C."""
+    plan.schedule.check(plan)
     resolved = plan.schedule.resolve(plan, data)
-    resolved.schedule.check(resolved)
     return resolved.schedule.make_run(resolved, data, valid, checkpoint).run(callbacks)
