@@ -1,54 +1,50 @@
-// The one parallel loop of the core: whole items (queries, blocks of rows) handed out in chunks.
+// The one way of the core to run on several threads: a loop whose ranges are handed out to a pool of them.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
-#include <exception>
-#include <system_error>
-#include <thread>
-#include <vector>
+#include <type_traits>
+
+#include "interrupt.hpp"
 
 namespace podium {
 
-// As many threads as the system gives, at most `count`.
-template <class Work>
-std::vector<std::thread> start_threads(std::size_t count, Work& work) {
-  std::vector<std::thread> threads;
-  threads.reserve(count);
-  try {
-    for (std::size_t t = 0; t < count; ++t) threads.emplace_back([&work] { work(); });
-  } catch (const std::system_error&) {
-  }
-  return threads;
-}
+// A loop without its type: body(context, begin, end) for ranges of at most `grain` items that cover [0, count).
+struct ParallelLoop {
+  void (*body)(void* context, std::size_t begin, std::size_t end);
+  void* context;
+  std::size_t count, grain;
+};
 
-// Calls body(begin, end) for consecutive ranges that cover [0, count), each at most `grain` long, on up to
-// `num_threads` threads, the caller's included; fewer where the system gives no more. Which thread takes which range is
-// left to chance, so a result must never depend on it: each range writes only what it owns. If a body throws, the
-// ranges not yet begun are left out and the first exception comes out here.
+// Runs a loop on the pool, with the caller as one of at most `num_threads` threads.
+//
+// The pool's threads are started when they are first needed and kept until the process ends. Between loops they watch
+// for the next one for some tens of microseconds and then sleep. A child process begins with no pool of its own, so
+// that forking is safe while no loop runs.
+void run_parallel(const ParallelLoop& loop, std::size_t num_threads);
+
+// Calls body(begin, end) for ranges of at most `grain` items that cover [0, count), on up to `num_threads` threads
+// including the caller's. Which thread takes which range is not defined, so a result must not depend on it: each range
+// writes only what it owns, or adds integers. If a body throws, no further range is started and the first exception
+// leaves this call. Between ranges an interrupt is noticed.
 template <class Body>
 void parallel_for(std::size_t count, int num_threads, std::size_t grain, Body&& body) {
+  if (count == 0) return;
   grain = std::max<std::size_t>(grain, 1);
-  const std::size_t chunks = (count + grain - 1) / grain;
-  const std::size_t threads = std::min<std::size_t>(static_cast<std::size_t>(std::max(num_threads, 1)), chunks);
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> failed{false};
-  std::exception_ptr failure;
-  auto work = [&] {
-    try {
-      for (std::size_t chunk; (chunk = next.fetch_add(1, std::memory_order_relaxed)) < chunks;) {
-        body(chunk * grain, std::min(count, (chunk + 1) * grain));
-      }
-    } catch (...) {
-      if (!failed.exchange(true)) failure = std::current_exception();
-      next.store(chunks);
+  if (count <= grain) return body(std::size_t{0}, count);
+  if (num_threads <= 1) {
+    for (std::size_t begin = 0; begin < count; begin += grain) {
+      check_interrupt();
+      body(begin, std::min(count, begin + grain));
     }
+    return;
+  }
+  using Plain = std::remove_reference_t<Body>;
+  const auto call = [](void* context, std::size_t begin, std::size_t end) {
+    (*static_cast<Plain*>(context))(begin, end);
   };
-  std::vector<std::thread> others = start_threads(threads == 0 ? 0 : threads - 1, work);
-  work();
-  for (auto& other : others) other.join();
-  if (failure) std::rethrow_exception(failure);
+  run_parallel({call, const_cast<std::remove_const_t<Plain>*>(&body), count, grain},
+               static_cast<std::size_t>(num_threads));
 }
 
 }  // namespace podium

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace podium::bind {
 
 namespace nb = nanobind;
@@ -21,6 +23,19 @@ template <class T>
 using Matrix = nb::ndarray<const T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using MutableMatrix = nb::ndarray<T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Asks Python whether a signal handler has raised an exception; null where this is not Python's main thread.
+Interruptible::Poll signal_poll();
+
+// While it exists, other Python threads run, and a signal whose handler raises (Ctrl-C) stops the computation.
+class ReleasedGil {
+ public:
+  ReleasedGil() : interruptible_(signal_poll()) {}
+
+ private:
+  nb::gil_scoped_release release_;
+  Interruptible interruptible_;
+};
 
 // A NumPy array that takes over the vector's memory.
 template <class T>
@@ -45,6 +60,7 @@ std::shared_ptr<void> hold_with_gil(T* held) {
   });
 }
 
+void bind_signals(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_forces(nb::module_& m);

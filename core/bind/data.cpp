@@ -24,7 +24,7 @@ std::unique_ptr<LetorBlock> next_block(LetorFile& file) {
   for (;;) {
     std::unique_ptr<LetorBlock> block;
     {
-      nb::gil_scoped_release release;
+      const nb::gil_scoped_release release;
       block = file.next(std::chrono::milliseconds(100));
     }
     if (block != nullptr) return block;
@@ -38,7 +38,7 @@ std::vector<std::unique_ptr<LetorBlock>> parse_text(nb::bytes text, float absent
   const LetorOptions options = letor_options(absent, max_index, comments);
   const std::string_view whole(text.c_str(), text.size());
   std::vector<std::unique_ptr<LetorBlock>> blocks;
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   std::vector<std::string_view> pieces;
   const std::size_t aim = whole.size() / static_cast<std::size_t>(num_threads) + 1;
   for (std::size_t begin = 0; begin < whole.size();) {
@@ -66,7 +66,7 @@ std::vector<std::unique_ptr<LetorBlock>> parse_text(nb::bytes text, float absent
 // Copies blocks into consecutive rows from `row` on, and gives each block's memory back as soon as it is copied.
 void fill_features(const std::vector<LetorBlock*>& blocks, MutableMatrix<float> features, std::size_t row,
                    std::uint32_t base, float absent, int num_threads) {
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   std::vector<std::size_t> rows;
   for (const LetorBlock* block : blocks) {
     rows.push_back(row);
@@ -85,7 +85,7 @@ void fill_features(const std::vector<LetorBlock*>& blocks, MutableMatrix<float> 
 // Copies some rows of one block; the block keeps its memory.
 void fill_part(const LetorBlock& block, std::size_t begin, MutableMatrix<float> features, std::uint32_t base,
                float absent) {
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   if (begin + features.shape(0) > block.rows()) throw nb::index_error("the block holds fewer rows than the matrix");
   fill_rows(block, begin, begin + features.shape(0), features.data(), features.shape(1), base, absent);
 }
@@ -97,7 +97,7 @@ nb::bytes format_rows(Matrix<float> features, Vector<double> labels, const std::
   const std::size_t rows = features.shape(0), pieces = static_cast<std::size_t>(num_threads) * 4;
   std::vector<std::string> text(pieces);
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     const LetorRows source{features.data(), features.shape(1), labels.data()};
     const auto* all = reinterpret_cast<const char*>(comments.data());
     parallel_for(pieces, num_threads, 1, [&](std::size_t piece, std::size_t) {
@@ -154,7 +154,7 @@ void bind_data(nb::module_& m) {
   m.def(
       "first_infinite",
       [](Matrix<float> values, int num_threads) {
-        nb::gil_scoped_release release;
+        const ReleasedGil released;
         return first_infinite(values.data(), values.size(), num_threads);
       },
       nb::arg("values"), nb::arg("num_threads"), "Flat index of the first infinite value, or -1.");

@@ -28,7 +28,7 @@ void attributions(const ForestShap& shap, Matrix<float> features, MutableVector<
   if (out.size() != features.shape(0) * shap.outputs() * (shap.features() + 1)) {
     throw std::invalid_argument("one number a document, output and feature, and one more a document and output");
   }
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   shap.attributions({features.data(), features.shape(0), features.shape(1)}, {out.data(), out.size()}, num_threads);
 }
 

@@ -69,7 +69,7 @@ void apply(const ForceSpec& spec, const ForceData& data, Vector<double> scores, 
            std::uint64_t seed, std::uint64_t round, int num_threads, MutableVector<double> force,
            std::optional<MutableVector<double>> curvature, std::optional<MutableVector<double>> cost,
            std::optional<MutableVector<double>> parameter_force) {
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   const ForceTable table = data.table(as_span(scores), as_span(parameters), seed, round);
   const Force kernel(spec, table.longest());
   const ForceSums out{force.data(), curvature ? curvature->data() : nullptr, cost ? cost->data() : nullptr,

@@ -54,7 +54,7 @@ auto metric_values(const std::vector<MetricSpec>& specs, Vector<double> scores, 
   auto empty = new_matrix<bool>(specs.size(), table.queries());
   Refusal refusal;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     refusal = evaluate(specs, table, num_threads, values.data(), empty.data());
   }
   return std::make_tuple(values, empty, to_problem(refusal));
@@ -67,7 +67,7 @@ auto swap_deltas(const MetricSpec& spec, Vector<double> scores, Vector<double> l
   auto deltas = new_matrix<double>(n, n);
   const Refusal refusal = check({&spec, 1}, query, 0);
   if (refusal.kind == Refusal::Kind::none) {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     const Metric metric(spec, n);
     LabelSummary summary;
     summarize(query.labels, summary);
@@ -76,7 +76,9 @@ auto swap_deltas(const MetricSpec& spec, Vector<double> scores, Vector<double> l
     SwapDeltas swaps;
     swaps.prepare(metric, ranked);
     std::vector<double> row(n);
+    InterruptPace pace;
     for (std::size_t p = 0; p < n; ++p) {
+      pace.step(n);
       swaps.row(p, row);
       double* const out = deltas.data() + ranked.order()[p] * n;
       for (std::size_t q = 0; q < n; ++q) out[ranked.order()[q]] = row[q];

@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
         return podium::has_avx2();
       },
       nanobind::arg("allowed"), "Whether AVX2 may be used, for tests; gives whether it is, on this machine.");
+  podium::bind::bind_signals(m);
   podium::bind::bind_data(m);
   podium::bind::bind_metrics(m);
   podium::bind::bind_forces(m);

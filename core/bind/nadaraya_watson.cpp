@@ -47,7 +47,7 @@ void bind_nadaraya_watson(nb::module_& m) {
             const Votes votes = as_votes(model, inputs, log_mass, labels);
             std::vector<double> out(inputs.shape(0));
             {
-              nb::gil_scoped_release release;
+              const ReleasedGil released;
               model.scores({inputs.data(), out.size()}, votes, keep, num_threads, out.data());
             }
             return to_numpy(std::move(out));
@@ -62,7 +62,7 @@ void bind_nadaraya_watson(nb::module_& m) {
             check(force.size() == inputs.shape(0), "force");
             std::vector<double> out(model.features());
             {
-              nb::gil_scoped_release release;
+              const ReleasedGil released;
               model.backward({inputs.data(), force.size()}, votes, force.data(), kept, num_threads, out.data());
             }
             return to_numpy(std::move(out));

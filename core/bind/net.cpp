@@ -49,7 +49,7 @@ auto scores(const Net& net, Floats parameters, Matrix<float> features, Floats ce
   std::vector<double> out(features.shape(0) * net.shape().outputs());
   const InputMap map = as_map(net, features, center, scale, filled);
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     net_scores(net, held(net, parameters).data(), {features.data(), features.size()}, features.shape(0), map,
                num_threads, out.data());
   }
@@ -63,9 +63,8 @@ auto backward(const Net& net, Floats parameters, Matrix<float> features, Floats 
   const InputMap map = as_map(net, features, center, scale, filled);
   check_size("force", force.size(), features.shape(0) * net.shape().outputs());
   {
-    nb::gil_scoped_release release;
-    Team team(num_threads);
-    NetBatch batch(net, team);
+    const ReleasedGil released;
+    NetBatch batch(net, num_threads);
     const std::vector<double> weights = held(net, parameters);
     std::vector<double> gradient(net.held_size(), 0.0);
     constexpr std::size_t kRows = 4096;
@@ -88,7 +87,7 @@ auto backward(const Net& net, Floats parameters, Matrix<float> features, Floats 
 auto matrix_product(Matrix<double> a, Matrix<double> b, int num_threads) {
   std::vector<double> out(a.shape(0) * b.shape(1));
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     product(a.shape(0), a.shape(1), b.shape(1), a.data(), b.data(), num_threads, out.data());
   }
   return to_numpy(std::move(out));
@@ -165,7 +164,7 @@ void bind_net(nb::module_& m) {
       [](Matrix<float> features, Vector<std::int64_t> query_offsets, Vector<std::int64_t> order, int num_threads) {
         std::vector<double> mean(features.shape(1)), deviation(features.shape(1));
         {
-          nb::gil_scoped_release release;
+          const ReleasedGil released;
           column_moments({features.data(), features.size()}, features.shape(1), as_span(query_offsets), as_span(order),
                          num_threads, mean.data(), deviation.data());
         }
@@ -212,7 +211,7 @@ void bind_net(nb::module_& m) {
              std::size_t batch, bool per_pair, bool cost, std::uint64_t seed, std::uint64_t round,
              std::optional<MutableVector<double>> seen) {
             double* const out = seen_or_null(d, seen);
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             return d.descent->pass(as_span(queries), options(optimizer, rate, l2, batch, per_pair, cost, seed, round),
                                    out);
           },
@@ -227,7 +226,7 @@ void bind_net(nb::module_& m) {
             double total = 0;
             double* const scores = seen_or_null(d, seen);
             {
-              nb::gil_scoped_release release;
+              const ReleasedGil released;
               total = d.descent->gradient(
                   as_span(queries), options(Optimizer::sgd, 0, 0, 1, per_pair, cost, seed, round), scores, out.data());
             }

@@ -97,7 +97,7 @@ template <class Learner>
 Counts run_quadratic(Learner& learner, const OnlineDocuments& documents, std::size_t width,
                      const Vector<std::int64_t>& rows, int num_threads) {
   const OnlineData data = documents.in_order(rows, width, learner.thresholds.size());
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return counts(prank_pass(learner.function, learner.thresholds, data, num_threads));
 }
 
@@ -126,7 +126,7 @@ void bind_perceptrons(nb::module_& m) {
              std::uint64_t round, int num_threads) {
             const std::size_t n = p.count();
             const OnlineData data = documents.in_order(rows, p.weights().size() / n, p.thresholds().size() / n);
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             return counts(p.pass(data, seed, round, num_threads));
           },
           nb::arg("documents"), nb::arg("rows"), nb::kw_only(), nb::arg("seed"), nb::arg("round"),
@@ -225,7 +225,7 @@ void bind_online(nb::module_& m) {
         quadratic.set(span_of(function));
         std::vector<double> out(features.shape(0));
         {
-          nb::gil_scoped_release release;
+          const ReleasedGil released;
           quadratic_scores(quadratic, {features.data(), features.size()}, out.size(), map, num_threads, out.data());
         }
         return to_numpy(std::move(out));
@@ -240,7 +240,7 @@ void bind_online(nb::module_& m) {
         check_size("force", force.size(), features.shape(0));
         std::vector<double> out(quadratic.size());
         {
-          nb::gil_scoped_release release;
+          const ReleasedGil released;
           quadratic_backward(quadratic, {features.data(), features.size()}, features.shape(0), map, span_of(force),
                              num_threads);
           quadratic.get(out.data());

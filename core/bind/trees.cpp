@@ -36,7 +36,7 @@ Bins make_bins(Matrix<float> features, Vector<std::int64_t> sample, std::size_t 
   }
   check_size(categorical.size(), features.shape(1), "one mark a feature");
   if (max_bins < 2 || max_bins > kMostBins) throw std::invalid_argument("from 2 to 255 bins");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return {choose_bins(table_of(features), as_span(sample), max_bins, as_span(categorical), num_threads)};
 }
 
@@ -45,7 +45,7 @@ void make_booster(Booster* self, Matrix<float> features, const Bins& bins, Vecto
   check_size(bins.features.size(), features.shape(1), "bins of as many features as there are");
   check_size(query_offsets.size(), query_keys.size() + 1, "one key a query");
   if (features.shape(0) >= (std::size_t{1} << 31)) throw std::invalid_argument("fewer than 2^31 documents");
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   new (self)
       Booster(table_of(features), bins.features, as_span(query_offsets), as_span(query_keys), share_bytes, num_threads);
 }
@@ -57,7 +57,7 @@ BoostedTree grow(Booster& booster, Vector<double> force, Vector<double> curvatur
   if (!settings.grow.monotone.empty()) {
     check_size(settings.grow.monotone.size(), booster.features().size(), "monotone must have one entry per feature");
   }
-  nb::gil_scoped_release release;
+  const ReleasedGil released;
   return booster.grow(as_span(force), as_span(curvature), settings, draw);
 }
 
@@ -66,7 +66,7 @@ void add(Booster& booster, const BoostedTree& tree, const BinColumns* columns, d
   const std::size_t rows = columns == nullptr ? booster.rows() : columns->rows();
   check_size(scores.size(), rows * outputs, "one score a document and output");
   if (output >= outputs) throw std::invalid_argument("an output that is not there");
-  nb::gil_scoped_release release;
+  const nb::gil_scoped_release release;  // it is quick, and scores half updated would be of no use
   if (columns == nullptr) {
     booster.add(tree, scale, scores.data() + output, outputs);
   } else {
@@ -187,7 +187,7 @@ void bind_booster(nb::module_& m) {
           "bin",
           [](Booster& booster, Matrix<float> features) {
             check_size(features.shape(1), booster.features().size(), "as many features as the booster has");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             return booster.bin(table_of(features));
           },
           "features"_a)
@@ -229,7 +229,7 @@ void bind_trees(nb::module_& m) {
           [](const Forest& forest, Matrix<float> features, MutableVector<double> out, int num_threads) {
             check_scoring(forest, features);
             check_size(out.size(), features.shape(0) * forest.outputs(), "one score a document and output");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             forest.scores(table_of(features), {out.data(), out.size()}, num_threads);
           },
           "features"_a, "out"_a, "num_threads"_a)
@@ -238,7 +238,7 @@ void bind_trees(nb::module_& m) {
           [](const Forest& forest, Matrix<float> features, MutableMatrix<std::int32_t> out, int num_threads) {
             check_scoring(forest, features);
             check_size(out.size(), features.shape(0) * forest.trees(), "one leaf a document and tree");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             forest.leaves(table_of(features), {out.data(), out.size()}, num_threads);
           },
           "features"_a, "out"_a, "num_threads"_a);

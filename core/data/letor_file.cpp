@@ -6,8 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
-
-#include "parallel.hpp"
+#include <system_error>
 
 namespace podium {
 namespace {
@@ -23,7 +22,11 @@ LetorFile::LetorFile(int descriptor, std::uint64_t size, const LetorOptions& opt
       block_bytes_(block_bytes),
       block_count_((size + block_bytes - 1) / block_bytes),
       window_(2 * static_cast<std::size_t>(num_threads) + 2) {
-  workers_ = start_threads(static_cast<std::size_t>(num_threads), loop_);
+  workers_.reserve(static_cast<std::size_t>(num_threads));
+  try {
+    for (int t = 0; t < num_threads; ++t) workers_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {  // fewer threads than asked for
+  }
   if (workers_.empty()) throw std::bad_alloc();
 }
 

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -52,7 +51,6 @@ class LetorFile {
   std::uint64_t next_in_ = 0, next_out_ = 0;
   bool stop_ = false;
   const std::shared_ptr<PagePool<float>> pool_ = std::make_shared<PagePool<float>>();
-  const std::function<void()> loop_ = [this] { work(); };
   std::vector<std::thread> workers_;
 };
 

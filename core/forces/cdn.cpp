@@ -6,6 +6,7 @@
 #include "exponentials.hpp"
 #include "forces/force.hpp"
 #include "forces/potentials.hpp"
+#include "interrupt.hpp"
 #include "random.hpp"
 #include "unreachable.hpp"
 
@@ -35,8 +36,10 @@ void for_each_edge(const ForceQuery& query, std::vector<std::uint32_t>& order, B
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return query.labels[a] > query.labels[b]; });
+  InterruptPace pace;
   for (std::size_t i = 0, lower = 0; i < n; ++i) {
     while (lower < n && query.labels[order[lower]] == query.labels[order[i]]) ++lower;
+    pace.step(n - lower);
     for (std::size_t j = lower; j < n; ++j) edge(order[i], order[j], 1.0);
   }
 }
@@ -121,7 +124,9 @@ void add_random_pairs(CdnEdges& edges, const ForceQuery& query, std::size_t part
   const std::size_t others = edges.size() - 1;
   const std::uint64_t key = random_bits(query.seed, query.round, query.key, draw);
   std::vector<std::uint32_t> taken_by(others, UINT32_MAX);
+  InterruptPace pace;
   for (std::uint32_t e = 0; e <= others; ++e) {
+    pace.step(partners);
     const std::uint64_t of_edge = splitmix64(key ^ e);
     for (std::size_t last = others - partners; last < others; ++last) {
       auto pick = static_cast<std::size_t>((splitmix64(of_edge ^ last) >> 32) * (last + 1) >> 32);
@@ -248,6 +253,7 @@ void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scr
   collect_edges(query, scratch.order, edges);
   if (edges.size() < 2) return;
   const CdnAsked asked{sums.curvature != nullptr, sums.cost != nullptr};
+  check_interrupt();
   edges.prepare(w1, w2, query.labels.size(), asked);
   double divisor = cdn.mean ? weight_of_pairs(edges) : 1;
   if (!(divisor > 0)) return;
@@ -259,6 +265,7 @@ void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scr
     if (cdn.mean) divisor *= static_cast<double>(cdn.partners) / static_cast<double>(others);
     divisor *= static_cast<double>(spec.draws);
   }
+  check_interrupt();
   collect(edges, w1, w2, divisor, sums);
   if (asked.curvature) collect_curvature(edges, w1, w2, divisor, sums.curvature);
 }

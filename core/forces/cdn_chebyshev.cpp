@@ -10,6 +10,7 @@
 #include "forces/cdn.hpp"
 #include "forces/chebyshev.hpp"
 #include "forces/panels.hpp"
+#include "interrupt.hpp"
 
 namespace podium {
 namespace {
@@ -23,18 +24,21 @@ struct Wanted {
 PODIUM_INLINE void add_moments(Panels& panels, const double* weight) {
   for (std::size_t p = 0; p < panels.size(); ++p) {
     Four sums[kNodes] = {};
-    for (std::size_t k = panels.begin[p], end = panels.begin[p + 1]; k < end; k += 4) {
-      const std::uint32_t* const e = &panels.order[k];
-      const std::size_t left = end - k;  // what goes beyond the panel has no weight
-      const Four v = {weight[e[0]], left > 1 ? weight[e[1]] : 0.0, left > 2 ? weight[e[2]] : 0.0,
-                      left > 3 ? weight[e[3]] : 0.0};
-      const Four x = load_four(&panels.x[k]), twice = x + x;
-      Four before = v, at = v * x;
-      sums[0] += before, sums[1] += at;
+    const std::size_t begin = panels.begin[p], end = panels.begin[p + 1];
+    for (InterruptBlocks block(end - begin, 1); block.next();) {
+      for (std::size_t k = begin + block.begin(); k < begin + block.end(); k += 4) {
+        const std::uint32_t* const e = &panels.order[k];
+        const std::size_t left = end - k;  // what goes beyond the panel has no weight
+        const Four v = {weight[e[0]], left > 1 ? weight[e[1]] : 0.0, left > 2 ? weight[e[2]] : 0.0,
+                        left > 3 ? weight[e[3]] : 0.0};
+        const Four x = load_four(&panels.x[k]), twice = x + x;
+        Four before = v, at = v * x;
+        sums[0] += before, sums[1] += at;
 #pragma GCC unroll 16
-      for (std::size_t m = 2; m < kNodes; ++m) {
-        const Four next = twice * at - before;
-        sums[m] += next, before = at, at = next;
+        for (std::size_t m = 2; m < kNodes; ++m) {
+          const Four next = twice * at - before;
+          sums[m] += next, before = at, at = next;
+        }
       }
     }
     for (std::size_t m = 0; m < kNodes; ++m) panels.moments[p * kNodes + m] = sum(sums[m]);
@@ -70,7 +74,9 @@ class Sums {
 
   PODIUM_INLINE void run() {
     std::size_t begin = 0, end = 0;  // the sources that are near
+    InterruptPace pace;
     for (std::size_t p = 0; p < targets_.size(); ++p) {
+      pace.step(targets_.begin[p + 1] - targets_.begin[p]);
       if (p > 0) far_.left *= std::exp(2 * (targets_.id[p - 1] - targets_.id[p]));
       for (; begin < sources_.size() && sources_.id[begin] < targets_.id[p] - kNear; ++begin) pass(begin, p);
       end = std::max(end, begin);
@@ -132,16 +138,19 @@ class Sums {
   PODIUM_INLINE void write(std::size_t p, double* out, const Lanes& lanes) const {
     Series series;
     store(series.data(), lanes);
-    for (std::size_t k = targets_.begin[p], end = targets_.begin[p + 1]; k < end; k += 4) {
-      const Four x = load_four(&targets_.x[k]), twice = x + x;
-      Four before = {1, 1, 1, 1}, at = x, total = series[0] + series[1] * x;
+    const std::size_t begin = targets_.begin[p], end = targets_.begin[p + 1];
+    for (InterruptBlocks block(end - begin, 1); block.next();) {
+      for (std::size_t k = begin + block.begin(); k < begin + block.end(); k += 4) {
+        const Four x = load_four(&targets_.x[k]), twice = x + x;
+        Four before = {1, 1, 1, 1}, at = x, total = series[0] + series[1] * x;
 #pragma GCC unroll 16
-      for (std::size_t m = 2; m < kNodes; ++m) {
-        const Four next = twice * at - before;
-        total += series[m] * next, before = at, at = next;
-      }
-      for (std::size_t lane = 0; lane < std::min<std::size_t>(4, end - k); ++lane) {
-        out[targets_.order[k + lane]] = total[lane];
+        for (std::size_t m = 2; m < kNodes; ++m) {
+          const Four next = twice * at - before;
+          total += series[m] * next, before = at, at = next;
+        }
+        for (std::size_t lane = 0; lane < std::min<std::size_t>(4, end - k); ++lane) {
+          out[targets_.order[k + lane]] = total[lane];
+        }
       }
     }
   }
@@ -165,7 +174,9 @@ class Shared {
       : edges_(edges), of_(edges, edges.shared.size()), t_(at_t), c_(at_c) {}
 
   PODIUM_INLINE void run() {
+    InterruptPace pace;
     for (std::size_t i = 0; i < edges_.shared.size(); ++i) {
+      pace.step(of_.begin[i + 1] - of_.begin[i]);
       t_.clear(), c_.clear();
       for (std::size_t a = of_.begin[i]; a < of_.begin[i + 1]; ++a) {
         const std::size_t e = of_.edge[a];
@@ -273,7 +284,9 @@ void take_out_selves(CdnEdges& edges, CdnAsked asked, const Panels& at_t, const 
   for (std::size_t e = 0; e < n; ++e) fade[e] = -std::fabs(edges.t[e] - edges.c[e]);
   exponentials(fade);
   const double total = std::accumulate(edges.weight.begin(), edges.weight.end(), 0.0);
+  InterruptPace pace;
   for (std::size_t e = 0; e < n; ++e) {
+    pace.step(16);
     const double v = edges.weight[e], rise = edges.rise[e];
     double &first = edges.first[e], &second = edges.second[e];
     Self self(edges.t[e] - edges.c[e], fade[e], asked.cost);

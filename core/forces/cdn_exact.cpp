@@ -5,6 +5,7 @@
 #include "dispatch.hpp"
 #include "exponentials.hpp"
 #include "forces/cdn.hpp"
+#include "interrupt.hpp"
 
 namespace podium {
 namespace {
@@ -67,7 +68,9 @@ PODIUM_INLINE void add_row(std::size_t e, Padded& all, CdnEdges& edges) {
 
 template <bool kCurvature>
 PODIUM_INLINE void add_rows(Padded& all, CdnEdges& edges) {
-  for (std::size_t e = 0; e < edges.size(); ++e) add_row<kCurvature>(e, all, edges);
+  for (InterruptBlocks block(edges.size(), edges.size()); block.next();) {
+    for (std::size_t e = block.begin(); e < block.end(); ++e) add_row<kCurvature>(e, all, edges);
+  }
 }
 void add_rows_portable(Padded& all, CdnEdges& edges, bool curvature) {
   curvature ? add_rows<true>(all, edges) : add_rows<false>(all, edges);
@@ -79,7 +82,9 @@ PODIUM_AVX2 void add_rows_avx2(Padded& all, CdnEdges& edges, bool curvature) {
 // Σ log(1 + u_e + x_f) over all e and f, for edges of weight 1, the logarithm taken of products of eight.
 double log_sum(const Padded& all, std::size_t count) {
   double total = 0;
+  InterruptPace pace;
   for (std::size_t e = 0; e < count; ++e) {
+    pace.step(count);
     const double above = 1 + all.u[e], *const x = all.x.data();
     std::size_t f = 0;
     for (; f + 8 <= count; f += 8) {
@@ -94,7 +99,9 @@ double log_sum(const Padded& all, std::size_t count) {
 
 double safe_cost(const CdnEdges& edges) {
   double total = 0;
+  InterruptPace pace;
   for (std::size_t e = 0; e < edges.size(); ++e) {
+    pace.step(edges.size());
     double row = 0;
     for (std::size_t f = 0; f < edges.size(); ++f) {
       if (f == e) continue;
@@ -108,7 +115,9 @@ double safe_cost(const CdnEdges& edges) {
 
 // Where e^t would overflow: an exponential for each term.
 void add_rows_safely(CdnEdges& edges, bool curvature) {
+  InterruptPace pace;
   for (std::size_t e = 0; e < edges.size(); ++e) {
+    pace.step(edges.size());
     for (std::size_t f = 0; f < edges.size(); ++f) {
       if (f == e) continue;
       const CdnTerm term(edges.t[e] - edges.c[f]);
@@ -125,8 +134,10 @@ void add_rows_safely(CdnEdges& edges, bool curvature) {
 // Pairs of edges that have a document in common.
 void add_shared(CdnEdges& edges) {
   const CdnIncidence of(edges, edges.shared.size());
+  InterruptPace pace;
   for (std::size_t i = 0; i < edges.shared.size(); ++i) {
     for (std::size_t a = of.begin[i]; a < of.begin[i + 1]; ++a) {
+      pace.step(of.begin[i + 1] - of.begin[i]);
       const std::size_t e = of.edge[a];
       double total = 0;
       for (std::size_t b = of.begin[i]; b < of.begin[i + 1]; ++b) {

@@ -7,6 +7,7 @@
 #include "forces/force.hpp"
 #include "forces/logistic_row.hpp"
 #include "forces/potentials.hpp"
+#include "interrupt.hpp"
 #include "random.hpp"
 
 namespace podium {
@@ -60,13 +61,15 @@ class Lambdas {
                           curvature_ ? scratch_.curvature.data() : nullptr,
                           &total_};
     const auto add_row = has_avx2() ? lambda_row_avx2 : lambda_row_portable;
-    for (std::size_t p = 0; p < rows; ++p) {
-      scratch_.swaps.row(p, scratch_.row);
-      if (damps_) damp(p);
-      if (fast) {
-        add_row(p, n_, row);
-      } else {
-        for (std::size_t q = p + 1; q < n_; ++q) add(p, q, scratch_.row[q]);
+    for (InterruptBlocks block(rows, n_); block.next();) {
+      for (std::size_t p = block.begin(); p < block.end(); ++p) {
+        scratch_.swaps.row(p, scratch_.row);
+        if (damps_) damp(p);
+        if (fast) {
+          add_row(p, n_, row);
+        } else {
+          for (std::size_t q = p + 1; q < n_; ++q) add(p, q, scratch_.row[q]);
+        }
       }
     }
     if (!fast) return;
@@ -86,7 +89,9 @@ class Lambdas {
   }
 
   void neighbors() {
+    InterruptPace pace;
     for (std::size_t p = 0; p + 1 < n_ && !truncated(p, p + 1); ++p) {
+      pace.step(scratch_.swaps.pair_cost());
       add(p, p + 1, damped(scratch_.swaps.pair(p, p + 1), p, p + 1));
     }
   }
@@ -94,7 +99,9 @@ class Lambdas {
   void given_pairs() {
     std::vector<std::uint32_t> position(n_);
     for (std::uint32_t p = 0; p < n_; ++p) position[scratch_.ranked.order()[p]] = p;
+    InterruptPace pace;
     for (const GivenPair& pair : query_.pairs) {
+      pace.step(scratch_.swaps.pair_cost());
       const std::uint32_t p = position[pair.winner], q = position[pair.loser];
       if ((spec_.neighbors && p + 1 != q && q + 1 != p) || truncated(p, q)) continue;
       const double delta = damped(scratch_.swaps.pair(p, q), p, q);

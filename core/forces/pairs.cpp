@@ -7,6 +7,7 @@
 #include "forces/force.hpp"
 #include "forces/logistic_row.hpp"
 #include "forces/potentials.hpp"
+#include "interrupt.hpp"
 #include "unreachable.hpp"
 
 namespace podium {
@@ -199,7 +200,11 @@ void exponential_sums(const ForceQuery& query, ForceScratch& scratch, const Forc
 // RankNet over all pairs of different labels.
 template <bool kCurvature>
 PODIUM_INLINE void logistic_rows(std::size_t n, const LogisticRow& row) {
-  for (std::size_t i = 0; i < n; ++i) logistic_row<kCurvature>(i, i + 1, n, row.weight[i], row);
+  for (InterruptBlocks block(n, n); block.next();) {
+    for (std::size_t i = block.begin(); i < block.end(); ++i) {
+      logistic_row<kCurvature>(i, i + 1, n, row.weight[i], row);
+    }
+  }
 }
 void logistic_rows_portable(std::size_t n, const LogisticRow& row) {
   row.curvature ? logistic_rows<true>(n, row) : logistic_rows<false>(n, row);
@@ -211,7 +216,9 @@ PODIUM_AVX2 void logistic_rows_avx2(std::size_t n, const LogisticRow& row) {
 // −Σ log(1 − ρ) over pairs of different labels, the logarithm taken of products of eight.
 double logistic_cost(std::size_t n, const double* label, const double* e, double* right) {
   double cost = 0;
+  InterruptPace pace;
   for (std::size_t i = 0; i < n; ++i) {
+    pace.step(n - i);
     for (std::size_t j = i + 1; j < n; ++j) {
       const double chance = (label[i] > label[j] ? e[i] : e[j]) / (e[i] + e[j]);  // not 1 − ρ, which may round to 0
       right[j] = label[i] == label[j] ? 1.0 : chance;
@@ -258,7 +265,11 @@ void pair_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& sc
   if (n < 2) return;
   if (spec.neighbors) return neighbor_force(spec, query, scratch, sums);
   if (query.has_pairs) {
-    for (const GivenPair& pair : query.pairs) add_given(spec, query, sums, pair);
+    InterruptPace pace;
+    for (const GivenPair& pair : query.pairs) {
+      pace.step(1);
+      add_given(spec, query, sums, pair);
+    }
     return;
   }
   const auto [least, most] = std::minmax_element(query.scores.begin(), query.scores.end());
@@ -272,7 +283,9 @@ void pair_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& sc
   if (spec.kind == ForceKind::ranknet && !spec.ties && spec.sigma * range < steepest) {
     return logistic_sums(spec, query, scratch, sums, middle);
   }
+  InterruptPace pace;
   for (std::size_t i = 0; i < n; ++i) {
+    pace.step(n - i);
     for (std::size_t j = i + 1; j < n; ++j) add_labeled(spec, query, sums, i, j);
   }
 }

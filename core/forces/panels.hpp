@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "forces/chebyshev.hpp"
+#include "interrupt.hpp"
 
 namespace podium {
 
@@ -29,6 +30,7 @@ struct Panels {
     const double first = std::floor(0.5 * *least), range = std::floor(0.5 * *most) - first;
     range < 4.0 * static_cast<double>(place.size()) ? by_counting(first, static_cast<std::size_t>(range) + 1)
                                                     : by_sorting();
+    check_interrupt();
     for (std::size_t p = 0; p < size(); ++p) {
       for (std::size_t k = begin[p]; k < begin[p + 1]; ++k) x[k] = inside(order[k]);
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "metrics/kernels.hpp"
 
 namespace podium {
@@ -31,7 +32,9 @@ void mean_survivals(const Metric& metric, std::span<const double> labels, std::s
   const double steps = std::log(unreached) / std::log1p(-missing / static_cast<double>(labels.size()));
   const std::size_t reached = steps < static_cast<double>(last) ? static_cast<std::size_t>(steps) + 1 : last;
   std::fill(means.begin() + static_cast<std::ptrdiff_t>(reached + 1), means.end(), 0.0);
+  InterruptPace pace;
   for (std::size_t k = sure + 1; k <= labels.size(); ++k) {
+    pace.step(std::min(k, reached));
     const double pass = passes[k - sure - 1], size = static_cast<double>(k);
     for (std::size_t s = std::min(k, reached); s > 0; --s) {
       const double share = static_cast<double>(s) / size;

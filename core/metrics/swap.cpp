@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "dispatch.hpp"
+#include "interrupt.hpp"
 #include "metrics/precision.hpp"
 
 namespace podium {
@@ -248,6 +249,7 @@ double SwapDeltas::list_value() const {
 
 double SwapDeltas::list(std::size_t upper, std::size_t lower) {
   if (gains_[upper] == gains_[lower]) return 0.0;
+  check_interrupt();  // the whole list is computed again
   std::swap(gains_[upper], gains_[lower]);
   const double after = list_value();
   std::swap(gains_[upper], gains_[lower]);

@@ -30,6 +30,8 @@ class SwapDeltas {
   void row(std::size_t p, std::span<double> out);
   // ΔZ of one pair; for metrics over pairs a whole row is cheaper.
   double pair(std::size_t p, std::size_t q);
+  // About how many steps pair() takes.
+  std::size_t pair_cost() const { return family_ == MetricFamily::pairs || family_ == MetricFamily::list ? size_ : 1; }
 
  private:
   // Sets relevant_, scale_ and constant_; false where no document is relevant.

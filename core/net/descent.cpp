@@ -15,7 +15,7 @@ bool all_finite(std::span<const double> values) {
 }  // namespace
 
 Descent::Descent(const Net& net, const Force& force, const NetTask& task, int num_threads)
-    : net_(net), force_(force), task_(task), team_(num_threads), batch_(net_, team_) {
+    : net_(net), force_(force), task_(task), num_threads_(num_threads), batch_(net_, num_threads_) {
   const std::size_t held = net_.held_size() + force_.parameters();
   for (auto* vector : {&parameters_, &gradient_, &first_, &second_}) vector->assign(held, 0.0);
   thresholds_.resize(force_.parameters());
@@ -90,33 +90,36 @@ double Descent::absorb_chunk(std::span<const std::int64_t> queries, const Descen
     batch_.forward_rows(parameters_.data(), begin_[k] + from, begin_[k] + to);
   };
   if (one) {
-    team_.loop(rows, 32, batch_.worth(), [&](std::size_t from, std::size_t to) { set_rows(0, from, to); });
+    parallel_for(rows, batch_.worth() ? num_threads_ : 1, 32,
+                 [&](std::size_t from, std::size_t to) { set_rows(0, from, to); });
   }
-  team_.loop(queries.size(), 1, !one && (batch_.worth() || rows > 500), [&](std::size_t k, std::size_t) {
-    thread_local ForceScratch scratch;
-    const auto q = static_cast<std::size_t>(queries[k]);
-    const std::size_t documents = begin_[k + 1] - begin_[k];
-    if (!one) set_rows(k, 0, documents);
-    double* const scores = batch_.scores() + begin_[k] * outputs;
-    if (seen) std::copy_n(scores, documents * outputs, seen + first_row(k) * outputs);
-    ForceQuery query = task_.table.query(q, std::span<const double>(scores, documents * outputs));
-    query.seed = options.seed, query.round = options.round;
-    double* const force = pushes_.data() + begin_[k] * outputs;
-    std::fill_n(force, documents * outputs, 0.0);
-    ForceSums sums{force};
-    if (options.cost) sums.cost = &cost_[k];
-    if (own) sums.parameter_force = threshold_force_.data() + k * own;
-    // Training that has diverged: no force is defined there. The scores seen, and the cost, say so to the caller.
-    if (all_finite(query.scores)) {
-      force_.compute(query, scratch, sums);
-    } else {
-      cost_[k] = std::nan("");
-    }
-    const double weight = task_.table.query_weight(q);
-    for (std::size_t i = 0; i < documents * outputs; ++i) scores[i] = weight * force[i];
-    cost_[k] *= weight;
-    for (std::size_t t = 0; t < own; ++t) threshold_force_[k * own + t] *= weight;
-  });
+  parallel_for(queries.size(), !one && (batch_.worth() || rows > 500) ? num_threads_ : 1, 1,
+               [&](std::size_t k, std::size_t) {
+                 const ScratchPool<ForceScratch>::Loan scratch(scratches_);
+                 const auto q = static_cast<std::size_t>(queries[k]);
+                 const std::size_t documents = begin_[k + 1] - begin_[k];
+                 if (!one) set_rows(k, 0, documents);
+                 double* const scores = batch_.scores() + begin_[k] * outputs;
+                 if (seen) std::copy_n(scores, documents * outputs, seen + first_row(k) * outputs);
+                 ForceQuery query = task_.table.query(q, std::span<const double>(scores, documents * outputs));
+                 query.seed = options.seed, query.round = options.round;
+                 double* const force = pushes_.data() + begin_[k] * outputs;
+                 std::fill_n(force, documents * outputs, 0.0);
+                 ForceSums sums{force};
+                 if (options.cost) sums.cost = &cost_[k];
+                 if (own) sums.parameter_force = threshold_force_.data() + k * own;
+                 // Training that has diverged: no force is defined there. The scores seen, and the cost, say so to the
+                 // caller.
+                 if (all_finite(query.scores)) {
+                   force_.compute(query, *scratch, sums);
+                 } else {
+                   cost_[k] = std::nan("");
+                 }
+                 const double weight = task_.table.query_weight(q);
+                 for (std::size_t i = 0; i < documents * outputs; ++i) scores[i] = weight * force[i];
+                 cost_[k] *= weight;
+                 for (std::size_t t = 0; t < own; ++t) threshold_force_[k * own + t] *= weight;
+               });
   batch_.backward(parameters_.data(), gradient_.data());
   double cost = 0;
   for (std::size_t k = 0; k < queries.size(); ++k) {
@@ -139,6 +142,7 @@ void Descent::add_threshold_force(const double* force) {
 
 // One pair as a query of its two documents. [RankNet's first form: two forward and two backward passes an update]
 double Descent::absorb_pair(std::size_t query, const GivenPair& pair, bool given, const DescentOptions& options) {
+  check_interrupt();
   const std::size_t width = net_.shape().features();
   const auto first = static_cast<std::size_t>(task_.table.query_offsets[query]);
   const std::size_t rows[2] = {first + pair.winner, first + pair.loser};
@@ -155,11 +159,10 @@ double Descent::absorb_pair(std::size_t query, const GivenPair& pair, bool given
   two.scores = {batch_.scores(), 2}, two.labels = labels, two.weights = weights;
   two.has_pairs = given;
   if (given) two.pairs = {&alone, 1};
-  thread_local ForceScratch scratch;
   ForceSums sums{force};
   if (options.cost) sums.cost = &cost;
   if (all_finite(two.scores)) {
-    force_.compute(two, scratch, sums);
+    force_.compute(two, pair_scratch_, sums);
   } else {
     cost = std::nan("");
   }
@@ -177,7 +180,9 @@ void Descent::each_pair(std::size_t q, Visit&& visit) const {
     return;
   }
   const auto n = static_cast<std::uint32_t>(query.labels.size());
+  InterruptPace pace;
   for (std::uint32_t i = 0; i < n; ++i) {
+    pace.step(n - i);
     for (std::uint32_t j = i + 1; j < n; ++j) {
       if (query.labels[i] != query.labels[j] || force_.spec().ties) visit(GivenPair{i, j, 1.0, 1.0}, false);
     }
@@ -196,7 +201,7 @@ void Descent::update(double share, const DescentOptions& options) {
   ++updates_;
   const auto t = static_cast<double>(updates_);
   const double correction = std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.9, t));
-  team_.loop(n, 2048, large, [&](std::size_t first, std::size_t last) {
+  parallel_for(n, large ? num_threads_ : 1, 2048, [&](std::size_t first, std::size_t last) {
     double* const g = gradient_.data() + first;
     double* const w = parameters_.data() + first;
     const std::size_t count = last - first;
@@ -236,6 +241,7 @@ double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions
   }
   const std::size_t batch = std::max<std::size_t>(options.batch, 1);
   for (std::size_t begin = 0; begin < queries.size(); begin += batch) {
+    check_interrupt();
     const auto part = queries.subspan(begin, std::min(batch, queries.size() - begin));
     cost += absorb(part, options, seen);
     update(1.0 / static_cast<double>(part.size()), options);

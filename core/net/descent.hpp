@@ -8,6 +8,7 @@
 #include "forces/force.hpp"
 #include "forces/loop.hpp"
 #include "net/net.hpp"
+#include "scratch.hpp"
 
 namespace podium {
 
@@ -64,8 +65,10 @@ class Descent {
   Net net_;
   Force force_;
   NetTask task_;
-  Team team_;
+  int num_threads_;
   NetBatch batch_;
+  ScratchPool<ForceScratch> scratches_;
+  ForceScratch pair_scratch_;
   std::vector<double> parameters_, gradient_, first_, second_, thresholds_;
   std::vector<double> threshold_force_, pushes_, cost_;
   std::vector<std::size_t> begin_;

@@ -82,8 +82,10 @@ void NadarayaWatson::vote(const double* inputs, std::size_t count, const double*
     std::copy_n(bias, columns_, kernel + i * columns_);
   }
   const std::size_t padded = round_up(references_, 4);
+  InterruptPace pace;
   for (std::size_t first = 0; first < padded; first += kPanel) {
     const std::size_t width = std::min(kPanel, padded - first);
+    pace.step(count * features_);
     dense.multiply(count, width, features_, scaled, features_, 1, panels_.data() + first * features_, width,
                    kernel + first, columns_);
   }
@@ -138,7 +140,9 @@ void NadarayaWatson::push(const double* inputs, std::size_t count, const Votes& 
   double* const own = workspace.sums.data() + kRows * stride_;
   dense.add_rows(references_, features_, workspace.shares.data(), squares_.data(), stride_, own);
   const std::size_t padded = round_up(features_, 4);
+  InterruptPace pace;
   for (std::size_t begin = 0; begin < references_; begin += kDepth) {
+    pace.step(count * features_ * (kDepth / kPanel));
     const std::size_t depth = std::min(kDepth, references_ - begin);
     for (std::size_t first = 0; first < padded; first += kPanel) {
       dense.multiply(count, std::min(kPanel, padded - first), depth, kernel + begin, columns_, 1,

@@ -124,7 +124,8 @@ void NetBatch::forward_rows(const double* parameters, std::size_t first, std::si
 }
 
 void NetBatch::forward(const double* parameters) {
-  team_.loop(rows_, 32, worth(), [&](std::size_t first, std::size_t last) { forward_rows(parameters, first, last); });
+  parallel_for(rows_, worth() ? num_threads_ : 1, 32,
+               [&](std::size_t first, std::size_t last) { forward_rows(parameters, first, last); });
 }
 
 // Weights of layers past the first as [outputs × inputs], in panels of inputs: what forces on outputs are multiplied
@@ -199,7 +200,8 @@ void NetBatch::weight_gradient(std::size_t l, std::size_t panel, std::size_t fir
 
 void NetBatch::backward(const double* parameters, double* gradient) {
   transpose_weights(parameters);
-  team_.loop(rows_, 32, worth(), [&](std::size_t first, std::size_t last) { backward_rows(parameters, first, last); });
+  parallel_for(rows_, worth() ? num_threads_ : 1, 32,
+               [&](std::size_t first, std::size_t last) { backward_rows(parameters, first, last); });
   for (std::size_t l = 0; l < net_.layers().size(); ++l) {
     const Layer& layer = net_.layers()[l];
     const bool share = rows_ * layer.inputs * layer.outputs > 100'000;
@@ -212,7 +214,7 @@ void NetBatch::backward(const double* parameters, double* gradient) {
         for (std::size_t i = 0; i < rows_; ++i) column[i] = forces_[l][i * layer.stride];
         d = column.data();
       }
-      team_.loop(layer.inputs, 32, share, [&](std::size_t first, std::size_t last) {
+      parallel_for(layer.inputs, share ? num_threads_ : 1, 32, [&](std::size_t first, std::size_t last) {
         dense_kernels().add_rows(rows_, last - first, d, inputs(l) + first, input_stride(l),
                                  gradient + layer.weights + first);
       });
@@ -221,7 +223,7 @@ void NetBatch::backward(const double* parameters, double* gradient) {
     }
     constexpr std::size_t kRows = 16;
     const std::size_t blocks = (layer.inputs + kRows - 1) / kRows;
-    team_.loop(layer.panels() * blocks, 1, share, [&](std::size_t item, std::size_t) {
+    parallel_for(layer.panels() * blocks, share ? num_threads_ : 1, 1, [&](std::size_t item, std::size_t) {
       const std::size_t first = item % blocks * kRows;
       weight_gradient(l, item / blocks, first, std::min(layer.inputs, first + kRows), gradient);
     });
@@ -235,9 +237,9 @@ void net_scores(const Net& net, const double* parameters, std::span<const float>
                 const InputMap& map, int num_threads, double* scores) {
   const std::size_t width = net.shape().features(), outputs = net.shape().outputs();
   constexpr std::size_t kRows = 256;
-  Team none(1), team(rows * width > 100'000 ? num_threads : 1);
-  team.loop(rows, kRows, true, [&](std::size_t first, std::size_t last) {
-    NetBatch batch(net, none);
+  const bool worth_sharing = rows * width > 100'000;
+  parallel_for(rows, worth_sharing ? num_threads : 1, kRows, [&](std::size_t first, std::size_t last) {
+    NetBatch batch(net, 1);
     batch.reserve(last - first);
     for (std::size_t i = first; i < last; ++i) batch.set_inputs(i - first, features.data() + i * width, map);
     batch.forward_rows(parameters, 0, last - first);

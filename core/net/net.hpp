@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "net/dense.hpp"
-#include "team.hpp"
+#include "parallel.hpp"
 
 namespace podium {
 
@@ -60,7 +60,7 @@ class Net {
 // The room one batch of documents is worked on in: inputs, what each layer gave, and the forces on it.
 class NetBatch {
  public:
-  NetBatch(const Net& net, Team& team) : net_(net), team_(team) {}
+  NetBatch(const Net& net, int num_threads) : net_(net), num_threads_(num_threads) {}
 
   // Makes room for `rows` documents; their inputs are then set, scores computed, forces on the scores passed back.
   void reserve(std::size_t rows);
@@ -88,7 +88,7 @@ class NetBatch {
   std::size_t input_stride(std::size_t layer) const;
 
   const Net& net_;
-  Team& team_;
+  int num_threads_;
   std::size_t rows_ = 0, work_ = 0;
   bool transposed_known_ = false;
   std::vector<double> inputs_, scores_;

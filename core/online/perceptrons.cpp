@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "parallel.hpp"
 #include "random.hpp"
-#include "team.hpp"
 
 namespace podium {
 
@@ -16,11 +16,13 @@ Perceptrons::Perceptrons(std::size_t width, std::size_t thresholds, std::vector<
       thresholds_(shares_.size() * thresholds, 0.0) {}
 
 Tally Perceptrons::pass(const OnlineData& data, std::uint64_t seed, std::uint64_t round, int num_threads) {
-  Team team(static_cast<int>(std::min<std::size_t>(count(), static_cast<std::size_t>(std::max(num_threads, 1)))));
+  const std::size_t threads = std::min<std::size_t>(count(), static_cast<std::size_t>(std::max(num_threads, 1)));
+  const std::size_t grain = (count() + threads - 1) / threads;
   OnlineBlock block(width_);
   std::vector<std::uint64_t> drawn(kOnlineBlock);
   std::vector<Tally> tallies(count());
   for (std::size_t begin = 0; begin < data.rows.size(); begin += kOnlineBlock) {
+    check_interrupt();
     const std::size_t end = std::min(begin + kOnlineBlock, data.rows.size());
     block.fill(data.features.data(), data.rows.subspan(begin, end - begin), data.map);
     for (std::size_t i = begin; i < end; ++i) {
@@ -28,7 +30,7 @@ Tally Perceptrons::pass(const OnlineData& data, std::uint64_t seed, std::uint64_
       drawn[i - begin] = splitmix64(splitmix64(splitmix64(seed) ^ round) ^ key);
     }
     const bool worth = count() * (end - begin) * width_ > 100'000;
-    team.loop(count(), (count() + team.size() - 1) / team.size(), worth, [&](std::size_t first, std::size_t last) {
+    parallel_for(count(), worth ? num_threads : 1, grain, [&](std::size_t first, std::size_t last) {
       for (std::size_t p = first; p < last; ++p) tallies[p] += learn(p, data, begin, end, block, drawn.data());
     });
   }

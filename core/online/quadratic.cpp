@@ -10,16 +10,16 @@ namespace {
 // The rest of a pass, the same for both ways to hold the function.
 template <class Function, class Absorb>
 Tally pass(Function& function, std::span<double> thresholds, const OnlineData& data, int num_threads, Absorb&& absorb) {
-  Team team(num_threads);
   const std::size_t width = data.width();
   OnlineBlock block(width);
   std::vector<double> scores(kOnlineBlock), products(kOnlineBlock);
   std::vector<Change> changes;
   Tally tally;
   for (std::size_t begin = 0; begin < data.rows.size(); begin += kOnlineBlock) {
+    check_interrupt();
     const auto rows = data.rows.subspan(begin, std::min(kOnlineBlock, data.rows.size() - begin));
     block.fill(data.features.data(), rows, data.map);
-    function.scores(block, rows.size(), team, scores.data());
+    function.scores(block, rows.size(), num_threads, scores.data());
     changes.clear();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto level = static_cast<std::size_t>(data.levels[static_cast<std::size_t>(rows[i])]);
@@ -31,7 +31,7 @@ Tally pass(Function& function, std::span<double> thresholds, const OnlineData& d
       dense_kernels().dots(rest, width, block.row(i + 1), block.stride(), block.row(i), 1.0, products.data());
       for (std::size_t k = 0; k < rest; ++k) scores[i + 1 + k] += sum * products[k] * products[k];
     }
-    if (!changes.empty()) absorb(block, rows, changes, team);
+    if (!changes.empty()) absorb(block, rows, changes, num_threads);
   }
   return tally;
 }
@@ -62,28 +62,29 @@ void Quadratic::get(double* given) const {
   given[width_ * width_ + width_] = constant_;
 }
 
-void Quadratic::scores(OnlineBlock& block, std::size_t rows, Team& team, double* out) {
+void Quadratic::scores(OnlineBlock& block, std::size_t rows, int num_threads, double* out) {
   const DenseKernels& kernels = dense_kernels();
-  team.loop(panels(), 1, rows * width_ * width_ > 100'000, [&](std::size_t first, std::size_t last) {
-    for (std::size_t p = first; p < last; ++p) {
-      double products[kOnlineBlock * kPanel] = {};
-      kernels.multiply(rows, columns(p), width_, block.row(0), block.stride(), 1, matrix_.data() + p * kPanel, stride(),
-                       products, kPanel);
-      for (std::size_t i = 0; i < rows; ++i) {
-        const double* const x = block.row(i) + p * kPanel;
-        double sum = 0;
-        for (std::size_t j = 0; j < columns(p); ++j) sum += products[i * kPanel + j] * x[j];
-        sums_[p * kOnlineBlock + i] = sum;
-      }
-    }
-  });
+  parallel_for(panels(), rows * width_ * width_ > 100'000 ? num_threads : 1, 1,
+               [&](std::size_t first, std::size_t last) {
+                 for (std::size_t p = first; p < last; ++p) {
+                   double products[kOnlineBlock * kPanel] = {};
+                   kernels.multiply(rows, columns(p), width_, block.row(0), block.stride(), 1,
+                                    matrix_.data() + p * kPanel, stride(), products, kPanel);
+                   for (std::size_t i = 0; i < rows; ++i) {
+                     const double* const x = block.row(i) + p * kPanel;
+                     double sum = 0;
+                     for (std::size_t j = 0; j < columns(p); ++j) sum += products[i * kPanel + j] * x[j];
+                     sums_[p * kOnlineBlock + i] = sum;
+                   }
+                 }
+               });
   kernels.dots(rows, width_, block.row(0), block.stride(), linear_.data(), constant_, out);
   for (std::size_t p = 0; p < panels(); ++p) {
     for (std::size_t i = 0; i < rows; ++i) out[i] += sums_[p * kOnlineBlock + i];
   }
 }
 
-void Quadratic::add(OnlineBlock& block, std::span<const Change> changes, double linear, Team& team) {
+void Quadratic::add(OnlineBlock& block, std::span<const Change> changes, double linear, int num_threads) {
   const DenseKernels& kernels = dense_kernels();
   for (std::size_t k = 0; k < changes.size(); ++k) {
     const double* const x = block.row(changes[k].row);
@@ -94,34 +95,36 @@ void Quadratic::add(OnlineBlock& block, std::span<const Change> changes, double 
     kernels.step(width_, linear * changes[k].amount, x, linear_.data());
     constant_ += changes[k].amount;
   }
-  team.loop(panels(), 1, changes.size() * width_ * width_ > 100'000, [&](std::size_t first, std::size_t last) {
-    for (std::size_t p = first; p < last; ++p) {
-      kernels.multiply(width_, columns(p), changes.size(), raised_.data(), 1, stride(), taken_.data() + p * kPanel,
-                       stride(), matrix_.data() + p * kPanel, stride());
-    }
-  });
+  parallel_for(panels(), changes.size() * width_ * width_ > 100'000 ? num_threads : 1, 1,
+               [&](std::size_t first, std::size_t last) {
+                 for (std::size_t p = first; p < last; ++p) {
+                   kernels.multiply(width_, columns(p), changes.size(), raised_.data(), 1, stride(),
+                                    taken_.data() + p * kPanel, stride(), matrix_.data() + p * kPanel, stride());
+                 }
+               });
 }
 
-void Supports::scores(OnlineBlock& block, std::size_t rows, Team& team, double* out) {
+void Supports::scores(OnlineBlock& block, std::size_t rows, int num_threads, double* out) {
   const DenseKernels& kernels = dense_kernels();
   const std::size_t panels = (count() + kPanel - 1) / kPanel;
   sums_.resize(panels * kOnlineBlock);
-  team.loop(panels, 4, rows * count() * width_ > 100'000, [&](std::size_t first, std::size_t last) {
-    for (std::size_t p = first; p < last; ++p) {
-      double products[kOnlineBlock * kPanel] = {};
-      kernels.multiply(rows, kPanel, width_, block.row(0), block.stride(), 1, inputs_.data() + p * width_ * kPanel,
-                       kPanel, products, kPanel);
-      const std::size_t held = std::min(kPanel, count() - p * kPanel);
-      for (std::size_t i = 0; i < rows; ++i) {
-        double sum = 0;
-        for (std::size_t j = 0; j < held; ++j) {
-          const double k = 1 + products[i * kPanel + j];
-          sum += alpha_[p * kPanel + j] * (k * k);
-        }
-        sums_[p * kOnlineBlock + i] = sum;
-      }
-    }
-  });
+  parallel_for(panels, rows * count() * width_ > 100'000 ? num_threads : 1, 4,
+               [&](std::size_t first, std::size_t last) {
+                 for (std::size_t p = first; p < last; ++p) {
+                   double products[kOnlineBlock * kPanel] = {};
+                   kernels.multiply(rows, kPanel, width_, block.row(0), block.stride(), 1,
+                                    inputs_.data() + p * width_ * kPanel, kPanel, products, kPanel);
+                   const std::size_t held = std::min(kPanel, count() - p * kPanel);
+                   for (std::size_t i = 0; i < rows; ++i) {
+                     double sum = 0;
+                     for (std::size_t j = 0; j < held; ++j) {
+                       const double k = 1 + products[i * kPanel + j];
+                       sum += alpha_[p * kPanel + j] * (k * k);
+                     }
+                     sums_[p * kOnlineBlock + i] = sum;
+                   }
+                 }
+               });
   std::fill_n(out, rows, 0.0);
   for (std::size_t p = 0; p < panels; ++p) {
     for (std::size_t i = 0; i < rows; ++i) out[i] += sums_[p * kOnlineBlock + i];
@@ -189,15 +192,15 @@ void Supports::keep_budget() {
 
 Tally prank_pass(Quadratic& function, std::span<double> thresholds, const OnlineData& data, int num_threads) {
   return pass(function, thresholds, data, num_threads,
-              [&](OnlineBlock& block, std::span<const std::int64_t>, std::span<const Change> changes, Team& team) {
-                function.add(block, changes, 2.0, team);
+              [&](OnlineBlock& block, std::span<const std::int64_t>, std::span<const Change> changes, int num_threads) {
+                function.add(block, changes, 2.0, num_threads);
               });
 }
 
 Tally prank_pass(Supports& function, std::span<double> thresholds, const OnlineData& data, int num_threads) {
   std::vector<std::uint64_t> keys(kOnlineBlock);
   return pass(function, thresholds, data, num_threads,
-              [&](OnlineBlock& block, std::span<const std::int64_t> rows, std::span<const Change> changes, Team&) {
+              [&](OnlineBlock& block, std::span<const std::int64_t> rows, std::span<const Change> changes, int) {
                 for (std::size_t i = 0; i < rows.size(); ++i) keys[i] = data.keys[static_cast<std::size_t>(rows[i])];
                 function.add(block, changes, keys);
               });
@@ -205,30 +208,30 @@ Tally prank_pass(Supports& function, std::span<double> thresholds, const OnlineD
 
 void quadratic_scores(Quadratic& function, std::span<const float> features, std::size_t rows, const InputMap& map,
                       int num_threads, double* out) {
-  Team team(num_threads);
   OnlineBlock block(function.width());
   std::vector<std::int64_t> numbers(rows);
   std::iota(numbers.begin(), numbers.end(), 0);
   for (std::size_t begin = 0; begin < rows; begin += kOnlineBlock) {
     const std::size_t some = std::min(kOnlineBlock, rows - begin);
+    check_interrupt();
     block.fill(features.data(), std::span(numbers).subspan(begin, some), map);
-    function.scores(block, some, team, out + begin);
+    function.scores(block, some, num_threads, out + begin);
   }
 }
 
 void quadratic_backward(Quadratic& zero, std::span<const float> features, std::size_t rows, const InputMap& map,
                         std::span<const double> force, int num_threads) {
-  Team team(num_threads);
   OnlineBlock block(zero.width());
   std::vector<std::int64_t> numbers(rows);
   std::iota(numbers.begin(), numbers.end(), 0);
   std::vector<Change> changes;
   for (std::size_t begin = 0; begin < rows; begin += kOnlineBlock) {
     const std::size_t some = std::min(kOnlineBlock, rows - begin);
+    check_interrupt();
     block.fill(features.data(), std::span(numbers).subspan(begin, some), map);
     changes.clear();
     for (std::size_t i = 0; i < some; ++i) changes.push_back({i, force[begin + i]});
-    zero.add(block, changes, 1.0, team);
+    zero.add(block, changes, 1.0, num_threads);
   }
 }
 

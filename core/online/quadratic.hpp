@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "online/levels.hpp"
-#include "team.hpp"
+#include "parallel.hpp"
 
 namespace podium {
 
@@ -30,9 +30,9 @@ class Quadratic {
   void get(double* given) const;
 
   // f of the first `rows` documents of a block.
-  void scores(OnlineBlock& block, std::size_t rows, Team& team, double* out);
+  void scores(OnlineBlock& block, std::size_t rows, int num_threads, double* out);
   // A += Σ amount · x xᵀ, w += linear · Σ amount · x, c += Σ amount.
-  void add(OnlineBlock& block, std::span<const Change> changes, double linear, Team& team);
+  void add(OnlineBlock& block, std::span<const Change> changes, double linear, int num_threads);
 
  private:
   std::size_t stride() const { return row_stride(width_); }
@@ -53,7 +53,7 @@ class Supports {
   Supports(std::size_t width, std::size_t budget) : width_(width), budget_(budget) {}
 
   std::size_t count() const { return alpha_.size(); }
-  void scores(OnlineBlock& block, std::size_t rows, Team& team, double* out);
+  void scores(OnlineBlock& block, std::size_t rows, int num_threads, double* out);
   void add(OnlineBlock& block, std::span<const Change> changes, std::span<const std::uint64_t> keys);
   void append(const double* inputs, double alpha, std::uint64_t key);
   void get(std::size_t slot, double* inputs) const;

@@ -64,9 +64,9 @@ std::vector<Code> make_codes(const std::vector<std::uint16_t>& bins, bool share_
 }
 
 BinColumns bin_columns(const FeatureTable& table, const Binner& binner, const std::vector<std::uint32_t>& used,
-                       Team& team) {
+                       int num_threads) {
   BinColumns out(table.rows, used.size());
-  team.loop(out.tiles(), 16, true, [&](std::size_t begin, std::size_t end) {
+  parallel_for(out.tiles(), num_threads, 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t tile = begin; tile < end; ++tile) {
       const std::size_t row = tile * kTile, count = std::min(kTile, table.rows - row);
       for (std::size_t j = 0; j < used.size(); ++j)
@@ -76,7 +76,8 @@ BinColumns bin_columns(const FeatureTable& table, const Binner& binner, const st
   return out;
 }
 
-Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, bool share_bytes, Team& team) {
+Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, bool share_bytes,
+                int num_threads) {
   Binned out;
   out.rows = table.rows;
   for (std::size_t f = 0; f < features.size(); ++f) {
@@ -90,7 +91,7 @@ Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& featu
   out.codes = make_codes(out.bins, share_bytes);
   out.blocks = make_blocks(out.codes.size(), table.rows);
   std::vector<std::atomic<std::uint8_t>> missing(out.used.size());
-  team.loop(out.columns.tiles(), 16, true, [&](std::size_t begin, std::size_t end) {
+  parallel_for(out.columns.tiles(), num_threads, 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t tile = begin; tile < end; ++tile) {
       const std::size_t row = tile * kTile, count = std::min(kTile, table.rows - row);
       for (std::size_t j = 0; j < out.used.size(); ++j) {

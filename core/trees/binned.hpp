@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-#include "team.hpp"
+#include "parallel.hpp"
 #include "trees/bins.hpp"
 
 namespace podium {
@@ -114,9 +114,9 @@ struct Binned {
 
 // Columns of the features in `used`.
 BinColumns bin_columns(const FeatureTable& table, const Binner& binner, const std::vector<std::uint32_t>& used,
-                       Team& team);
+                       int num_threads);
 
 // Everything the training documents need.
-Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, bool share_bytes, Team& team);
+Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, bool share_bytes, int num_threads);
 
 }  // namespace podium

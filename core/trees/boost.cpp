@@ -19,15 +19,15 @@ constexpr std::size_t kTile = Binner::kTile;
 constexpr std::size_t kTiles = 128;  // that one thread takes at a time
 
 template <class Body>
-void pieces(Team& team, std::size_t count, Body&& body) {
-  team.loop(count, kTiles * kTile, count > 4 * kTiles * kTile, body);
+void pieces(int num_threads, std::size_t count, Body&& body) {
+  parallel_for(count, count > 4 * kTiles * kTile ? num_threads : 1, kTiles * kTile, body);
 }
 
 template <class Force, class Curvature>
-Extent largest(Team& team, std::size_t count, const Force& force, const Curvature& curvature) {
+Extent largest(int num_threads, std::size_t count, const Force& force, const Curvature& curvature) {
   Extent out;
   std::mutex mutex;
-  pieces(team, count, [&](std::size_t begin, std::size_t end) {
+  pieces(num_threads, count, [&](std::size_t begin, std::size_t end) {
     Extent own;
     for (std::size_t i = begin; i < end; ++i) {
       own.force = std::max(own.force, std::fabs(force(i)));
@@ -45,8 +45,8 @@ Booster::Booster(const FeatureTable& table, std::vector<FeatureBins> features,
                  std::span<const std::int64_t> query_offsets, std::span<const std::uint64_t> query_keys,
                  bool share_bytes, int num_threads)
     : features_(std::move(features)),
-      team_(std::make_unique<Team>(num_threads)),
-      data_(bin_rows(table, features_, share_bytes, *team_)),
+      num_threads_(num_threads),
+      data_(bin_rows(table, features_, share_bytes, num_threads_)),
       query_offsets_(query_offsets.begin(), query_offsets.end()),
       query_keys_(query_keys.begin(), query_keys.end()),
       keys_(table.rows),
@@ -59,8 +59,8 @@ Booster::Booster(const FeatureTable& table, std::vector<FeatureBins> features,
 
 BoostedTree Booster::grow(std::span<const double> force, std::span<const double> curvature,
                           const BoostSettings& settings, std::uint64_t draw) {
-  const Extent most =
-      largest(*team_, data_.rows, [&](std::size_t i) { return force[i]; }, [&](std::size_t i) { return curvature[i]; });
+  const Extent most = largest(
+      num_threads_, data_.rows, [&](std::size_t i) { return force[i]; }, [&](std::size_t i) { return curvature[i]; });
   const GrowRows rows = choose_rows(force, curvature, most, settings, draw);
   GrownTree grown = grow_one(rows, settings.grow, splitmix64(draw ^ 0xA24BAED4963EE407));
   BoostedTree tree;
@@ -74,9 +74,9 @@ GrownTree Booster::grow_one(const GrowRows& rows, const GrowSettings& settings, 
   switch (settings.growth) {
     case Growth::leaf:
     case Growth::depth:
-      return grow_tree(data_, rows, settings, draw, workspace_, *team_);
+      return grow_tree(data_, rows, settings, draw, workspace_, num_threads_);
     case Growth::symmetric:
-      return grow_symmetric(data_, rows, settings, draw, workspace_, *team_);
+      return grow_symmetric(data_, rows, settings, draw, workspace_, num_threads_);
   }
   unreachable();
 }
@@ -94,7 +94,7 @@ GrowRows Booster::choose_rows(std::span<const double> force, std::span<const dou
   }
   if (fewer_rows) {
     sample_rows(force, curvature, largest, settings.sample, keys_, query_keys_, query_offsets_, splitmix64(draw ^ 2),
-                sampled_rows_.sample, *team_);
+                sampled_rows_.sample, num_threads_);
     rows.rows = sampled_rows_.sample.count;
     rows.document = sampled_rows_.sample.rows.data();
   } else {
@@ -123,7 +123,7 @@ void Booster::fill_cells(std::span<const double> force, std::span<const double> 
   sampled_rows_.force.resize(rows.rows), sampled_rows_.curvature.resize(rows.rows);
   Extent largest_kept;
   std::mutex mutex;
-  pieces(*team_, rows.rows, [&](std::size_t begin, std::size_t end) {
+  pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
     Extent own;
     for (std::size_t i = begin; i < end; ++i) {
       const double weight = sample->weight.empty() ? 1.0 : sample->weight[i];
@@ -142,7 +142,7 @@ void Booster::fill(const double* force, const double* curvature, std::size_t n, 
   const int force_exponent = sum_exponent(most.force, n), curvature_exponent = sum_exponent(most.curvature, n);
   const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
   std::atomic<std::int64_t> force_sum{0}, curvature_sum{0};
-  pieces(*team_, n, [&](std::size_t begin, std::size_t end) {
+  pieces(num_threads_, n, [&](std::size_t begin, std::size_t end) {
     std::int64_t f = 0, c = 0;
     for (std::size_t i = begin; i < end; ++i) {
       f += to_fixed(std::fabs(force[i]), force_scale);
@@ -158,7 +158,7 @@ void Booster::fill(const double* force, const double* curvature, std::size_t n, 
   rows.units = {std::ldexp(1.0, -f), std::ldexp(1.0, -c)};
   const double to_force = std::ldexp(1.0, f), to_curvature = std::ldexp(1.0, c);
   std::atomic<std::int64_t> total{0};
-  pieces(*team_, n, [&](std::size_t begin, std::size_t end) {
+  pieces(num_threads_, n, [&](std::size_t begin, std::size_t end) {
     Cell sum = 0;
     for (std::size_t i = begin; i < end; ++i) {
       sampled_rows_.cells[i] = make_cell(to_fixed(force[i], to_force), to_fixed(curvature[i], to_curvature));
@@ -192,7 +192,7 @@ void Booster::copy_rows(GrowRows& rows) {
     rows.blocks.push_back({sampled_rows_.bins[k].data(), first, count, stride});
     std::uint8_t* to = sampled_rows_.bins[k].data();
     const bool whole = count == from.count;
-    pieces(*team_, rows.rows, [&](std::size_t begin, std::size_t end) {
+    pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t document = rows.document ? rows.document[i] : i;
         if (rows.document && i + 16 < end) __builtin_prefetch(from.bins.data() + rows.document[i + 16] * from.stride);
@@ -215,7 +215,7 @@ void Booster::set_values(std::span<const double> force, std::span<const double> 
   std::vector<std::array<std::int64_t, 3>> sums(leaves);
   std::mutex mutex;
   const std::size_t tiles = data_.columns.tiles();
-  team_->loop(tiles, kTiles, tiles > 4 * kTiles, [&](std::size_t begin, std::size_t end) {
+  parallel_for(tiles, tiles > 4 * kTiles ? num_threads_ : 1, kTiles, [&](std::size_t begin, std::size_t end) {
     std::vector<std::array<std::int64_t, 3>> own(leaves);
     RouteScratch scratch;
     for (std::size_t tile = begin; tile < end; ++tile) {
@@ -244,12 +244,12 @@ void Booster::set_values(std::span<const double> force, std::span<const double> 
 }
 
 BinColumns Booster::bin(const FeatureTable& table) {
-  return bin_columns(table, Binner(features_), data_.used, *team_);
+  return bin_columns(table, Binner(features_), data_.used, num_threads_);
 }
 
 void Booster::add(const BoostedTree& tree, double scale, double* scores, std::size_t stride) {
   if (tree.serial != grown_ || grown_ == 0) return add(tree, data_.columns, scale, scores, stride);
-  pieces(*team_, data_.rows, [&](std::size_t begin, std::size_t end) {
+  pieces(num_threads_, data_.rows, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) scores[i * stride] += scale * tree.values[leaf_[i]];
   });
 }
@@ -257,7 +257,7 @@ void Booster::add(const BoostedTree& tree, double scale, double* scores, std::si
 void Booster::add(const BoostedTree& tree, const BinColumns& columns, double scale, double* scores,
                   std::size_t stride) {
   const std::size_t tiles = columns.tiles();
-  team_->loop(tiles, kTiles, tiles > 4 * kTiles, [&](std::size_t begin, std::size_t end) {
+  parallel_for(tiles, tiles > 4 * kTiles ? num_threads_ : 1, kTiles, [&](std::size_t begin, std::size_t end) {
     RouteScratch scratch;
     std::uint32_t leaf[kTile];
     for (std::size_t tile = begin; tile < end; ++tile) {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "team.hpp"
+#include "parallel.hpp"
 #include "trees/binned.hpp"
 #include "trees/grow.hpp"
 #include "trees/sample.hpp"
@@ -73,7 +73,7 @@ class Booster {
                   const BoostSettings& settings, const GrownTree& grown, BoostedTree& tree);
 
   std::vector<FeatureBins> features_;
-  std::unique_ptr<Team> team_;
+  int num_threads_;
   Binned data_;
   std::vector<std::int64_t> query_offsets_;
   std::vector<std::uint64_t> query_keys_, keys_;

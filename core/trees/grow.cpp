@@ -23,15 +23,15 @@ struct Leaf {
 class Growing {
  public:
   Growing(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-          GrowWorkspace& workspace, Team& team)
+          GrowWorkspace& workspace, int num_threads)
       : data_(data),
         work_(rows),
         settings_(settings),
         draw_(draw),
-        team_(team),
+        num_threads_(num_threads),
         columns_(columns_of(data, settings)),
         order_(workspace.order),
-        histograms_(rows, columns_, settings.split, settings.histogram_bytes, workspace.histograms, team) {
+        histograms_(rows, columns_, settings.split, settings.histogram_bytes, workspace.histograms, num_threads) {
     order_.start(rows.rows);
   }
 
@@ -154,7 +154,8 @@ class Growing {
   }
 
   Parted part(const RowRun& run, const Split& split) {
-    return order_.part(run, data_.columns.column(split.column), work_.document, split.left_flags().data(), team_);
+    return order_.part(run, data_.columns.column(split.column), work_.document, split.left_flags().data(),
+                       num_threads_);
   }
 
   void append_node(const Leaf& leaf, const Split& chosen, bool missing_left) {
@@ -217,7 +218,7 @@ class Growing {
   const GrowRows& work_;
   const GrowSettings& settings_;
   const std::uint64_t draw_;
-  Team& team_;
+  int num_threads_;
   std::vector<ColumnInfo> columns_;
   RowOrder& order_;
   NodeHistograms histograms_;
@@ -240,8 +241,8 @@ std::vector<ColumnInfo> columns_of(const Binned& data, const GrowSettings& setti
 }
 
 GrownTree grow_tree(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                    GrowWorkspace& workspace, Team& team) {
-  return Growing(data, rows, settings, draw, workspace, team).run();
+                    GrowWorkspace& workspace, int num_threads) {
+  return Growing(data, rows, settings, draw, workspace, num_threads).run();
 }
 
 }  // namespace podium

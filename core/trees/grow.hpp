@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "team.hpp"
+#include "parallel.hpp"
 #include "trees/binned.hpp"
 #include "trees/node_histograms.hpp"
 #include "trees/rows.hpp"
@@ -48,6 +48,6 @@ std::vector<ColumnInfo> columns_of(const Binned& data, const GrowSettings& setti
 
 // `draw` is what the tree's random numbers are a function of.
 GrownTree grow_tree(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                    GrowWorkspace& workspace, Team& team);
+                    GrowWorkspace& workspace, int num_threads);
 
 }  // namespace podium

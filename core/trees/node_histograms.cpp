@@ -24,14 +24,14 @@ Split best_of(const std::vector<Split>& found) {
 
 NodeHistograms::NodeHistograms(const GrowRows& work, const std::vector<ColumnInfo>& columns,
                                const SplitSettings& settings, std::size_t most_bytes, HistogramWorkspace& workspace,
-                               Team& team)
-    : work_(work), columns_(columns), settings_(settings), workspace_(workspace), team_(team) {
+                               int num_threads)
+    : work_(work), columns_(columns), settings_(settings), workspace_(workspace), num_threads_(num_threads) {
   cells_ = work.codes.size() * kStride;
   most_slots_ = std::max<std::size_t>(3, most_bytes / std::max<std::size_t>(1, cells_ * sizeof(Cell)));
   for (std::size_t slot = workspace.slots.size(); slot-- > 0;) free_.push_back(slot);
-  workspace.partials.resize(std::max(workspace.partials.size(), team.size() - 1));
-  partial_used_.resize(team.size() - 1);
-  const std::size_t parts = (team.size() + work.blocks.size() - 1) / std::max<std::size_t>(1, work.blocks.size());
+  workspace.partials.resize(std::max(workspace.partials.size(), threads() - 1));
+  partial_used_.resize(threads() - 1);
+  const std::size_t parts = (threads() + work.blocks.size() - 1) / std::max<std::size_t>(1, work.blocks.size());
   for (std::size_t b = 0; b < work.blocks.size(); ++b) {
     const std::size_t eights = (work.blocks[b].count + 7) / 8;  // codes are added by eights
     for (std::size_t k = 0; k < parts; ++k) {
@@ -62,13 +62,13 @@ void NodeHistograms::give(std::size_t slot) {
 template <class Body>
 void NodeHistograms::each_group(std::size_t rows, Body&& body) {
   const bool worth = (rows + kScan) * work_.codes.size() > kWorth;
-  team_.loop(groups_.size(), 1, worth, [&](std::size_t begin, std::size_t end) {
+  parallel_for(groups_.size(), worth ? num_threads_ : 1, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) body(k);
   });
 }
 
 bool NodeHistograms::by_rows(const NodeRows& node) const {
-  return team_.size() > 1 && node.count >= kByRows;
+  return threads() > 1 && node.count >= kByRows;
 }
 
 void NodeHistograms::clear(std::size_t first, std::size_t count, Cell* cells) const {
@@ -93,7 +93,7 @@ void NodeHistograms::add_by_rows(const NodeRows& node) {
   const std::size_t pieces = (node.count + kPiece - 1) / kPiece, all = pieces * work_.blocks.size();
   std::atomic<std::size_t> next{0};
   std::fill(partial_used_.begin(), partial_used_.end(), std::uint8_t{0});
-  team_.loop(team_.size(), 1, true, [&](std::size_t worker, std::size_t) {
+  parallel_for(threads(), num_threads_, 1, [&](std::size_t worker, std::size_t) {
     std::size_t piece = next.fetch_add(1);
     if (worker > 0 && piece >= all) return;
     if (worker > 0) {
@@ -103,6 +103,7 @@ void NodeHistograms::add_by_rows(const NodeRows& node) {
     Cell* cells = worker == 0 ? histogram(node.slot) : workspace_.partials[worker - 1].data();
     clear(0, work_.codes.size(), cells);
     for (; piece < all; piece = next.fetch_add(1)) {
+      check_interrupt();
       const std::size_t block = piece / pieces, begin = piece % pieces * kPiece;
       const Group whole{block, work_.blocks[block].first, work_.blocks[block].count};
       add(whole, node.rows, begin, std::min(node.count, begin + kPiece), cells);

@@ -1,11 +1,12 @@
 // The histograms of a tree's leaves: a pool of them, built from rows or taken off a parent, and looked through.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "team.hpp"
+#include "parallel.hpp"
 #include "trees/binned.hpp"
 #include "trees/histogram.hpp"
 #include "trees/split.hpp"
@@ -45,7 +46,7 @@ struct NodeRows {
 class NodeHistograms {
  public:
   NodeHistograms(const GrowRows& work, const std::vector<ColumnInfo>& columns, const SplitSettings& settings,
-                 std::size_t most_bytes, HistogramWorkspace& workspace, Team& team);
+                 std::size_t most_bytes, HistogramWorkspace& workspace, int num_threads);
 
   // A free slot, or kNoSlot where the pool is full.
   std::size_t take();
@@ -69,6 +70,7 @@ class NodeHistograms {
   struct Group {
     std::size_t block, first, count;
   };
+  std::size_t threads() const { return static_cast<std::size_t>(std::max(num_threads_, 1)); }
   Cell* histogram(std::size_t slot) { return workspace_.slots[slot].data(); }
   bool by_rows(const NodeRows& node) const;
   void clear(std::size_t first, std::size_t count, Cell* cells) const;
@@ -90,7 +92,7 @@ class NodeHistograms {
   const std::vector<ColumnInfo>& columns_;
   const SplitSettings& settings_;
   HistogramWorkspace& workspace_;
-  Team& team_;
+  int num_threads_;
   std::size_t cells_, most_slots_;
   std::vector<Group> groups_;
   std::vector<std::size_t> free_;

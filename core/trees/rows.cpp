@@ -33,7 +33,7 @@ void RowOrder::start(std::size_t rows) {
 }
 
 Parted RowOrder::part(const RowRun& run, const std::uint8_t* bins, const std::uint32_t* document,
-                      const std::uint8_t* left, Team& team) {
+                      const std::uint8_t* left, int num_threads) {
   std::uint32_t* from = places_[run.place].data() + run.begin;
   std::uint32_t* spare = spare_.data() + run.begin;
   const std::size_t pieces = (run.rows() + kPiece - 1) / kPiece;
@@ -45,7 +45,7 @@ Parted RowOrder::part(const RowRun& run, const std::uint8_t* bins, const std::ui
     return parted;
   }
   std::vector<Parted> parted(pieces);
-  team.loop(pieces, 1, pieces > 2, [&](std::size_t begin, std::size_t end) {
+  parallel_for(pieces, pieces > 2 ? num_threads : 1, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       parted[k] = part_piece(from + k * kPiece, spare + k * kPiece, size(k), bins, document, left);
     }
@@ -57,7 +57,7 @@ Parted RowOrder::part(const RowRun& run, const std::uint8_t* bins, const std::ui
     whole.left += parted[k].left, whole.missing += parted[k].missing;
   }
   std::uint32_t* to = places_[whole.place].data() + run.begin;
-  team.loop(pieces, 1, pieces > 2, [&](std::size_t begin, std::size_t end) {
+  parallel_for(pieces, pieces > 2 ? num_threads : 1, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const std::size_t rights_before = k * kPiece - lefts_before[k];
       std::copy_n(from + k * kPiece, parted[k].left, to + lefts_before[k]);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "team.hpp"
+#include "parallel.hpp"
 
 namespace podium {
 
@@ -32,7 +32,7 @@ class RowOrder {
   // Parts a run by the bins of a column: those in `left` (256 flags) first; rows keep their order on each side.
   // `document` is the row of `bins` each row stands for; null: its own number.
   Parted part(const RowRun& run, const std::uint8_t* bins, const std::uint32_t* document, const std::uint8_t* left,
-              Team& team);
+              int num_threads);
 
  private:
   std::vector<std::uint32_t> places_[2], spare_;

@@ -43,14 +43,14 @@ double solve(const std::vector<std::int64_t>& counts, double wanted) {
 
 // r of every document, and the μ of its probability min(1, r/μ).
 double size_up(std::span<const double> force, std::span<const double> curvature, const Extent& largest, double share,
-               std::vector<float>& size, Team& team) {
+               std::vector<float>& size, int num_threads) {
   const double ratio = largest.curvature > 0 ? largest.force / largest.curvature : 0.0;
   const double lambda = kCurvatureShare * ratio * ratio;
   const double scale = largest.force > 0 ? std::ldexp(1.0, -std::ilogb(largest.force)) : 1.0;  // no float is too small
   const std::size_t n = force.size(), parts = std::clamp<std::size_t>(n / kPiece, 1, 16);
   std::vector<std::vector<std::uint32_t>> own(parts);
   size.resize(n);
-  team.loop(parts, 1, parts > 1, [&](std::size_t begin, std::size_t end) {
+  parallel_for(parts, parts > 1 ? num_threads : 1, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const std::size_t first = n * k / parts, last = n * (k + 1) / parts;
       for (std::size_t i = first; i < last; ++i) {
@@ -72,9 +72,10 @@ double size_up(std::span<const double> force, std::span<const double> curvature,
 void sample_rows(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
                  const SampleSettings& settings, std::span<const std::uint64_t> keys,
                  std::span<const std::uint64_t> query_keys, std::span<const std::int64_t> query_offsets,
-                 std::uint64_t draw, Sample& out, Team& team) {
+                 std::uint64_t draw, Sample& out, int num_threads) {
   const bool weighs = settings.row_sampling < 1 && settings.sampling == Sampling::force;
-  const double threshold = weighs ? size_up(force, curvature, largest, settings.row_sampling, out.size, team) : 0.0;
+  const double threshold =
+      weighs ? size_up(force, curvature, largest, settings.row_sampling, out.size, num_threads) : 0.0;
   const auto chance = [&](std::size_t i) {
     if (!weighs) return settings.row_sampling;
     const double r = out.size[i];
@@ -91,7 +92,7 @@ void sample_rows(std::span<const double> force, std::span<const double> curvatur
     return static_cast<std::size_t>(query_offsets[std::min(queries, k * grain)]);
   };
   // Each piece writes where its documents stand; then they are moved together.
-  team.loop(pieces, 1, pieces > 2, [&](std::size_t begin, std::size_t end) {
+  parallel_for(pieces, pieces > 2 ? num_threads : 1, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       std::size_t at = begin_of(k);
       for (std::size_t q = k * grain; q < std::min(queries, (k + 1) * grain); ++q) {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "team.hpp"
+#include "parallel.hpp"
 
 namespace podium {
 
@@ -39,7 +39,7 @@ struct Extent {
 void sample_rows(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
                  const SampleSettings& settings, std::span<const std::uint64_t> keys,
                  std::span<const std::uint64_t> query_keys, std::span<const std::int64_t> query_offsets,
-                 std::uint64_t draw, Sample& out, Team& team);
+                 std::uint64_t draw, Sample& out, int num_threads);
 
 // The share of the columns with the smallest draws, rising.
 std::vector<std::uint32_t> sample_columns(std::span<const std::uint32_t> features, double share, std::uint64_t draw);

@@ -196,6 +196,7 @@ void ForestShap::attributions(const FeatureTable& table, std::span<double> out, 
         std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin * outputs_ * width),
                   out.begin() + static_cast<std::ptrdiff_t>(end * outputs_ * width), 0.0);
         for (std::size_t t = 0; t < trees_.size(); ++t) {
+          check_interrupt();
           attributor.take(trees_[t]);
           for (std::size_t row = begin; row < end; ++row) {
             attributor.add(table.values + row * table.features, out.data() + (row * outputs_ + t % outputs_) * width);

@@ -18,15 +18,15 @@ struct Node {
 class Growing {
  public:
   Growing(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-          GrowWorkspace& workspace, Team& team)
+          GrowWorkspace& workspace, int num_threads)
       : data_(data),
         work_(rows),
         settings_(settings),
         draw_(draw),
-        team_(team),
+        num_threads_(num_threads),
         columns_(columns_of(data, settings)),
         order_(workspace.order),
-        histograms_(rows, columns_, settings.split, settings.histogram_bytes, workspace.histograms, team) {
+        histograms_(rows, columns_, settings.split, settings.histogram_bytes, workspace.histograms, num_threads) {
     order_.start(rows.rows);
   }
 
@@ -100,7 +100,7 @@ class Growing {
     const std::size_t first = tree_.nodes.size();
     for (const Node& node : level_) {
       const Parted parted =
-          order_.part(node.run, data_.columns.column(chosen.column), work_.document, left.data(), team_);
+          order_.part(node.run, data_.columns.column(chosen.column), work_.document, left.data(), num_threads_);
       lefts += parted.left, missing += parted.missing, rows += node.run.rows();
       const std::size_t middle = node.run.begin + parted.left;
       Node low{{node.run.begin, middle, parted.place}}, high{{middle, node.run.end, parted.place}};
@@ -145,7 +145,7 @@ class Growing {
   const GrowRows& work_;
   const GrowSettings& settings_;
   const std::uint64_t draw_;
-  Team& team_;
+  int num_threads_;
   std::vector<ColumnInfo> columns_;
   RowOrder& order_;
   NodeHistograms histograms_;
@@ -157,8 +157,8 @@ class Growing {
 }  // namespace
 
 GrownTree grow_symmetric(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                         GrowWorkspace& workspace, Team& team) {
-  return Growing(data, rows, settings, draw, workspace, team).run();
+                         GrowWorkspace& workspace, int num_threads) {
+  return Growing(data, rows, settings, draw, workspace, num_threads).run();
 }
 
 }  // namespace podium

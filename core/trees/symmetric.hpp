@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "team.hpp"
+#include "parallel.hpp"
 #include "trees/binned.hpp"
 #include "trees/grow.hpp"
 
@@ -12,6 +12,6 @@ namespace podium {
 // The split of a level is the one that gains most over all nodes of the level; a side of a node without enough
 // curvature is worth nothing. There are as many levels as num_leaves and max_depth allow, fewer where none gains.
 GrownTree grow_symmetric(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                         GrowWorkspace& workspace, Team& team);
+                         GrowWorkspace& workspace, int num_threads);
 
 }  // namespace podium

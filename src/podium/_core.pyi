@@ -12,6 +12,11 @@ def use_avx2(allowed: bool) -> bool:
     Whether AVX2 may be used, for tests; gives whether it is, on this machine.
     """
 
+def signal_checks() -> int:
+    """
+    How often a computation has looked for signals so far, for tests: it begins to look when it takes long.
+    """
+
 def first_infinite(
     values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     num_threads: int,

@@ -1,0 +1,100 @@
+"""Ctrl-C and other signals end a computation of the core while it runs, also inside one query of 300,000 documents."""
+
+import subprocess
+import sys
+
+import pytest
+
+# Each case runs until a thread, which waits for the computation to begin looking for signals, sends one to the process.
+SCRIPT = """
+import os, signal, sys, threading, time
+import numpy as np
+import podium
+from podium import _core
+
+def stop(number, frame):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGTERM, stop)
+rng = np.random.default_rng(0)
+
+def one_query(labels):
+    features = rng.normal(size=(len(labels), 3)).astype(np.float32)
+    return podium.RankingData(features, labels, np.zeros(len(labels), int))
+
+long = one_query(rng.integers(0, 5, 300_000).astype(float))
+scores = rng.normal(size=long.n_documents)
+
+def force(name, num_threads=1):
+    podium.force(name)(scores, long, num_threads=num_threads)
+
+def last_query_is_long():
+    # Sixteen queries are one task, so that the long query may be the task of a helping thread alone.
+    queries = np.concatenate([np.repeat(np.arange(16), 2), np.full(300_000, 16)])
+    labels = rng.integers(0, 5, len(queries)).astype(float)
+    data = podium.RankingData(np.zeros((len(queries), 1), np.float32), labels, queries)
+    podium.force("ranknet")(rng.normal(size=len(queries)), data, num_threads=2)
+
+def evaluate(metric):
+    podium.evaluate(np.zeros(long.n_documents), long, [metric], num_threads=1)
+
+def interrupted(number, run):
+    checks = _core.signal_checks()
+
+    def send():
+        while _core.signal_checks() == checks:
+            time.sleep(0.001)
+        os.kill(os.getpid(), number)
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    try:
+        run()
+    except KeyboardInterrupt:
+        sender.join()
+        return True
+    return False
+
+for number, case, run in CASES:
+    print(case, interrupted(number, run), flush=True)
+"""
+
+FORCES = [
+    "ranknet",
+    "ranknet(ties=True)",
+    "lambdarank(ndcg)",
+    "lambdarank(map)",
+    "lambdarank(err)",
+    "lambdarank(bpref)",
+    "lambdarank(mrr)",
+    "lambdarank(auc)",
+    "step(ndcg)",
+    "structrank",
+    "structrank(independent)",
+]
+
+
+def run_cases(cases):
+    """Each case with whether it ended by KeyboardInterrupt, computed in a process of its own."""
+    listed = ", ".join(f"(signal.{number}, {case!r}, lambda: {case})" for number, case in cases)
+    script = SCRIPT.replace("CASES", f"[{listed}]")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_force_on_a_very_long_query_is_interrupted(threads):
+    cases = [f"force({name!r}, {threads})" for name in FORCES]
+    assert run_cases([("SIGINT", case) for case in cases]) == [f"{case} True" for case in cases]
+
+
+def test_evaluation_training_and_helping_threads_are_interrupted():
+    cases = [
+        ("SIGINT", "evaluate(\"err(max=40, ties='average')\")"),
+        ("SIGINT", "last_query_is_long()"),
+        ("SIGINT", "podium.RankNet(epochs=1, num_threads=2).fit(long)"),
+        ("SIGTERM", "podium.RankNet(epochs=1, batch='pair').fit(long)"),
+        ("SIGTERM", "podium.LambdaMART(metric='map', n_estimators=1).fit(long)"),
+    ]
+    assert run_cases(cases) == [f"{case} True" for _, case in cases]
