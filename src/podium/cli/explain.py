@@ -105,7 +105,7 @@ def explain(
     if data is None or not (permutation or query is not None):
         _importance(ranker, model, None, top, json)
         return
-    judged = Rows.read(data, format_name, read, threads).of_width(ranker.n_features_in_)
+    judged = Rows.read(data, format_name, read, threads).matched(ranker.scorer_)
     if query is not None:
         if above is None or below is None:
             _order(ranker, judged, query, top, json)

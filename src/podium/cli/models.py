@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.artifact import is_artifact, load_artifact
-from podium.cli.console import note_filled, read_data, read_options, read_ranking, refuse_swapped
+from podium.cli.console import note, read_data, read_ranking, refuse_swapped
 from podium.data import RankingData
 from podium.errors import DataError, ParameterError
-from podium.formats import find_format
-from podium.scoring import Scorer
+from podium.scoring import Scorer, match_features
 
 
 def is_model(path: Path) -> bool:
@@ -37,37 +37,32 @@ def _refuse_model_behind(data: Path) -> None:
 
 @dataclass(frozen=True)
 class Rows:
-    """The documents to score, and what they were read from."""
+    """The documents to score, and the file they were read from."""
 
     data: RankingData
     path: Path
-    is_sparse: bool
-    absent: str
 
     @classmethod
     def read(cls, path: Path, format_name: str | None, options: list[str] | None, threads: int | None) -> Rows:
-        """The data of a command's argument."""
-        data = read_data(path, format_name, options, threads)
-        is_sparse = find_format(path, format_name, reading=True).name == "letor"
-        return cls(data, path, is_sparse, read_options(path, format_name, options).get("absent", "zero"))
+        """Read the data of a command's argument."""
+        return cls(read_data(path, format_name, options, threads), path)
 
-    def of_width(self, wanted: int) -> RankingData:
-        """The data with the features of a model. Sparse text may lack the last ones, and a line on stderr says so."""
-        found = self.data.n_features
-        if not self.is_sparse or found >= wanted:
-            return self.data
-        note_filled(self.path, found, "the model", wanted, self.absent)
-        rest = np.full((self.data.n_documents, wanted - found), 0.0 if self.absent == "zero" else np.nan, np.float32)
-        return self.data.replace_grouped(features=np.concatenate([self.data.features, rest], axis=1))
+    def matched(self, scorer: Scorer) -> RankingData:
+        """Return the data with the features of a model; a line on stderr says what had to be filled in for that."""
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            data = match_features(self.data, scorer.model.n_features, scorer.feature_names, scorer.categories)
+        for warning in told:
+            note(str(warning.message).replace("the data has", f"{self.path} has", 1))
+        return data
 
 
 def scores_of(scorer: Scorer, model: Path, rows: Rows, threads: int | None) -> npt.NDArray[Any]:
-    """One score a row, in the rows' order; what does not fit names both files."""
-    judged, data = rows.of_width(scorer.model.n_features), rows.path
+    """Return one score per row, in the rows' order; an error about data that does not fit names both files."""
     try:
-        return np.asarray(scorer.scores(judged, num_threads=threads))
+        return np.asarray(scorer.scores(rows.matched(scorer), num_threads=threads))
     except DataError as error:
-        raise DataError(f"{model} cannot score {data}: {error}") from None
+        raise DataError(f"{model} cannot score {rows.path}: {error}") from None
 
 
 class Rankings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 
 import numpy as np
@@ -45,13 +46,14 @@ def shuffled_order(keys: npt.NDArray[np.uint64], seed: int, round: int) -> Order
 
 def fingerprint(data: RankingData) -> str:
     """SHA-256 of the queries' own digests, sorted: equal for the same queries in any order."""
+    coded = json.dumps(sorted((data.categorical_features or {}).items())) if data.categorical_features else ""
     queries = np.empty(0, np.int64) if data.pairs is None else data.document_queries[data.pairs.winner]
     by_query = np.argsort(queries, kind="stable")
     bounds = np.searchsorted(queries[by_query], np.arange(data.n_queries + 1))
     digests = []
     for q, name in enumerate(own_texts(data.query_ids.tolist())):
         rows = slice(int(data.query_offsets[q]), int(data.query_offsets[q + 1]))
-        digest = hashlib.sha256(f"{name}\n{rows.stop - rows.start}×{data.n_features}\n".encode())
+        digest = hashlib.sha256(f"{name}\n{rows.stop - rows.start}×{data.n_features}\n{coded}".encode())
         digest.update(np.ascontiguousarray(data.features[rows]).data)
         digest.update(np.ascontiguousarray(data.labels[rows]).data)
         if data.document_weights is not None:

@@ -23,7 +23,7 @@ Array = npt.NDArray[Any]
 
 
 def check_shapes(data: RankingData) -> None:
-    """That the parts fit together, at a cost that does not grow with the features."""
+    """Check that the parts fit together, at a cost that does not grow with the features."""
     offsets = data.query_offsets
     for name in ("features", "labels", "query_offsets", "query_ids"):
         if not isinstance(getattr(data, name), np.ndarray):
@@ -52,7 +52,7 @@ def check_shapes(data: RankingData) -> None:
 
 
 def check_values(data: RankingData) -> None:
-    """That the values are ones a ranker can learn from."""
+    """Check that the values are ones a ranker can learn from."""
     if data.n_documents == 0:
         raise DataError("there are no documents; a data set needs at least one row")
     bad = ~np.isfinite(data.labels)
@@ -62,6 +62,7 @@ def check_values(data: RankingData) -> None:
             f"label of row {caller_row(data, k)} is {data.labels[k]}; labels must be finite numbers: "
             f"drop the row or give it a label"
         )
+    _refuse_overflowing_labels(data)
     where = _core.first_infinite(data.features, resolve_threads(None))
     if where >= 0:
         row, column = divmod(where, data.n_features)
@@ -80,8 +81,25 @@ def check_values(data: RankingData) -> None:
         check_pairs(data.pairs, data.query_offsets)
 
 
+def _refuse_overflowing_labels(data: RankingData) -> None:
+    """Metrics and forces add up the labels of a query: an infinite sum would make a query vanish from a mean."""
+    largest = float(np.abs(data.labels).max())
+    if largest < 1e300:  # no memory holds enough documents
+        return
+    with np.errstate(over="ignore"):
+        sums = np.add.reduceat(np.abs(data.labels), data.query_offsets[:-1])
+    if not np.isfinite(sums).all():
+        query = int(np.argmin(np.isfinite(sums)))
+        first, last = data.query_offsets[query : query + 2]
+        row = int(first + np.argmax(np.abs(data.labels[first:last])))
+        raise DataError(
+            f"the labels of query {plain_ids(data.query_ids[query : query + 1])[0]} sum to more than a float64 can hold "
+            f"(row {caller_row(data, row)} has {data.labels[row]:g}); rescale the labels"
+        )
+
+
 def caller_row(data: RankingData, document: int) -> int:
-    """The caller's row of a document."""
+    """Return the caller's row of a grouped document."""
     return document if data.row_order is None else int(data.row_order[document])
 
 
@@ -95,7 +113,7 @@ def _refuse_repeated_queries(query_ids: Array) -> None:
 
 
 def check_pairs(pairs: Pairs, offsets: Array) -> None:
-    """That the rows of each pair exist and belong to one query, and that its numbers are in range."""
+    """Check that the rows of each pair exist and belong to one query, and that its numbers are in range."""
     pairs.check()
     for name, rows in (("winner", pairs.winner), ("loser", pairs.loser)):
         check_row_numbers(name, rows, int(offsets[-1]))

@@ -1,9 +1,10 @@
-"""What callers give (arrays, lists, frames, series, sparse matrices), as the arrays RankingData holds."""
+"""What callers give (arrays, lists, frames, series, sparse matrices), as the parts RankingData holds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.arrays import real_numbers, refuse_masked
+from podium.data.feature_names import feature_indices
+from podium.data.frame_columns import Frame, is_frame
 from podium.data.grouping import as_ids
 from podium.data.pairs import Pairs
 from podium.data.strings import Strings
@@ -20,34 +24,51 @@ Array = npt.NDArray[Any]
 PER_DOCUMENT = ("features", "labels", "document_ids", "document_weights", "pairs")  # parts that follow the row order
 
 
-def as_features(X: Any) -> npt.NDArray[np.float32]:
-    """X as float32 [rows × features] in C order, without a copy where it is that already; masked or null is NaN."""
+@dataclass(frozen=True)
+class Features:
+    """Features as RankingData holds them, with the names and categories that a frame gives."""
+
+    values: npt.NDArray[np.float32]
+    names: tuple[str, ...] | None = None
+    categories: Mapping[int, tuple[str, ...] | None] | None = None
+
+
+def convert_features(X: Any, categorical_features: Any = None) -> Features:
+    """Return X as float32 [rows × features] in C order, without a copy if it is that already; masked or null is NaN.
+
+    `categorical_features` names the columns of a frame to take as categories, whatever their type; of an array, its codes.
+    """
+    if is_frame(X):
+        return _frame_features(Frame(X), categorical_features)
     if hasattr(X, "toarray"):  # a SciPy sparse matrix: absent means 0
         X = X.toarray()
-    elif hasattr(X, "dtypes") and hasattr(X, "to_numpy"):  # a pandas frame, whose nulls NumPy cannot convert
-        X = _frame_values(X)
-    elif hasattr(X, "to_numpy"):
-        X = X.to_numpy()
-    if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(np.float32), np.nan)
     try:
-        given = np.asarray(X)
-        if given.dtype.kind in "cmM":
-            raise TypeError(f"{given.dtype} is not a real number")
-        with np.errstate(over="ignore"):  # a value too large for float32 is reported later as infinite
-            features = np.ascontiguousarray(given, np.float32)
+        values = real_numbers(X, np.float32)
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"X must be numbers [rows × features]: {error}") from None
-    if given.ndim != 2:
-        raise DataError(f"X has {given.ndim} dimensions; it must have 2, [rows × features]")
-    return features
+    if values.ndim != 2:
+        raise DataError(f"X has {values.ndim} dimensions; it must have 2, [rows × features]")
+    return Features(np.ascontiguousarray(values))
 
 
-def _frame_values(frame: Any) -> Array:
-    try:
-        return np.asarray(frame.to_numpy(dtype=np.float32, na_value=np.nan))
-    except (TypeError, ValueError):  # a polars frame, or text in a column: let NumPy say what is wrong
-        return np.asarray(frame.to_numpy())
+def as_features(X: Any) -> npt.NDArray[np.float32]:
+    """Return X as float32 [rows × features]; see `convert_features`."""
+    return convert_features(X).values
+
+
+def _frame_features(frame: Frame, categorical_features: Any) -> Features:
+    names = tuple(frame.names)
+    chosen: Any = () if categorical_features is None else categorical_features
+    coded = set(feature_indices(list(chosen) if isinstance(chosen, Mapping) else chosen, names, len(names)))
+    values = np.empty((frame.n_rows, len(names)), np.float32)
+    categories: dict[int, tuple[str, ...] | None] = {}
+    for column, name in enumerate(names):
+        made = frame.feature(name, categorical=column in coded and not isinstance(chosen, Mapping))
+        with np.errstate(over="ignore"):  # RankingData reports what is infinite as float32
+            values[:, column] = made.values
+        if made.categories is not None:
+            categories[column] = made.categories
+    return Features(values, names, categories or None)
 
 
 def as_number(given: object) -> float | int | None:
@@ -69,25 +90,20 @@ def as_number(given: object) -> float | int | None:
     return int(number) if number.is_integer() else number
 
 
-def as_numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Real numbers as a float64 array in C order; a matrix of one column becomes flat, and masked is NaN."""
+def as_numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
+    """Return real numbers as a float64 array in C order; a matrix of one column becomes flat, and masked or null is NaN."""
     try:
-        given = np.asarray(values) if not isinstance(values, np.ma.MaskedArray) else values
-        if given.dtype.kind in "cmM":
-            raise TypeError(f"{given.dtype} is not a real number")
-        if isinstance(given, np.ma.MaskedArray):
-            given = np.ma.filled(given.astype(np.float64), np.nan)
-        numbers: npt.NDArray[np.float64] = np.asarray(given, np.float64, order="C")
+        numbers = real_numbers(values, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{name} must be numbers: {error}") from None
     return np.ascontiguousarray(numbers[:, 0]) if numbers.ndim == 2 and numbers.shape[1] == 1 else numbers
 
 
 def as_column(name: str, values: npt.ArrayLike, rows: int) -> npt.NDArray[np.float64]:
-    """One float64 a row."""
+    """Return one float64 per row."""
     column = as_numbers(name, values)
     if column.shape != (rows,):
-        raise DataError(f"{name} has shape {column.shape} for {rows} rows; give one number a row")
+        raise DataError(f"{name} has shape {column.shape} for {rows} rows; give one number per row")
     return column
 
 
@@ -118,15 +134,23 @@ def as_query_weights(
 
 
 def as_feature_names(names: Any) -> tuple[str, ...] | None:
-    """One text a column."""
+    """Return one text per column, no two the same."""
+    if names is None:
+        return None
     if isinstance(names, str):
-        raise DataError(f"feature_names={short_repr(names)} must be a list of names, one a column")
-    return None if names is None else tuple(str(name) for name in names)
+        raise DataError(f"feature_names={short_repr(names)} must be a list of names, one per column")
+    texts = tuple(str(name) for name in names)
+    if len(set(texts)) != len(texts):
+        twice = next(column for column, name in enumerate(texts) if name in texts[:column])
+        raise DataError(
+            f"feature_names: {texts[twice]!r} names columns {texts.index(texts[twice])} and {twice}; give each feature a name of its own"
+        )
+    return texts
 
 
 def as_row_numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Whole numbers as int64."""
-    given = np.asarray(values)
+    given = np.asarray(refuse_masked(name, values, "give a whole number"))
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise DataError(f"{name} is {given.dtype} of shape {given.shape}; it must be a flat array of whole numbers")
     return given.astype(np.int64, copy=False)

@@ -20,7 +20,7 @@ class Description:
 
     A document is relevant where its label is at least 1. `label_counts` is None where there are more than 20 distinct
     labels, and `label_quantiles` (min, 25 %, median, 75 %, max) is None where there are not. Features without names are
-    called f0, f1, … by their column.
+    called f0, f1, … by their column. `categorical_features` says how many categories each categorical feature has.
     """
 
     queries: int
@@ -36,6 +36,7 @@ class Description:
     features_with_missing: tuple[str, ...]
     missing_share: float
     feature_names: tuple[str, ...] | None
+    categorical_features: dict[str, int | None] | None
     has_document_ids: bool
     has_document_weights: bool
     has_query_weights: bool
@@ -75,6 +76,7 @@ def describe(data: RankingData) -> Description:
         features_with_missing=_names(data, missing),
         missing_share=float(missing.sum() / cells) if cells else 0.0,
         feature_names=data.feature_names,
+        categorical_features=_count_categories(data),
         has_document_ids=data.document_ids is not None,
         has_document_weights=data.document_weights is not None,
         has_query_weights=data.query_weights is not None,
@@ -85,6 +87,15 @@ def describe(data: RankingData) -> Description:
 
 def _names(data: RankingData, chosen: np.ndarray[Any, Any]) -> tuple[str, ...]:
     return tuple(feature_name(column, data.feature_names) for column in np.flatnonzero(chosen).tolist())
+
+
+def _count_categories(data: RankingData) -> dict[str, int | None] | None:
+    if data.categorical_features is None:
+        return None
+    return {
+        feature_name(column, data.feature_names): None if names is None else len(names)
+        for column, names in data.categorical_features.items()
+    }
 
 
 def _scan_features(data: RankingData) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

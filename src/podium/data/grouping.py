@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.arrays import library_of, refuse_masked
 from podium.errors import DataError, short_repr
 
 Array = npt.NDArray[Any]
@@ -119,6 +120,9 @@ def plain_ids(ids: Array) -> list[Any]:
 
 def _as_array(qid: Any) -> Array:
     """As NumPy has it, except that a list of text and numbers is not made text: 1 and "1" are two queries."""
+    qid = refuse_masked("qid", qid, "every row needs a query id")
+    if library_of(qid) == "pyarrow":
+        return _arrow_ids(qid)
     if hasattr(qid, "to_numpy"):
         return np.asarray(qid.to_numpy())
     if isinstance(qid, Sequence) and not isinstance(qid, str | bytes) and len(qid):
@@ -131,6 +135,15 @@ def _as_array(qid: Any) -> Array:
         return np.asarray(qid)
     except ValueError:  # ids of several lengths
         raise DataError("qid is a list of lists of several lengths; give one query id a row") from None
+
+
+def _arrow_ids(qid: Any) -> Array:
+    """Ids of a pyarrow array; a null is None, so that whole numbers stay whole."""
+    if qid.null_count or str(qid.type).startswith("dictionary"):
+        ids = np.empty(len(qid), object)
+        ids[:] = qid.to_pylist()
+        return ids
+    return np.asarray(qid)
 
 
 def _plain_objects(ids: Array) -> Array:
@@ -158,9 +171,9 @@ def _plain_objects(ids: Array) -> Array:
 
 
 def is_missing(value: object) -> bool:
-    """None, NaN, or pandas' NA, which refuses to say whether it equals itself."""
+    """Whether a value is None, masked, NaN, or pandas' NA, which refuses to say whether it equals itself."""
     try:
-        return value is None or bool(value != value)
+        return value is None or value is np.ma.masked or bool(value != value)
     except (TypeError, ValueError):
         return True
 

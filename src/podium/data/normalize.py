@@ -11,25 +11,25 @@ from podium.data.blocks import query_blocks
 from podium.data.checks import caller_row
 from podium.data.feature_names import feature_indices, feature_name
 from podium.data.ranking_data import RankingData
-from podium.errors import DataError, unknown_name
+from podium.errors import DataError, ParameterError, unknown_name
 
 Block = npt.NDArray[np.float64]
 Offsets = npt.NDArray[np.int64]
 
 
 def normalize(data: RankingData, method: str, *, features: Sequence[int | str] | None = None) -> RankingData:
-    """The data with features rescaled by a method of NORMALIZATIONS; missing values stay missing and take no part.
+    """Return the data with features rescaled by a method of NORMALIZATIONS; missing values stay missing and take no part.
 
     Args:
-        data: what to rescale; it stays as it is.
+        data: The data to rescale; it stays as it is.
         method: 'minmax', 'zscore' or 'log'.
-        features: the columns to rescale, by number from 0 or by name; all where not given.
+        features: The features to rescale, by name or number; by default all that are not categorical.
     """
     if method not in NORMALIZATIONS:
         raise unknown_name("normalization", method, NORMALIZATIONS)
     rescale = NORMALIZATIONS[method]
     columns = _columns(data, features)
-    result = np.empty_like(data.features, order="C") if features is None else data.features.copy()
+    result = np.empty_like(data.features, order="C") if isinstance(columns, slice) else data.features.copy()
     for first, last in query_blocks(data):
         rows = slice(int(data.query_offsets[first]), int(data.query_offsets[last]))
         block = data.features[rows, columns].astype(np.float64)
@@ -40,9 +40,15 @@ def normalize(data: RankingData, method: str, *, features: Sequence[int | str] |
 
 
 def _columns(data: RankingData, features: Sequence[int | str] | None) -> slice | npt.NDArray[np.int64]:
+    coded = data.categorical_features or {}
     if features is None:
-        return slice(None)
-    return np.array(feature_indices(features, data.feature_names, data.n_features), np.int64)
+        return np.setdiff1d(np.arange(data.n_features), list(coded)) if coded else slice(None)
+    columns = feature_indices(features, data.feature_names, data.n_features)
+    for column in columns:
+        if column in coded:
+            name = feature_name(column, data.feature_names)
+            raise ParameterError("features", features, f"names {name!r}, whose values are categories", "leave it out")
+    return np.array(columns, np.int64)
 
 
 def _minmax(block: Block, starts: Offsets) -> Block:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.arrays import real_numbers, refuse_masked
 from podium.errors import DataError
 
 
@@ -16,7 +17,7 @@ class Pairs:
     """`winner[k]` should stand above `loser[k]` with `probability[k]`; the pair counts `weight[k]` times.
 
     Winner and loser are row numbers of the data the pairs belong to. Pairs may be incomplete, contradictory or
-    cyclic; both rows of a pair must belong to one query.
+    cyclic; the rows of a pair must be two documents of one query.
     """
 
     winner: npt.NDArray[np.int64]
@@ -32,9 +33,11 @@ class Pairs:
         probability: npt.ArrayLike = 1.0,
         weight: npt.ArrayLike = 1.0,
     ) -> Pairs:
-        """Pairs from arrays or single values; probability and weight are 1 where not given."""
-        rows = [np.atleast_1d(np.asarray(side)) for side in (winner, loser)]
-        for name, side in zip(("winner", "loser"), rows, strict=True):
+        """Make pairs of arrays or single values; probability and weight are 1 by default."""
+        rows = []
+        for name, given_rows in (("winner", winner), ("loser", loser)):
+            side = np.atleast_1d(np.asarray(refuse_masked(f"pairs: {name}", given_rows, "give a row number")))
+            rows.append(side)
             if side.ndim != 1 or (side.size and side.dtype.kind not in "iu"):
                 raise DataError(
                     f"pairs: {name} must be a flat array of row numbers, not {side.dtype} of shape {side.shape}"
@@ -63,13 +66,17 @@ class Pairs:
         return Pairs, (self.winner, self.loser, self.probability, self.weight)
 
     def check(self) -> None:
-        """That there is one of each number a pair, and each is in its range."""
+        """Check that every pair has two different rows, a probability and a weight, each in its range."""
         for name, kinds in (("winner", "iu"), ("loser", "iu"), ("probability", "f"), ("weight", "f")):
             held = getattr(self, name)
             if held.shape != (len(self),) or held.dtype.kind not in kinds:
                 raise DataError(
                     f"pairs: {name} is {held.dtype} of shape {held.shape} for {len(self)} winners; make pairs with Pairs.of"
                 )
+        same = self.winner == self.loser
+        if same.any():
+            k = int(np.argmax(same))
+            raise DataError(f"pairs: pair {k} sets row {self.winner[k]} above itself; leave it out")
         for name, bad, rule in (
             ("probability", ~((self.probability >= 0) & (self.probability <= 1)), "must lie in [0, 1]"),
             ("weight", ~((self.weight >= 0) & np.isfinite(self.weight)), "must be finite and not negative"),
@@ -96,9 +103,6 @@ class Pairs:
 
 def _as_floats(name: str, given: npt.ArrayLike) -> npt.NDArray[np.float64]:
     try:
-        value = np.asarray(given)
-        if value.dtype.kind in "cmM":
-            raise TypeError(f"{value.dtype} is not a real number")
-        return value.astype(np.float64)
+        return real_numbers(given, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"pairs: {name} must be numbers: {error}") from None

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.arrays import refuse_masked
+from podium.data.categories import Categories, as_categorical_features, joined_categories
 from podium.data.checks import check_shapes, check_values
 from podium.data.conversion import (
     PER_DOCUMENT,
     as_column,
     as_feature_names,
-    as_features,
     as_pairs,
     as_part,
     as_query_weights,
     as_weights,
+    convert_features,
 )
+from podium.data.frame_columns import is_frame
 from podium.data.grouping import group_rows, held_ids
 from podium.data.ordering import group, ungroup
 from podium.data.pairs import Pairs
@@ -27,6 +31,8 @@ from podium.data.strings import Strings
 from podium.errors import DataError, ParameterError, unknown_name
 
 Array = npt.NDArray[Any]
+OPTIONAL = ("document_ids", "document_weights", "query_weights", "pairs", "feature_names", "categorical_features")
+CategoricalFeatures = Sequence[int | str] | Mapping[Any, Sequence[str] | None] | None
 
 
 class ReplaceParts(TypedDict, total=False):
@@ -40,6 +46,7 @@ class ReplaceParts(TypedDict, total=False):
     query_weights: Mapping[Any, float] | npt.ArrayLike | None
     pairs: Pairs | None
     feature_names: Sequence[str] | None
+    categorical_features: CategoricalFeatures
 
 
 class RankingData:
@@ -63,7 +70,10 @@ class RankingData:
         document_weights: One weight per row, at least 0.
         query_weights: Weights by query id (a mapping), or one per query in the order of first appearance.
         pairs: Preferences between two rows of one query, numbered as your rows.
-        feature_names: One name per column.
+        feature_names: One name per column, all different.
+        categorical_features: Features, by name or number, whose values are codes of categories (whole numbers from 0), or a
+            mapping from such features to their categories. In a frame, columns of a category type are categorical by
+            themselves; other columns named here become so.
 
     Attributes:
         features: float32 [documents × features], C order, grouped.
@@ -75,10 +85,16 @@ class RankingData:
         query_weights: float64 [queries], or None.
         pairs: Pairs that number the grouped documents, or None.
         feature_names: One name per feature, or None.
+        categorical_features: A mapping from the column of each categorical feature to its categories, or None if there is
+            none. Code k in `features` is the k-th category. The categories are None if only the codes are known.
+        absent_value: What a feature behind the last column counts as, 0 or NaN, for data read from sparse text, which may leave
+            the last features out; None if the data has all its features.
         row_order: int64 [documents], the caller's row of each grouped document, or None if the two orders are the same.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = (
+        "absent_value",
+        "categorical_features",
         "document_ids",
         "document_weights",
         "feature_names",
@@ -100,6 +116,8 @@ class RankingData:
     query_weights: npt.NDArray[np.float64] | None
     pairs: Pairs | None
     feature_names: tuple[str, ...] | None
+    categorical_features: Categories | None
+    absent_value: float | None
     row_order: npt.NDArray[np.int64] | None
 
     def __init__(
@@ -113,19 +131,20 @@ class RankingData:
         query_weights: Mapping[Any, float] | npt.ArrayLike | None = None,
         pairs: Pairs | None = None,
         feature_names: Sequence[str] | None = None,
+        categorical_features: CategoricalFeatures = None,
     ) -> None:
-        if feature_names is None and hasattr(X, "columns") and hasattr(X, "to_numpy"):
-            feature_names = [str(name) for name in X.columns]
-        features = as_features(X)
-        labels = as_column("y", y, len(features))
-        query_ids, query_offsets, row_order = group_rows(qid, len(features))
+        features = convert_features(X, categorical_features)
+        names = as_feature_names(features.names if feature_names is None else feature_names)
+        rows = len(features.values)
+        labels = as_column("y", y, rows)
+        query_ids, query_offsets, row_order = group_rows(qid, rows)
         ids = None if document_ids is None else Strings.of(document_ids, "document_ids")
-        if ids is not None and len(ids) != len(features):
-            raise DataError(f"document_ids: {len(ids)} ids for {len(features)} rows; give one per row")
-        weights = None if document_weights is None else as_weights("document_weights", document_weights, len(features))
+        if ids is not None and len(ids) != rows:
+            raise DataError(f"document_ids: {len(ids)} ids for {rows} rows; give one per row")
+        weights = None if document_weights is None else as_weights("document_weights", document_weights, rows)
         _fill(
             self,
-            features=group(features, row_order),
+            features=group(features.values, row_order),
             labels=group(labels, row_order),
             query_offsets=query_offsets,
             query_ids=query_ids,
@@ -133,7 +152,9 @@ class RankingData:
             document_weights=None if weights is None else group(weights, row_order),
             query_weights=as_query_weights(query_weights, query_ids),
             pairs=None if pairs is None else group(as_pairs(pairs), row_order),
-            feature_names=as_feature_names(feature_names),
+            feature_names=names,
+            categorical_features=joined_categories(features, categorical_features, names),
+            absent_value=None,
             row_order=row_order,
         )
         check_shapes(self)
@@ -158,7 +179,10 @@ class RankingData:
         return _rebuild, (self._parts(),)
 
     def _parts(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.PARTS}
+        parts = {name: getattr(self, name) for name in self.PARTS}
+        if self.categorical_features is not None:
+            parts["categorical_features"] = dict(self.categorical_features)  # a view of a dict cannot be pickled
+        return parts
 
     @property
     def n_documents(self) -> int:
@@ -194,11 +218,7 @@ class RankingData:
         return self.n_documents
 
     def __repr__(self) -> str:
-        extras = [
-            name
-            for name in ("document_ids", "document_weights", "query_weights", "pairs", "feature_names")
-            if getattr(self, name) is not None
-        ]
+        extras = [name for name in OPTIONAL if getattr(self, name) is not None]
         tail = f", with {', '.join(extras)}" if extras else ""
         return (
             f"RankingData({self.n_documents} documents × {self.n_features} features in {self.n_queries} queries{tail})"
@@ -225,7 +245,7 @@ class RankingData:
     def _one_per_document(self, values: Any) -> Any:
         if isinstance(values, Pairs):
             return values
-        given = np.asarray(values)
+        given = np.asarray(refuse_masked("values", values, "give a value for every document"))
         if given.shape[:1] != (self.n_documents,):
             raise DataError(
                 f"{len(np.atleast_1d(given))} values for {self.n_documents} documents; give one per document"
@@ -261,11 +281,22 @@ class RankingData:
         held = self._parts()
         if "query_ids" in parts:
             held["query_ids"] = as_part("query_ids", parts.pop("query_ids"), self.query_ids, self.n_documents)
+        made = convert_features(parts["features"]) if is_frame(parts.get("features")) else None
+        parts |= {} if made is None else {"features": made.values}
+        own = self.categorical_features if made is None else made.categories
+        categorical = parts.pop("categorical_features", own)
         for name, value in parts.items():
             part = as_part(name, value, held["query_ids"], self.n_documents)
             move = name in PER_DOCUMENT and part is not None and not grouped
             held[name] = group(part, self.row_order) if move else part
+        if held["features"].shape[1] != self.n_features:
+            held["absent_value"] = None
+        held["categorical_features"] = as_categorical_features(categorical, held["feature_names"], held["features"])
         return RankingData.of_parts(**held)
+
+    def with_absent_value(self, value: float | None) -> RankingData:
+        """Return the same data with another `absent_value`."""
+        return RankingData.of_parts(check=False, **(self._parts() | {"absent_value": value}))
 
     def select(self, queries: npt.ArrayLike) -> RankingData:
         """Return the given queries (numbers or a mask), in the order given.
@@ -298,6 +329,8 @@ def _fill(data: RankingData, **parts: Any) -> None:
         if isinstance(value, np.ndarray):
             value = value.view()
             value.flags.writeable = False
+        elif isinstance(value, dict):
+            value = MappingProxyType(value)
         object.__setattr__(data, name, value)
 
 

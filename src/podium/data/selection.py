@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.arrays import refuse_masked
 from podium.data.ordering import ranked_rows
 from podium.data.pairs import Pairs
 from podium.errors import DataError
@@ -20,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 def query_numbers(queries: npt.ArrayLike, n_queries: int) -> Ints:
     """Return query numbers given as numbers or as a mask; each must exist and occur once."""
-    given = np.atleast_1d(np.asarray(queries))
+    given = np.atleast_1d(np.asarray(refuse_masked("queries", queries, "give query numbers or a mask")))
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iub"):
         raise DataError(f"queries are {given.dtype} of shape {given.shape}; give query numbers or a mask")
     if given.dtype == bool and len(given) != n_queries:
@@ -37,7 +38,7 @@ def query_numbers(queries: npt.ArrayLike, n_queries: int) -> Ints:
 
 def document_mask(keep: npt.ArrayLike, n_documents: int) -> npt.NDArray[np.bool_]:
     """Return a mask with one True or False per document, at least one of them True."""
-    mask = np.asarray(keep)
+    mask = np.asarray(refuse_masked("keep", keep, "give True or False"))
     if mask.dtype != bool or mask.shape != (n_documents,):
         raise DataError(
             f"the mask is {mask.dtype} of shape {mask.shape}; give one True or False for each of {n_documents} documents"
@@ -80,6 +81,8 @@ def select_rows(
         "query_weights": None if data.query_weights is None else data.query_weights[queries],
         "pairs": None if data.pairs is None else _pairs_inside(data.pairs, rows, data.n_documents, int(offsets[-1])),
         "feature_names": data.feature_names,
+        "categorical_features": data.categorical_features,
+        "absent_value": data.absent_value,
         "row_order": ranked_rows(data.row_order, rows) if keeps_order else None,
     }
 

@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.arrays import library_of
 from podium.data.grouping import is_missing
 from podium.errors import DataError, short_repr
 
@@ -31,6 +32,8 @@ class Strings:
         if isinstance(values, Strings):
             return values
         encoded = []
+        if library_of(values) == "pyarrow" and hasattr(values, "to_pylist"):
+            values = values.to_pylist()
         try:
             for row, value in enumerate(values):
                 if isinstance(value, str):

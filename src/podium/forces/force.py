@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import RankingData
+from podium.data.conversion import as_numbers
 from podium.data.hashing import query_hashes
 from podium.errors import DataError, ParameterError, short_repr, unknown_name
 from podium.forces.custom_function import CustomFunction
@@ -275,7 +276,7 @@ class Force:
 
     def __call__(self, scores: npt.ArrayLike, data: RankingData, **options: Any) -> tuple[Floats, Floats]:
         """(force, curvature) of every document, for scores in the caller's row order."""
-        held = data.from_caller_order(np.asarray(scores, np.float64))
+        held = data.from_caller_order(as_numbers("scores", scores))
         outcome = self.compute(held, ForceData(data), curvature=True, **options)
         assert outcome.curvature is not None
         return data.to_caller_order(outcome.force), data.to_caller_order(outcome.curvature)
@@ -285,7 +286,7 @@ class Force:
         if not self.has_cost:
             raise ParameterError(f"{self} has no cost: it is a force that no cost need be the downhill of")
         outcome = self.compute(
-            data.from_caller_order(np.asarray(scores, np.float64)), ForceData(data), cost=True, **options
+            data.from_caller_order(as_numbers("scores", scores)), ForceData(data), cost=True, **options
         )
         assert outcome.cost is not None
         return outcome.cost

@@ -195,9 +195,17 @@ class Rows:
         """The whole as RankingData (grouping rows where they are scattered)."""
         ids, counts = parts.pop("query_ids"), parts.pop("counts")
         if len(set(ids.tolist())) < len(ids):
-            return RankingData(features, parts["labels"], np.repeat(ids, counts), document_ids=parts["document_ids"])
+            data = RankingData(features, parts["labels"], np.repeat(ids, counts), document_ids=parts["document_ids"])
+            return data.with_absent_value(self.options.absent_value)
         offsets = np.append(0, np.cumsum(counts))
-        return RankingData.of_parts(check=False, features=features, query_ids=ids, query_offsets=offsets, **parts)
+        return RankingData.of_parts(
+            check=False,
+            features=features,
+            query_ids=ids,
+            query_offsets=offsets,
+            absent_value=self.options.absent_value,
+            **parts,
+        )
 
     def _refuse_cut_line(self) -> None:
         if self._cut and self._entries is not None and self._entries[0] == self._entries[1] > self._last:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import Pairs, RankingData
+from podium.data.arrays import refuse_masked
 from podium.data.grouping import distinct, is_missing, plain_ids
 from podium.errors import DataError, short_repr
 
@@ -31,11 +32,6 @@ class Graph:
     def __post_init__(self) -> None:
         if not (self.weight > 0).any():
             raise DataError("there is no pair with a weight above 0; consistency needs at least one")
-        same = self.winner == self.loser
-        if same.any():
-            k = int(np.argmax(same))
-            name = self.documents[self.winner[k]]
-            raise DataError(f"pair {k} sets document {short_repr(name)} above itself; leave it out")
 
 
 def graph_of(
@@ -64,12 +60,15 @@ def graph_of(
 def _of_ids(winner: npt.ArrayLike, loser: npt.ArrayLike, probability: npt.ArrayLike, weight: npt.ArrayLike) -> Graph:
     sides = [_as_ids(name, ids) for name, ids in (("winner", winner), ("loser", loser))]
     codes, documents = distinct(np.concatenate(sides))
+    for k, (one, other) in enumerate(zip(*sides, strict=False)):
+        if one == other:
+            raise DataError(f"pair {k} sets document {short_repr(one)} above itself; leave it out")
     numbers = Pairs.of(codes[: len(sides[0])], codes[len(sides[0]) :], probability, weight)
     return Graph(numbers.winner, numbers.loser, numbers.probability, numbers.weight, documents)
 
 
 def _as_ids(name: str, ids: npt.ArrayLike) -> npt.NDArray[Any]:
-    given = np.atleast_1d(np.asarray(ids))
+    given = np.atleast_1d(np.asarray(refuse_masked(name, ids, "every pair needs two documents")))
     if given.ndim != 1 or given.dtype.kind not in "iuUSOT":
         raise DataError(
             f"{name} is {given.dtype} of shape {given.shape}; give a flat list of ids, text or whole numbers"

@@ -17,7 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium.data import RankingData
+from podium.data.arrays import fill_masked, refuse_masked
 from podium.data.canonical import fingerprint, refuse_path
+from podium.data.frame_columns import is_frame, whole_frame
 from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError
 from podium.evaluation import evaluate
@@ -27,7 +29,7 @@ from podium.models import Model, Spec
 from podium.rankers.common import CommonSettings
 from podium.rankers.explaining import ExplainMixin
 from podium.rankers.saving import SaveMixin
-from podium.scoring import Scorer, check_names
+from podium.scoring import Scorer, check_names, match_features
 from podium.threads import resolve_threads
 from podium.training import Checkpoint, Plan, Schedule, Trained, train
 from podium.training.progress import Callback
@@ -155,7 +157,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
             data = self._as_data(X, y, qid, sample_weight, reset=True)
             judged = self._as_valid(valid)
             if judged is not None:
-                check_names(judged.feature_names, data.feature_names)
+                judged = match_features(judged, data.n_features, data.feature_names, data.categorical_features)
             if start is not None:
                 check_names(data.feature_names, start.feature_names_)
             plan = replace(self._plan(data), start_from=None if start is None else start.model_)
@@ -180,7 +182,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
 
     def _keep(self, trained: Trained, data: RankingData) -> None:
         plan = trained.plan
-        self.model_, self.scorer_ = trained.model, Scorer(trained.model, data.feature_names)
+        self.model_, self.scorer_ = trained.model, Scorer(trained.model, data.feature_names, categories=data.categorical_features)
         self.force_, self.schedule_ = str(plan.force), str(plan.schedule)
         self.model_name_, self.model_spec_ = plan.model.name, str(plan.model)
         self.log_, self.n_epochs_ = trained.log, len(trained.log)
@@ -286,8 +288,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         check_is_fitted(self, "scorer_")
         refuse_path("X", X)
         if not isinstance(X, RankingData) and not self._is_plain_float_matrix(X):
-            with np.errstate(over="ignore"):  # a number too large for float32 is refused as infinite
-                X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
+            X = self._checked_features(X)
         return self.scorer_.scores(X, num_threads=self.num_threads)
 
     def _is_plain_float_matrix(self, X: Any) -> bool:
@@ -340,10 +341,13 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
             if reset:
                 self._set_features(X.n_features, X.feature_names)
             return X if sample_weight is None else X.replace(document_weights=sample_weight)
-        with np.errstate(over="ignore"):
-            X, y = validate_data(
-                self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True
-            )
+        if is_frame(X):
+            X = self._checked_features(X, reset=reset)
+        else:
+            y = refuse_masked("y", y, "every row needs a label")
+            checks = {"dtype": np.float32, "ensure_all_finite": "allow-nan", "y_numeric": True}
+            with np.errstate(over="ignore"):
+                X, y = validate_data(self, fill_masked(X), y, reset=reset, **checks)
         if qid is None:
             warnings.warn(
                 "no qid: all rows are taken as one query; give qid=, one query id per row (from scikit-learn's tools: "
@@ -360,6 +364,15 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
             document_weights=sample_weight,
             feature_names=None if names is None else [str(name) for name in names],
         )
+
+    def _checked_features(self, X: Any, *, reset: bool = False) -> Any:
+        """Return features that scikit-learn has checked. A frame stays one: RankingData knows its categories and dates."""
+        if is_frame(X):
+            X = whole_frame(X)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        with np.errstate(over="ignore"):  # a number too large for float32 is refused as infinite
+            return validate_data(self, fill_masked(X), reset=reset, dtype=np.float32, ensure_all_finite="allow-nan")
 
     def _as_valid(self, valid: Valid | None) -> RankingData | None:
         refuse_path("valid", valid)

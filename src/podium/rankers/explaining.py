@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from podium.data import RankingData
 from podium.data.feature_names import default_names
@@ -18,7 +18,7 @@ from podium.evaluation.result import as_json, json_id
 from podium.models.explaining import attributions, importance
 from podium.models.net import Net
 from podium.models.trees import TreeModel
-from podium.scoring import Scorer, check_names
+from podium.scoring import Scorer
 from podium.threads import resolve_threads
 
 Floats = npt.NDArray[np.float64]
@@ -32,6 +32,7 @@ class ExplainMixin:
 
     scorer_: Scorer
     num_threads: int | None
+    _checked_features: Any
 
     def attributions(self, X: Any) -> Floats:
         """What each feature adds to each score, [rows × (features + 1)], in the caller's order; for trees.
@@ -77,11 +78,7 @@ class ExplainMixin:
 
     def _rows(self, X: Any) -> npt.NDArray[np.float32]:
         """The features of what is given, in the order they are held in."""
-        if isinstance(X, RankingData):
-            check_names(X.feature_names, self.scorer_.feature_names)
-            return X.features
-        with np.errstate(over="ignore"):
-            return np.asarray(validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan"))
+        return self.scorer_.features(X if isinstance(X, RankingData) else self._checked_features(X))
 
     def _forest(self, asked: str) -> TreeModel:
         check_is_fitted(self, "scorer_")
@@ -204,15 +201,14 @@ def why(ranker: ExplainMixin, data: RankingData, *, above: int | str, below: int
     rows = [_document(data, first, last, name, given) for name, given in (("above", above), ("below", below))]
     if rows[0] == rows[1]:
         raise ParameterError(f"above and below are both document {short_repr(above)}; name two documents of the query")
-    names = data.feature_names or ranker.scorer_.feature_names or default_names(data.n_features)
-    check_names(data.feature_names, ranker.scorer_.feature_names)
-    features = data.features[rows]
+    names = data.feature_names or ranker.scorer_.feature_names or default_names(model.n_features)
+    features = ranker.scorer_.features(data.select([number]))[[row - first for row in rows]]
     scores = ranker.scorer_.scores(features, num_threads=ranker.num_threads)
     if isinstance(model, TreeModel):
         parts = attributions(model, features, num_threads=resolve_threads(ranker.num_threads))[:, :-1]
         gaps = parts[0] - parts[1]
     else:
-        swapped = np.repeat(features[1:], data.n_features, axis=0)
+        swapped = np.repeat(features[1:], model.n_features, axis=0)
         np.fill_diagonal(swapped, features[0])
         gaps = ranker.scorer_.scores(swapped, num_threads=ranker.num_threads) - scores[1]
     order = [int(k) for k in np.argsort(-np.abs(gaps), kind="stable") if gaps[k] != 0]

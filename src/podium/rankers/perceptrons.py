@@ -20,7 +20,7 @@ from podium.models.net import LinearSpec, Net
 from podium.models.quadratic import QuadraticModel, QuadraticSpec
 from podium.parameters import Choice, setting
 from podium.rankers.base import BaseRanker
-from podium.scoring import Scorer, check_names
+from podium.scoring import check_names
 from podium.training import Plan, Schedule, Trained
 from podium.training.perceptron_learners import Learner
 from podium.training.schedules.perceptron import (
@@ -115,7 +115,7 @@ class OnlineRanker(PerceptronSettings, BaseRanker):
             check_finite([learned.model.scores(data.features, num_threads=plan.num_threads)], calls)
         names = data.feature_names if first else self.feature_names_
         self._keep(Trained(plan, learned.model, learned.thresholds, calls, None, (), chosen=learned.chosen), data)
-        self.feature_names_, self.scorer_ = names, Scorer(learned.model, names)
+        self.feature_names_, self.scorer_ = names, replace(self.scorer_, feature_names=names)
         self.n_epochs_, self.stream_ = calls, learner.state()
         self.fitted_parameters_ = self._saved_parameters()
         seen = fingerprint(data)

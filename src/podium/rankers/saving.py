@@ -16,7 +16,7 @@ from podium.artifact import Artifact, save_artifact
 from podium.errors import FormatError, ParameterError
 from podium.metrics import metric as as_metric
 from podium.models import MODELS
-from podium.scoring import Scorer
+from podium.scoring import Scorer, save_categories
 from podium.training import Epoch
 
 Floats = npt.NDArray[np.float64]
@@ -73,6 +73,7 @@ class SaveMixin:
                 "count": model.n_features,
                 "names": None if self.feature_names_ is None else list(self.feature_names_),
                 **({} if self.scorer_.normalize is None else {"normalize": self.scorer_.normalize}),
+                **({} if self.scorer_.categories is None else {"categories": save_categories(self.scorer_.categories)}),
             },
             "data": self.fingerprint_,
             "training": {"epochs": self.n_epochs_, "best_epoch": self.best_epoch_, "best_value": self.best_value_},

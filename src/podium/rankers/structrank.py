@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy.typing as npt
@@ -16,7 +16,6 @@ from podium.models.nadaraya_watson import NadarayaWatsonSpec, ReferenceSettings
 from podium.parameters import Choice, inherit, setting
 from podium.rankers.base import BaseRanker
 from podium.rankers.ranker import preset_force
-from podium.scoring import Scorer
 from podium.training import Schedule, Trained
 from podium.training.schedules.feasible import FeasibleSettings, FeasibleSteps
 
@@ -69,7 +68,7 @@ class StructRank(ReferenceSettings, FeasibleSettings, BaseRanker):
 
     def _keep(self, trained: Trained, data: RankingData) -> None:
         super()._keep(trained, data)
-        self.scorer_ = Scorer(trained.model, data.feature_names, self.normalize)
+        self.scorer_ = replace(self.scorer_, normalize=self.normalize)
         self._set_learned(trained.learned or {})
 
     def _set_learned(self, learned: dict[str, float]) -> None:

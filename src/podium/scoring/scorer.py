@@ -1,8 +1,9 @@
-"""A scorer: features in, one score a document out."""
+"""A scorer: features in, one score per document out."""
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
-from podium.data.conversion import as_features
+from podium.data.categories import Categories, recode, with_categories
+from podium.data.checks import caller_row
+from podium.data.conversion import convert_features
 from podium.data.feature_names import feature_name
 from podium.data.normalize import NORMALIZATIONS, normalize
 from podium.errors import DataError, FormatError
@@ -20,6 +23,7 @@ from podium.models.heads import to_scores
 from podium.threads import resolve_threads
 
 Floats = npt.NDArray[np.float64]
+Features = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -27,18 +31,20 @@ class Scorer:
     """A trained model, ready to score.
 
     Attributes:
-        model: what turns features into outputs.
-        feature_names: of the features it was trained on, or None.
-        normalize: how features are rescaled inside each query first, or None; whole queries are then needed.
+        model: Turns features into outputs.
+        feature_names: Names of the features it was trained on, or None.
+        normalize: How features are rescaled inside each query first, or None; whole queries are then needed.
+        categories: Categories of the categorical features it was trained on, by column, or None.
     """
 
     model: Model
     feature_names: tuple[str, ...] | None = None
     normalize: str | None = None
+    categories: Categories | None = None
 
     @classmethod
     def of(cls, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], path: str | os.PathLike[str]) -> Scorer:
-        """The scorer of a saved model."""
+        """Return the scorer of a saved model."""
         try:
             own = {name.removeprefix("model."): value for name, value in arrays.items() if name.startswith("model.")}
             model = restore_model(header["model"]["name"], header["model"]["settings"], own)
@@ -48,45 +54,88 @@ class Scorer:
             scale = header["features"].get("normalize")
             if scale is not None and scale not in NORMALIZATIONS:
                 raise ValueError(f"no normalization is called {scale!r}")
-            return cls(model, None if names is None else tuple(str(name) for name in names), scale)
+            categories = load_categories(header["features"].get("categories"), model.n_features)
+            return cls(model, None if names is None else tuple(str(name) for name in names), scale, categories)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(path, f"is a Podium model with a part missing or wrong: {error!r}") from None
 
     def scores(self, rows: RankingData | npt.ArrayLike, *, num_threads: int | None = None) -> Floats:
-        """One score a row, in the caller's order."""
+        """Return one score per row, in the caller's row order."""
         data = rows if isinstance(rows, RankingData) else None
-        if self.normalize is not None and data is None:
-            raise DataError(
-                f"the model rescales features inside each query (normalize={self.normalize!r}), so it scores whole queries: "
-                "give podium.RankingData(X, y, qid), with any y"
-            )
-        features = data.features if data is not None else check_rows(rows)
-        if data is not None:
-            check_names(data.feature_names, self.feature_names)
-            if self.normalize is not None:
-                features = normalize(data, self.normalize).features
-        outputs = self.model.scores(features, num_threads=resolve_threads(num_threads))
+        outputs = self.model.scores(self.features(rows), num_threads=resolve_threads(num_threads))
         if not np.isfinite(outputs).all():
             held = int(np.argwhere(~np.isfinite(outputs))[0][0])
-            row = held if data is None or data.row_order is None else int(data.row_order[held])
+            row = held if data is None else caller_row(data, held)
             raise DataError(f"the score of row {row} is not finite; its features are too large for the model")
         scores = to_scores(outputs)
         return scores if data is None else data.to_caller_order(scores)
 
+    def features(self, rows: RankingData | npt.ArrayLike) -> Features:
+        """Return the features of rows as the model takes them; those of a RankingData in its grouped order."""
+        if isinstance(rows, RankingData):
+            data = match_features(rows, self.model.n_features, self.feature_names, self.categories)
+            return data.features if self.normalize is None else normalize(data, self.normalize).features
+        if self.normalize is not None:
+            raise DataError(
+                f"the model rescales features inside each query (normalize={self.normalize!r}), so it scores whole queries: "
+                "give podium.RankingData(X, y, qid), with any y"
+            )
+        given = convert_features(rows)
+        check_names(given.names, self.feature_names)
+        check_finite(given.values, given.names)
+        if given.categories is None:
+            return given.values
+        return recode(given.values, given.categories, self.categories, given.names)[0]
 
-def check_rows(rows: Any) -> npt.NDArray[np.float32]:
-    """Rows given as an array or frame, as float32; NaN is a missing value, infinity is refused."""
-    features = as_features(rows)
+
+def match_features(
+    data: RankingData, n_features: int, feature_names: Sequence[str] | None, categories: Categories | None
+) -> RankingData:
+    """Return data with the features a model was trained on; a DataError says what cannot be matched.
+
+    Sparse text may leave the last features out: they are filled in, with a warning. Categories get the codes of the training
+    data. Names must be the same in the same order.
+    """
+    missing = n_features - data.n_features
+    if missing > 0 and data.absent_value is not None and data.feature_names is None:
+        taken = f"the other {missing} are" if missing > 1 else "the other is"
+        counts_as = "0" if data.absent_value == 0 else "missing"
+        warnings.warn(
+            f"the data has {data.n_features} features, the model {n_features}; {taken} taken as {counts_as}",
+            stacklevel=4,
+        )
+        rest = np.full((data.n_documents, missing), data.absent_value, np.float32)
+        data = data.replace_grouped(features=np.concatenate([data.features, rest], axis=1))
+    check_names(data.feature_names, feature_names)
+    return with_categories(data, categories)
+
+
+def load_categories(saved: Any, n_features: int) -> Categories | None:
+    """Return categories as a model's header holds them: a list of [column, names or null]."""
+    if saved is None:
+        return None
+    found = {int(column): None if names is None else tuple(str(name) for name in names) for column, names in saved}
+    if not all(0 <= column < n_features for column in found):
+        raise ValueError(f"categories of features that are not among the {n_features}")
+    return found
+
+
+def save_categories(categories: Categories | None) -> list[Any] | None:
+    """Return categories as a model's header holds them."""
+    return None if categories is None else [[column, names and list(names)] for column, names in categories.items()]
+
+
+def check_finite(features: Features, names: Sequence[str] | None = None) -> None:
+    """Check that no feature is infinite; NaN is a missing value."""
     if np.isinf(features).any():
         row, column = (int(place) for place in np.argwhere(np.isinf(features))[0])
         raise DataError(
-            f"feature {feature_name(column)!r} of row {row} is infinite, or too large for float32; use NaN for a missing value"
+            f"feature {feature_name(column, names)!r} of row {row} is infinite, or too large for float32; use NaN for a missing value"
         )
-    return features
 
 
 def check_names(given: Sequence[str] | None, known: Sequence[str] | None) -> None:
-    """That named features are the ones trained on, in the same order."""
+    """Check that named features are the ones trained on, in the same order."""
     if given is None or known is None or list(given) == list(known):
         return
     strange = [name for name in given if name not in set(known)]
