@@ -10,7 +10,6 @@ import numpy.typing as npt
 from podium.errors import DataError
 
 Array = npt.NDArray[Any]
-NOT_REAL = {"c": "complex", "m": "a duration", "M": "a date", "U": "text", "S": "text", "T": "text", "V": "a record"}
 
 
 def library_of(value: object) -> str:
@@ -47,9 +46,11 @@ def real_numbers(values: Any, dtype: type[np.floating[Any]]) -> Array:
         given = _pandas_numbers(values)
     else:
         given = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
-    if given.dtype.kind in NOT_REAL:
-        raise TypeError(f"{given.dtype} is {NOT_REAL[given.dtype.kind]}, not a real number")
-    if given.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in given.flat):
+    if given.dtype.kind in "cmMV":
+        raise TypeError(f"{given.dtype} is not a real number")
+    if given.dtype.kind in "UST" or (
+        given.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in given.flat)
+    ):
         raise TypeError("text is not a real number")
     with np.errstate(over="ignore"):  # a value too large for float32 is reported later as infinite
         if isinstance(given, np.ma.MaskedArray):
