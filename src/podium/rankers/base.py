@@ -182,7 +182,10 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
 
     def _keep(self, trained: Trained, data: RankingData) -> None:
         plan = trained.plan
-        self.model_, self.scorer_ = trained.model, Scorer(trained.model, data.feature_names, categories=data.categorical_features)
+        self.model_, self.scorer_ = (
+            trained.model,
+            Scorer(trained.model, data.feature_names, categories=data.categorical_features),
+        )
         self.force_, self.schedule_ = str(plan.force), str(plan.schedule)
         self.model_name_, self.model_spec_ = plan.model.name, str(plan.model)
         self.log_, self.n_epochs_ = trained.log, len(trained.log)

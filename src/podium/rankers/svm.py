@@ -116,7 +116,11 @@ class RankSVM(SVMSettings, BaseRanker):
             try:
                 # The solution counts, not the best iteration on the way to it: validation data only judges it.
                 trained = train(chosen, data, callbacks=callbacks, checkpoint=checkpoint)
-                value = None if valid is None else self._mean_metric(Scorer(trained.model, categories=data.categorical_features), valid)
+                value = (
+                    None
+                    if valid is None
+                    else self._mean_metric(Scorer(trained.model, categories=data.categorical_features), valid)
+                )
                 if best is None or (value is not None and best[2] is not None and value > best[2]):
                     best = c, trained, value
                 interrupted = trained.interrupted
