@@ -212,17 +212,3 @@ def test_labels_whose_sum_overflows_are_refused(largest: float) -> None:
     ):
         RankingData(X, [0, 1, 2, largest, largest, 0], QID)
     RankingData(X, [0, 1, 2, largest, 0, 0], QID)  # the sum is finite
-
-
-@pytest.mark.parametrize(
-    ("labels", "metric"),
-    [
-        ([8e307, 8e307, 8e307, 8e307], "dcg(gain='linear')"),
-        ([1, 1, 1, 1], "dcg(gain=(0, 1.5e308))"),
-        ([1, 1, 1, 1], "ndcg(gain=(0, 1.5e308))"),
-    ],
-)
-def test_gains_whose_sum_overflows_are_refused(labels: list[float], metric: str) -> None:
-    data = RankingData(np.zeros((4, 1)), labels, [1, 1, 2, 2])
-    with pytest.raises(DataError, match="gains sum to more than a float64 can hold; rescale the labels"):
-        podium.evaluate([1, 2, 3, 4], data, metric)

@@ -72,20 +72,7 @@ def per_query(
     )
     if problem[0]:
         raise _refusal(metrics, labels, problem, documents.row_order)
-    _refuse_overflow(metrics, values, empty)
     return values, empty
-
-
-def _refuse_overflow(metrics: Sequence[Metric], values: Floats, empty: npt.NDArray[np.bool_]) -> None:
-    """A value that is not finite would drop out of the mean, as if its query were empty."""
-    lost = ~np.isfinite(values) & ~empty.astype(bool)
-    with np.errstate(over="ignore"):
-        lost[:, :1] |= ~np.isfinite(np.nansum(np.abs(values), axis=1, keepdims=True))
-    if lost.any():
-        raise DataError(
-            f"{metrics[int(np.argwhere(lost)[0][0])]}: gains sum to more than a float64 can hold; rescale the labels or give "
-            "smaller gains"
-        )
 
 
 def swap_deltas(
