@@ -9,12 +9,12 @@ import numpy.typing as npt
 from podium.errors import ParameterError, unknown_name
 from podium.forces import lists, networks, pairs, points
 from podium.forces.custom import custom_force, named_custom_force
-from podium.forces.custom_function import Function
 from podium.forces.definition import ForceDefinition
 from podium.forces.force import Force, ForceData
 from podium.forces.laws_judge import judge
 from podium.forces.laws_verdict import Verdict
 from podium.forces.pictures import both_pictures
+from podium.functions import Function
 from podium.metrics import Metric
 from podium.names import split_name
 

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from podium.errors import ParameterError, short_repr, unknown_name
-from podium.forces.custom_function import CustomFunction, Function, find_function
+from podium.forces.custom_function import CustomFunction
 from podium.forces.definition import ForceDefinition
 from podium.forces.force import Force
+from podium.functions import Function, find_function
 
 CUSTOM = ForceDefinition(
     name="custom",
@@ -56,7 +57,7 @@ def named_custom_force(name: str) -> Force | None:
     parts = NAMED.fullmatch(name)
     if parts is None:
         return None
-    found, options = find_function(parts["path"]), _options(name, parts["inside"] or "()")
+    found, options = find_function(parts["path"], "force"), _options(name, parts["inside"] or "()")
     if isinstance(found, Force):
         if found.custom is None and options:
             raise ParameterError(
@@ -84,7 +85,7 @@ def _options(name: str, inside: str) -> dict[str, Any]:
         if option not in ("cost", "compile"):
             raise unknown_name("option of a custom force", option, ("cost", "compile"))
     if isinstance(options.get("cost"), str):
-        options["cost"] = find_function(options["cost"])
+        options["cost"] = find_function(options["cost"], "force")
     return options
 
 

@@ -14,6 +14,9 @@ import numpy as np
 
 from podium.errors import MissingExtraError, ParameterError
 
+# A force gives two arrays; a cost and a metric give one number.
+Part = Literal["force", "cost", "metric"]
+
 
 @dataclass(frozen=True)
 class Compiled:
@@ -27,7 +30,7 @@ class Compiled:
         return int(self.kernel.address)
 
 
-def compiled(function: Callable[..., Any], part: Literal["force", "cost"], wish: bool | None) -> Compiled | None:
+def compiled(function: Callable[..., Any], part: Part, wish: bool | None) -> Compiled | None:
     """The function compiled, or None where it is not wished for, or may be left and cannot be done."""
     if wish is False:
         return None
@@ -56,7 +59,7 @@ def _warn(name: str, reason: str, function: object) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _attempt(function: Callable[..., Any], part: Literal["force", "cost"]) -> Compiled | str:
+def _attempt(function: Callable[..., Any], part: Part) -> Compiled | str:
     """The compiled function, or why it cannot be."""
     try:
         import numba
@@ -64,7 +67,7 @@ def _attempt(function: Callable[..., Any], part: Literal["force", "cost"]) -> Co
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ready = function if hasattr(function, "py_func") else numba.njit(error_model="numpy")(function)
-            return Compiled(_force_kernel(numba, ready) if part == "force" else _cost_kernel(numba, ready))
+            return Compiled(_force_kernel(numba, ready) if part == "force" else _number_kernel(numba, ready))
     except Exception as error:  # a compiler can fail in more ways than it lists, and Python is there to fall back on
         return next(filter(None, map(str.strip, _reason(str(error)))), type(error).__name__)
 
@@ -109,21 +112,21 @@ def _force_kernel(numba: Any, function: Any) -> Any:
     return kernel
 
 
-def _cost_kernel(numba: Any, function: Any) -> Any:
+def _number_kernel(numba: Any, function: Any) -> Any:
     number = numba.types.CPointer(numba.types.double)
     whole = numba.types.int64
 
     @numba.njit(error_model="numpy")
-    def compute(n, scores, labels, cost):  # type: ignore[no-untyped-def]
-        costs = numba.carray(cost, (1,))
-        costs[0] = function(numba.carray(scores, (n,)).copy(), numba.carray(labels, (n,)).copy())
-        return 0 if np.isfinite(costs[0]) else 1
+    def compute(n, scores, labels, number_out):  # type: ignore[no-untyped-def]
+        numbers = numba.carray(number_out, (1,))
+        numbers[0] = function(numba.carray(scores, (n,)).copy(), numba.carray(labels, (n,)).copy())
+        return 0 if np.isfinite(numbers[0]) else 1
 
     @numba.cfunc(whole(whole, number, number, number), error_model="numpy")
-    def kernel(n, scores, labels, cost):  # type: ignore[no-untyped-def]
+    def kernel(n, scores, labels, number_out):  # type: ignore[no-untyped-def]
         status = 1
         try:
-            status = compute(n, scores, labels, cost)
+            status = compute(n, scores, labels, number_out)
         except Exception:
             status = 1
         return status
