@@ -10,7 +10,7 @@ from podium.errors import DataError, FormatError, MissingExtraError, OutputError
 from podium.evaluation import Comparison, Evaluation, compare, evaluate
 from podium.forces import Force, Verdict, custom_force, force, force_picture, laws
 from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
-from podium.metrics import Metric, metric
+from podium.metrics import Metric, custom_metric, metric
 
 if TYPE_CHECKING:
     import podium.posteriors as posteriors
@@ -86,6 +86,7 @@ __all__ = [  # noqa: RUF022 (sorted as Python sorts)
     "convert",
     "cross_validate",
     "custom_force",
+    "custom_metric",
     "describe",
     "evaluate",
     "folds",

@@ -67,7 +67,7 @@ def compare(
             {"data": str(data), "rankings": {name: str(path) for name, path in files.items()}, **result.to_dict()}
         )
         return
-    means = make_table(f"{result.metric} over {result.n_queries} queries of {data}", "ranking", "mean")
+    means = make_table(f"{result.metric.label} over {result.n_queries} queries of {data}", "ranking", "mean")
     for name, mean in sorted(result.mean.items(), key=lambda item: -item[1]):
         means.add_row(escape(name), f"{mean:.4f}")
     show(means)

@@ -31,7 +31,6 @@ from podium.evaluation import evaluate as evaluate_scores
 from podium.evaluation.evaluate import DEFAULT_METRICS
 from podium.evaluation.result import percent
 from podium.files import Output, atomic_write
-from podium.metrics.parameters import EMPTY_PAIRS
 
 
 def evaluate(
@@ -121,7 +120,7 @@ def empty_lines(result: Evaluation) -> list[str]:
     alike: dict[tuple[int, str, str], list[str]] = {}
     for name, used in zip(result.mean, result.metrics, strict=True):
         if result.n_empty[name]:
-            lacks = "two documents to tell apart" if EMPTY_PAIRS in used.definition.parameters else "relevant document"
+            lacks = used.definition.lacks
             rule = str(used.parameters.get("empty", "zero"))
             alike.setdefault((result.n_empty[name], lacks, rule), []).append(name)
     lines = []

@@ -19,6 +19,7 @@ from podium.evaluation.evaluate import evaluate
 from podium.evaluation.intervals import Interval, check_confidence, check_count, student_interval
 from podium.evaluation.paired_tests import TESTS, holm, paired_differences
 from podium.evaluation.result import Evaluation, as_json, json_id
+from podium.functions import Function
 from podium.metrics import Metric, TieEffect
 from podium.metrics import metric as as_metric
 
@@ -76,7 +77,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON can hold it."""
         return {
-            "metric": str(self.metric),
+            "metric": self.metric.label,
             "n_queries": self.n_queries,
             "confidence": self.confidence,
             "mean": {name: as_json(mean) for name, mean in self.mean.items()},
@@ -101,7 +102,7 @@ class Comparison:
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.metric} over {self.n_queries} queries"]
+        lines = [f"{self.metric.label} over {self.n_queries} queries"]
         lines += [f"  {name}: {mean:.4f}" for name, mean in self.mean.items()]
         for each in self.pairs:
             low, high = each.interval
@@ -128,7 +129,7 @@ def _shown(p: float) -> str:
 def compare(
     systems: Mapping[str, npt.ArrayLike | Run],
     data: RankingData,
-    metric: str | Metric = "ndcg@10",
+    metric: str | Metric | Function = "ndcg@10",
     *,
     tests: Sequence[str] = ("wilcoxon", "t", "randomization"),
     confidence: float = 0.95,
@@ -145,7 +146,7 @@ def compare(
     Args:
         systems: scores or runs by name, each as `evaluate` takes them.
         data: the judged documents.
-        metric: the metric to compare by.
+        metric: the metric to compare by, or a function of yours (see `custom_metric`).
         tests: which of "wilcoxon", "t" and "randomization" to compute.
         confidence: the confidence of the intervals of the differences, at most 0.9999.
         seed: the seed of the randomization test.
@@ -210,7 +211,7 @@ def _outcomes(differences: Floats, higher_is_better: bool) -> dict[str, int]:
 
 
 def _paired(
-    asked: str | Metric, results: dict[str, Evaluation], data: RankingData
+    asked: str | Metric | Function, results: dict[str, Evaluation], data: RankingData
 ) -> tuple[npt.NDArray[np.int64], dict[str, Floats]]:
     """The numbers of the queries that every system has and that count, and each system's values on them."""
     values = np.full((len(results), data.n_queries), np.nan)

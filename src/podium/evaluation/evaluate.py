@@ -15,16 +15,18 @@ from podium.errors import DataError, ParameterError
 from podium.evaluation.intervals import check_confidence, check_draws, check_method
 from podium.evaluation.join import Table, id_ranks, join_run
 from podium.evaluation.result import Asked, Evaluation, IntervalOptions
+from podium.functions import Function
 from podium.metrics import Documents, Metric, metric, per_query, tie_values
-from podium.metrics.names import split_name
+from podium.metrics.names import expand_cutoffs, split_name
 
+Metrics = str | Metric | Function | Iterable[str | Metric | Function]
 DEFAULT_METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "map", "mrr")
 
 
 def evaluate(
     scores: npt.ArrayLike | Run,
     data: RankingData,
-    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
+    metrics: Metrics = DEFAULT_METRICS,
     *,
     confidence: float = 0.95,
     interval: str = "student",
@@ -45,7 +47,8 @@ def evaluate(
         scores: one per row of `data`, in the caller's row order; or a Run, joined to the judgments in `data` by query id
             and document id. With a run, a metric that names no convention follows trec_eval's.
         data: the judged documents.
-        metrics: names such as "ndcg@10", or Metrics; one or several. By default ndcg@1, ndcg@5, ndcg@10, map and mrr.
+        metrics: names such as "ndcg@10", functions of yours (see `custom_metric`) or Metrics; one or several. "ndcg@1,3,5"
+            is three. By default ndcg@1, ndcg@5, ndcg@10, map and mrr.
         confidence: the confidence of both intervals, at most 0.9999.
         interval: "student" for mean ± t·SE, which is right for few queries too, or "normal" for mean ± z·SE, the papers'
             mean ± 1.96·SE for 95 %.
@@ -79,25 +82,33 @@ def evaluate(
     )
 
 
-def as_asked(metrics: str | Metric | Iterable[str | Metric], *, for_run: bool = False) -> Asked:
+def as_asked(metrics: Metrics, *, for_run: bool = False) -> Asked:
     """The metrics meant, each once, in the order given. For a run, those that name no convention follow trec_eval's."""
     several = list(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics]
     if not several:
-        raise ParameterError("metrics is empty; name at least one, as in ['ndcg@10', 'map']")
+        raise ParameterError("metrics", rule="is empty", remedy="name at least one, as in ['ndcg@10', 'map']")
     used: dict[Metric, int] = {}
     labels: dict[str, int] = {}
     spellings: dict[str, int] = {}
-    for each in several:
+    names = [name for each in several for name in (expand_cutoffs(each) if isinstance(each, str) else [each])]
+    for each in names:
         meant = metric(each)
         taken = _trec_eval_by_default(each, meant) if for_run else meant
         if taken not in used:
             used[taken] = len(used)
-            labels[str(meant) if str(meant) not in labels else str(taken)] = used[taken]
+            label = meant.label if meant.label not in labels else str(taken)
+            if label in labels:
+                raise ParameterError(
+                    f"two metrics are called {label!r}; name one of them: podium.custom_metric(function, name=…)"
+                )
+            labels[label] = used[taken]
         spellings[str(each)] = used[taken]
     return Asked(tuple(used), labels, spellings)
 
 
-def _trec_eval_by_default(each: str | Metric, meant: Metric) -> Metric:
+def _trec_eval_by_default(each: str | Metric | Function, meant: Metric) -> Metric:
+    if meant.custom is not None:
+        return meant.with_parameters(ties="trec_eval") if meant.parameters["ties"] == "auto" else meant
     # What the caller spelled out stays, also where it is the textbook's default and so not part of the metric's name.
     spelled = split_name(each)[1] if isinstance(each, str) else dict(meant.given)
     if "convention" not in meant.parameters or "convention" in spelled:

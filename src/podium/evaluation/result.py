@@ -13,10 +13,12 @@ import numpy.typing as npt
 from podium.data.grouping import plain_ids
 from podium.errors import ParameterError
 from podium.evaluation.intervals import METHODS, Interval, bootstrap_interval
+from podium.functions import Function
 from podium.metrics import Metric, TieEffect, TieValues, metric
 
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
+Key = str | Metric | Function
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Asked:
     labels: dict[str, int]
     spellings: dict[str, int]
 
-    def number(self, key: str | Metric) -> int:
+    def number(self, key: Key) -> int:
         """The place in `used` of a metric by any of its names; KeyError where it was not evaluated."""
         for names in (self.spellings, self.labels):
             if str(key) in names:
@@ -36,8 +38,9 @@ class Asked:
             meant = metric(key)
         except ParameterError as error:
             raise KeyError(str(error)) from None
-        if str(meant) in self.labels:
-            return self.labels[str(meant)]
+        for name in (meant.label, str(meant)):
+            if name in self.labels:
+                return self.labels[name]
         if meant in self.used:
             return self.used.index(meant)
         raise KeyError(f"{str(meant)!r} was not evaluated; these were: {', '.join(self.labels)}")
@@ -49,7 +52,7 @@ class ByMetric(Mapping[str, T], Generic[T]):
     def __init__(self, asked: Asked, find: Callable[[int], T]) -> None:
         self._asked, self._find = asked, find
 
-    def __getitem__(self, key: str | Metric) -> T:
+    def __getitem__(self, key: Key) -> T:
         return self._find(self._asked.number(key))
 
     def __iter__(self) -> Iterator[str]:
@@ -136,7 +139,7 @@ class Evaluation:
         """The effect of tied scores on each metric."""
         return ByMetric(self._asked, self._ties.effect)
 
-    def ties_among(self, metric: str | Metric, queries: npt.NDArray[np.int64]) -> TieEffect:
+    def ties_among(self, metric: Key, queries: npt.NDArray[np.int64]) -> TieEffect:
         """Return the effect of tied scores on the mean over some of the queries, given by their places in `query_ids`."""
         return self._ties.effect(self._asked.number(metric), queries)
 

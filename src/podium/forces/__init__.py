@@ -85,6 +85,11 @@ def force(name: str | Force | Function) -> Force:
     return Force.of(definition, inner, **parts.settings)
 
 
+def restore_force(name: str, first: Metric | Force, parameters: dict[str, object]) -> Force:
+    """Return a force over a metric that no name leads to: what pickles of it call."""
+    return Force.of(FORCES[name], first, **parameters)
+
+
 def laws(
     force: str | Force | Function,
     *,

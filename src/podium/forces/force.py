@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,7 +105,10 @@ class Force:
         if definition.takes == "metric":
             if isinstance(first, Force):
                 raise ParameterError(f"{definition.name} needs a metric, not the force {str(first)!r}")
-            return cls(definition, metric=metric(first), given=kept)
+            meant = metric(first)
+            if meant.custom is not None:
+                warn_slow(f"{definition.name}({meant})")
+            return cls(definition, metric=meant, given=kept)
         if not isinstance(first, Force) or first.definition.over != "pairs" or first.definition.takes == "force":
             raise ParameterError(f"{definition.name} needs a force over pairs such as ranknet; found {str(first)!r}")
         return cls(definition, inner=first, given=kept)
@@ -157,12 +161,14 @@ class Force:
     @property
     def is_importable(self) -> bool:
         """Whether the name finds the force again; not so for a lambda, or a function defined inside another."""
-        return self.custom is None or self.custom.is_importable
+        return all(part is None or part.is_importable for part in (self.custom, self.metric, self.inner))
 
     @property
     def runs_in_python(self) -> bool:
         """Whether it holds up the other threads: a function of yours that is not compiled."""
-        return self.custom is not None and self.custom.compiled()[0] is None
+        if self.custom is not None:
+            return self.custom.compiled()[0] is None
+        return any(part is not None and part.runs_in_python for part in (self.metric, self.inner))
 
     def __str__(self) -> str:
         if self.custom is not None:
@@ -351,13 +357,25 @@ class Force:
             raise DataError(f"{self}: {self.n_parameters(data)} rising thresholds are needed; found {held.tolist()}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from podium.forces import custom_force, force
+        from podium.forces import custom_force, force, restore_force
 
-        if self.custom is None or self.custom.is_importable:
+        if self.is_importable:
             return force, (str(self),)
+        if self.custom is None:
+            return restore_force, (self.name, self.metric or self.inner, dict(self.given))
         return functools.partial(custom_force, cost=self.custom.cost, compile=self.custom.compile), (
             self.custom.function,
         )
+
+
+@functools.lru_cache(maxsize=64)
+def warn_slow(name: str) -> None:
+    """Warn once of each force whose swap deltas are computed by calling a user's function."""
+    warnings.warn(
+        f"{name}: the gain of a swap is found by calling your function for every pair of documents with different labels, in "
+        "every round; that is slow for long queries, and much slower without Numba",
+        stacklevel=4,
+    )
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Documents:
 def core_spec(metric: Metric) -> _core.MetricSpec:
     """The metric as the core sees it."""
     values = metric.parameters
-    gain = values.get("gain", "exponential")
+    gain, ties = values.get("gain", "exponential"), str(values.get("ties", "input"))
     table = [float(value) for value in gain] if isinstance(gain, tuple) else []
     return _core.MetricSpec(
         metric.name,
@@ -46,9 +46,10 @@ def core_spec(metric: Metric) -> _core.MetricSpec:
         gain=_core.Gain.table if table else _core.Gain[str(gain)],
         gain_table=table,
         numbers={name: float(value) for name, value in values.items() if isinstance(value, int | float)},
-        empty=_core.Empty[str(values["empty"])],
-        ties=_core.Ties[str(values.get("ties", "input"))],
+        empty=_core.Empty["zero" if values["empty"] == "refuse" else str(values["empty"])],
+        ties=_core.Ties["input" if ties == "auto" else ties],
         convention=_core.Convention[str(values.get("convention", "textbook"))],
+        custom=None if metric.custom is None else metric.custom.core(allow_nan=values["empty"] != "refuse"),
     )
 
 
@@ -68,7 +69,7 @@ def per_query(
         flags,
         _flags("retrieved", documents.retrieved, n),
         _tie_order(metrics, documents.tie_order, n),
-        resolve_threads(num_threads),
+        resolve_threads(1 if num_threads is None and any(m.runs_in_python for m in metrics) else num_threads),
     )
     if problem[0]:
         raise _refusal(metrics, labels, problem, documents.row_order)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from podium.data.conversion import as_number
 from podium.errors import ParameterError, unknown_name
 from podium.metrics import compute
+from podium.metrics.custom_function import MetricFunction
 from podium.metrics.parameters import CONVENTION_DEFAULTS, Parameter, Value
 
 
@@ -30,6 +31,7 @@ class Definition:
         bounds: the least and the greatest value there can be, None where there is none.
         aliases: other names by which it is read.
         negative_gains: whether linear gains may be negative.
+        lacks: what an empty query does not have.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Definition:
     bounds: tuple[float | None, float | None] = (0, 1)
     aliases: tuple[str, ...] = ()
     negative_gains: bool = False
+    lacks: str = "relevant document"
 
     def __call__(self, *, cutoff: int | None = None, **parameters: object) -> Metric:
         """The metric of this definition with these parameters."""
@@ -80,11 +83,15 @@ class Definition:
 
 @dataclass(frozen=True)
 class Metric:
-    """A definition, a cutoff and the parameters that differ from its defaults. `str(metric)` reads back as the same."""
+    """A definition, a cutoff and the parameters that differ from its defaults. `str(metric)` reads back as the same.
+
+    A metric of your own has a function, `custom`, in place of a kernel.
+    """
 
     definition: Definition
     cutoff: int | None
     given: tuple[tuple[str, Value], ...]
+    custom: MetricFunction | None = None
 
     @property
     def name(self) -> str:
@@ -92,14 +99,29 @@ class Metric:
         return self.definition.name
 
     @property
+    def label(self) -> str:
+        """What results call it: its name, or the one that was chosen for a function."""
+        return str(self) if self.custom is None or self.custom.name is None else self.custom.name
+
+    @property
+    def is_importable(self) -> bool:
+        """Whether `str(metric)` finds it again; not so for a lambda, or a function defined inside another."""
+        return self.custom is None or self.custom.is_importable
+
+    @property
+    def runs_in_python(self) -> bool:
+        """Whether it holds up other threads: a function of yours that is not compiled."""
+        return self.custom is not None and self.custom.compiled() is None
+
+    @property
     def higher_is_better(self) -> bool:
         """Whether a better ranking has a higher value."""
-        return self.definition.higher_is_better
+        return self.definition.higher_is_better if self.custom is None else self.custom.higher_is_better
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:
         """The least and the greatest value there can be, None where there is none."""
-        return self.definition.bounds
+        return self.definition.bounds if self.custom is None else self.custom.bounds
 
     @property
     def parameters(self) -> Mapping[str, Value]:
@@ -110,9 +132,14 @@ class Metric:
 
     def with_parameters(self, **parameters: object) -> Metric:
         """The same metric with some parameters changed."""
-        return self.definition(cutoff=self.cutoff, **{**dict(self.given), **parameters})
+        changed = self.definition(cutoff=self.cutoff, **{**dict(self.given), **parameters})
+        return replace(changed, custom=self.custom)
 
     def __str__(self) -> str:
+        if self.custom is not None:
+            from podium.metrics.custom import printed_name
+
+            return printed_name(self)
         inside = ", ".join(f"{name}={value!r}" for name, value in self.given)
         cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{self.name}{f'({inside})' if inside else ''}{cutoff}"
@@ -134,8 +161,8 @@ class Metric:
         """The value of each query; query q owns documents query_offsets[q] to query_offsets[q + 1].
 
         Args:
-            scores: one a document, no NaN; the highest is ranked first.
-            labels: one a document, higher is better.
+            scores: one per document, no NaN; the highest is ranked first.
+            labels: one per document, higher is better.
             query_offsets: [queries + 1], rising from 0 to the number of documents.
             judged: False where nobody labeled the document: it counts as not relevant, and bpref passes it over.
             retrieved: False where the document was not ranked: it counts in ideals and totals only.
@@ -164,5 +191,6 @@ class Metric:
 
     def __reduce__(self) -> tuple[Any, ...]:
         from podium.metrics import metric
+        from podium.metrics.custom import pickled
 
-        return metric, (str(self),)
+        return (metric, (str(self),)) if self.is_importable else pickled(self)

@@ -10,6 +10,8 @@ from podium.errors import ParameterError, short_repr
 
 _SHAPE = re.compile(r"\s*(?P<name>\w+)\s*(?:\((?P<inside>.*)\))?\s*(?:@(?P<cutoff>[^()]*))?\s*", re.DOTALL)
 
+_SEVERAL = re.compile(r"(?P<name>.*)@(?P<cutoffs>\s*[0-9]+\s*(,\s*[0-9]+\s*)+)", re.DOTALL)
+
 
 def split_name(text: str) -> tuple[str, dict[str, object], int | None]:
     """(name, parameters, cutoff) of a metric's printed name. Only literals are evaluated."""
@@ -18,10 +20,11 @@ def split_name(text: str) -> tuple[str, dict[str, object], int | None]:
         raise ParameterError(
             f"metric {short_repr(text)} cannot be read; write it as ndcg, ndcg@10 or ndcg(gain='linear', empty='skip')@10"
         )
-    return match["name"], _parameters(text, match["inside"]), _cutoff(text, match["cutoff"])
+    return match["name"], read_parameters(text, match["inside"]), _cutoff(text, match["cutoff"])
 
 
-def _parameters(text: str, inside: str | None) -> dict[str, object]:
+def read_parameters(text: str, inside: str | None) -> dict[str, object]:
+    """Return the parameters inside the parentheses of a metric's name. Only literals are evaluated."""
     if inside is None or not inside.strip():
         return {}
     try:
@@ -51,7 +54,13 @@ def _cutoff(text: str, cutoff: str | None) -> int | None:
     digits = cutoff.strip()
     if not re.fullmatch(r"[+-]?[0-9]{1,400}", digits):
         raise ParameterError(
-            f"metric {short_repr(text)}: cutoff={short_repr(digits)} must be a whole number of at least 1; "
-            "leave it out to use the whole list, and name several metrics one by one"
+            f"metric {short_repr(text)}: cutoff={short_repr(digits)} must be one whole number of at least 1; "
+            "leave it out to use the whole list"
         )
     return int(digits)
+
+
+def expand_cutoffs(text: str) -> list[str]:
+    """Return the names that `ndcg@1,3,5` stands for: `ndcg@1`, `ndcg@3` and `ndcg@5`. Other names stand for themselves."""
+    match = _SEVERAL.fullmatch(text)
+    return [text] if match is None else [f"{match['name']}@{cutoff.strip()}" for cutoff in match["cutoffs"].split(",")]

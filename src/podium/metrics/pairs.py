@@ -3,6 +3,8 @@
 from podium.metrics.metric import Definition
 from podium.metrics.parameters import EMPTY_PAIRS, REL
 
+LACKS = "two documents to tell apart"
+
 METRICS = (
     Definition(
         "auc",
@@ -10,6 +12,7 @@ METRICS = (
         "AUC = Σ_{i relevant, j not} ([s_i > s_j] + ½ [s_i = s_j]) / (R (n − R))",
         "Hanley and McNeil 1982",
         (REL, EMPTY_PAIRS),
+        lacks=LACKS,
     ),
     Definition(
         "pairwise_correct",
@@ -17,6 +20,7 @@ METRICS = (
         "Σ_{l_i > l_j} ([s_i > s_j] + ½ [s_i = s_j]) / |{l_i > l_j}|",
         "Burges et al. 2005",
         (EMPTY_PAIRS,),
+        lacks=LACKS,
     ),
     Definition(
         "pairwise_error",
@@ -24,6 +28,7 @@ METRICS = (
         "1 − pairwise_correct",
         "Burges et al. 2005",
         (EMPTY_PAIRS,),
+        lacks=LACKS,
         higher_is_better=False,
     ),
     Definition(
@@ -32,6 +37,7 @@ METRICS = (
         "τ_b = (concordant − discordant) / √((pairs of different scores) · (pairs of different labels))",
         "Kendall 1945",
         (EMPTY_PAIRS,),
+        lacks=LACKS,
         bounds=(-1, 1),
     ),
 )

@@ -7,19 +7,21 @@ depends on how a file happens to be sorted.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.hashing import splitmix64
 from podium.metrics.compute import Documents, per_query
 from podium.metrics.metric import Metric
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 ROUNDING = 1e-12  # relative: values closer than this are the same
+RANDOM_ORDERS = 32  # over which a function of yours is averaged
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,9 @@ class TieEffect:
         expected: the mean over all orders of tied documents, as `ties='average'` computes it.
         best: the mean with tied documents in the best order.
         worst: the mean with tied documents in the worst order.
+
+    Of a metric of your own, `expected` is the mean over 32 random orders, and `best` and `worst` are the extremes of these and
+    of the orders by label.
     """
 
     n_affected: int
@@ -93,20 +98,45 @@ def tie_values(
 ) -> TieValues:
     """Return the values of each query by other orders of tied documents; `values` are those that `per_query` gave."""
     expected, best, worst = values.copy(), values.copy(), values.copy()
-    moving = [k for k, metric in enumerate(metrics) if metric.parameters.get("ties") in ("input", "trec_eval")]
+    moving = [k for k, metric in enumerate(metrics) if metric.parameters.get("ties", "average") != "average"]
     tied = _tied_queries(documents) if moving else np.empty(0, np.int64)
     if len(tied):
         chosen = _select(documents, tied)
         for k in moving:
-            average = metrics[k].with_parameters(ties="average")
-            by_order = metrics[k].with_parameters(ties="trec_eval")
-            worth = _worth(metrics[k], np.asarray(chosen.labels, np.float64))
-            rows = [per_query([average], chosen, num_threads=num_threads)[0][0]]
-            for order in (worth, -worth):
-                ordered = Documents(**{**vars(chosen), "tie_order": order})
-                rows.append(per_query([by_order], ordered, num_threads=num_threads)[0][0])
-            expected[k, tied], best[k, tied], worst[k, tied] = rows
+            by_order = _by_order(metrics[k], chosen, values[k, tied], num_threads)
+            expected[k, tied], best[k, tied], worst[k, tied] = by_order
     return TieValues(values, expected, best, worst)
+
+
+def _by_order(
+    metric: Metric, documents: Documents, values: Floats, num_threads: int | None
+) -> tuple[Floats, Floats, Floats]:
+    """The expected, best and worst value of each query over orders of its tied documents."""
+    in_order = metric.with_parameters(ties="trec_eval")
+
+    def value(tie_order: npt.NDArray[np.int64]) -> Floats:
+        ordered = Documents(**{**vars(documents), "tie_order": tie_order})
+        found: Floats = per_query([in_order], ordered, num_threads=num_threads)[0][0]
+        return found
+
+    worth = _worth(metric, np.asarray(documents.labels, np.float64))
+    by_label = [value(worth), value(-worth)]
+    if metric.custom is None:
+        average = per_query([metric.with_parameters(ties="average")], documents, num_threads=num_threads)[0][0]
+        return average, by_label[0], by_label[1]
+    drawn = [value(order) for order in _random_orders(documents)]
+    tried = np.array([values, *by_label, *drawn])
+    high, low = tried.max(axis=0), tried.min(axis=0)
+    return np.mean(drawn, axis=0), *((high, low) if metric.higher_is_better else (low, high))
+
+
+def _random_orders(documents: Documents) -> Iterator[npt.NDArray[np.int64]]:
+    """Orders of documents drawn by their place in the query, so that the order of queries does not matter."""
+    offsets = np.asarray(documents.query_offsets, np.int64)
+    sizes = np.diff(offsets)
+    places = (np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)).astype(np.uint64)
+    for draw in range(RANDOM_ORDERS):
+        yield (splitmix64(places ^ splitmix64(np.array([draw], np.uint64))) >> np.uint64(1)).astype(np.int64)
 
 
 def _worth(metric: Metric, labels: Floats) -> npt.NDArray[np.int64]:
