@@ -63,7 +63,7 @@ class Lambdas {
     const auto add_row = has_avx2() ? lambda_row_avx2 : lambda_row_portable;
     for (InterruptBlocks block(rows, n_); block.next();) {
       for (std::size_t p = block.begin(); p < block.end(); ++p) {
-        scratch_.swaps.row(p, scratch_.row);
+        scratch_.swaps.row(p, scratch_.row, p + 1);
         if (damps_) damp(p);
         if (fast) {
           add_row(p, n_, row);

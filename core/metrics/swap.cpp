@@ -280,14 +280,14 @@ double SwapDeltas::pair(std::size_t p, std::size_t q) {
   unreachable();
 }
 
-void SwapDeltas::row(std::size_t p, std::span<double> out) {
+void SwapDeltas::row(std::size_t p, std::span<double> out, std::size_t first) {
   if (constant_) return std::fill(out.begin(), out.end(), 0.0);
   if (family_ == MetricFamily::pairs) return pairs_row(p, out);
   if (family_ == MetricFamily::additive) {
     return (has_avx2() ? additive_row_avx2 : additive_row_portable)(gains_.data(), weights_.data(), size_, p,
                                                                     out.data());
   }
-  for (std::size_t q = 0; q < size_; ++q) out[q] = pair(p, q);
+  for (std::size_t q = first; q < size_; ++q) out[q] = pair(p, q);
 }
 
 }  // namespace podium

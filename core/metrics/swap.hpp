@@ -26,8 +26,8 @@ class SwapDeltas {
   std::size_t size() const { return size_; }
   // Two documents that both stand at or past this position swap without effect.
   std::size_t depth() const { return depth_; }
-  // ΔZ of position p with every position q, by q.
-  void row(std::size_t p, std::span<double> out);
+  // ΔZ of position p with every position q, by q; those before `first` may be left as they are.
+  void row(std::size_t p, std::span<double> out, std::size_t first = 0);
   // ΔZ of one pair; for metrics over pairs a whole row is cheaper.
   double pair(std::size_t p, std::size_t q);
   // About how many steps pair() takes.

@@ -35,10 +35,18 @@ def call(function: Function, scores: Floats, labels: Floats, where: str) -> Any:
     """Call a user's function of one query; an error that it raises says where, and on which query."""
     try:
         return function(scores, labels)
+    except SystemExit as end:  # it would end the program as if all went well
+        failure = RuntimeError(f"the function called sys.exit({end.code!r})")
+        failure.add_note(_place(where, scores, labels))
+        raise failure from None
     except Exception as error:
-        query = f"scores {short_repr(scores.tolist())} and labels {short_repr(labels.tolist())}"
-        error.add_note(f"In {where}, on a query with {query}")
+        error.add_note(_place(where, scores, labels))
         raise
+
+
+def _place(where: str, scores: Floats, labels: Floats) -> str:
+    query = f"scores {short_repr(scores.tolist())} and labels {short_repr(labels.tolist())}"
+    return f"In {where}, on a query with {query}"
 
 
 def qualified_name(function: Function) -> str:

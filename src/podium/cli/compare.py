@@ -18,6 +18,7 @@ from podium.cli.console import (
     Seed,
     Threads,
     complete_metric,
+    find_functions,
     make_table,
     out,
     print_json,
@@ -42,7 +43,13 @@ def compare(
         ),
     ],
     metric: Annotated[
-        str, typer.Option("--metric", "-m", help="The metric to compare by.", autocompletion=complete_metric)
+        str,
+        typer.Option(
+            "--metric",
+            "-m",
+            help="The metric to compare by, or module:function for one of yours.",
+            autocompletion=complete_metric,
+        ),
     ] = "ndcg@10",
     changed: Annotated[
         int, typer.Option("--changed", min=0, help="How many of the queries that changed most to show.")
@@ -55,6 +62,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Is one ranking better than another? Paired tests over the queries, with Holm's correction for more than two."""
+    find_functions(metric)
     files = _named(rankings)
     given = Rankings(files.values(), data)
     rows = Rows.read(data, format_name, read, threads)

@@ -86,7 +86,8 @@ MetricNames = Annotated[
     typer.Option(
         "--metric",
         "-m",
-        help="A metric such as ndcg@10 or \"ndcg(empty='skip')@5\" (podium metrics lists them). May be given more than once.",
+        help="A metric such as ndcg@10, ndcg@1,3,5 or \"ndcg(empty='skip')@5\" (podium metrics lists them), or module:function "
+        "for one of yours. May be given more than once.",
         autocompletion=complete_metric,
         show_default=False,
     ),
@@ -95,14 +96,19 @@ MetricNames = Annotated[
 
 def named_force(name: str) -> Force:
     """The force of a command's argument; `module:function` is looked for in the current folder first."""
-    if ":" in name:
-        look_in_current_folder()
+    find_functions(name)
     module = name.removesuffix(".py")
     if ":" not in name and module.lower() not in FORCES and Path(f"{module}.py").is_file():
         raise ParameterError(
             f"force {name!r}: a module alone is no force; say which function of it is, as in {module}:function"
         )
     return force(name)
+
+
+def find_functions(*names: str) -> None:
+    """Look for modules in the current folder first, if one of these names is `module:function`."""
+    if any(":" in name for name in names):
+        look_in_current_folder()
 
 
 def look_in_current_folder() -> None:

@@ -54,7 +54,7 @@ def _cutoff(text: str, cutoff: str | None) -> int | None:
     digits = cutoff.strip()
     if not re.fullmatch(r"[+-]?[0-9]{1,400}", digits):
         raise ParameterError(
-            f"metric {short_repr(text)}: cutoff={short_repr(digits)} must be one whole number of at least 1; "
+            f"metric {short_repr(text)}: cutoff={short_repr(digits)} must be a whole number of at least 1; "
             "leave it out to use the whole list"
         )
     return int(digits)
