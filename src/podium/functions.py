@@ -59,6 +59,11 @@ def path_of(function: Function) -> str:
     return f"{function.__module__}:{qualified_name(function)}"
 
 
+def printed_path(function: Function) -> str:
+    """Return `module:function` if that leads to the function, and `unnamed:function` otherwise."""
+    return path_of(function) if found_at(function) is function else f"{UNNAMED}:{qualified_name(function)}"
+
+
 def found_at(function: Function) -> Any:
     """Return what the function's module and name lead to: the function, an object made of it, or something else."""
     place: Any = sys.modules.get(getattr(function, "__module__", None) or "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
+import warnings
 from pathlib import Path
 
 import custom_metrics
@@ -164,6 +165,60 @@ def test_trees_train_for_a_function() -> None:
     assert mine.predict(data) == pytest.approx(built_in.predict(data))
 
 
+def test_lambdarank_reads_functions_by_name() -> None:
+    for name in (
+        "lambdarank(custom_metrics:mrr)",
+        "neighbors(lambdarank(custom_metrics:mrr(empty='skip'), truncation=5))",
+        "step(custom_metrics:top)",
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            force = podium.force(name)
+            assert str(force) == name
+            assert pickle.loads(pickle.dumps(force)) == force
+    with pytest.warns(UserWarning, match=SLOW):
+        unnamed = Force.of(FORCES["lambdarank"], lambda scores, labels: labels[0], truncation=3)
+    assert not unnamed.is_importable
+    assert copy.deepcopy(unnamed)([1.0, 2.0], RankingData(np.zeros((2, 1)), [0, 1], [1, 1]))[0][1] > 0
+
+
+def test_models_judged_by_a_function_are_saved_with_its_name(tmp_path: Path) -> None:
+    data = make_data(10)
+    for function, name in ((custom_metrics.mrr, "custom_metrics:mrr"), (lambda scores, labels: labels[0], "unnamed:")):
+        podium.RankNet(metric=function, epochs=2).fit(data, valid=data).save(tmp_path / "model.podium")
+        loaded = podium.load(tmp_path / "model.podium")
+        assert loaded.metric.startswith(name)
+        assert loaded.predict(data).shape == (len(data),)
+        loaded.save(tmp_path / "again.podium")
+
+
+def test_a_saved_model_does_not_import_the_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone_metric.py").write_text("def first(scores, labels):\n    return labels[0]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    data = make_data(10)
+    podium.RankNet(metric="gone_metric:first", epochs=2).fit(data, valid=data).save(tmp_path / "model.podium")
+    (tmp_path / "gone_metric.py").unlink()
+    monkeypatch.delitem(sys.modules, "gone_metric")
+    loaded = podium.load(tmp_path / "model.podium")
+    loaded.predict(data)
+    loaded.save(tmp_path / "again.podium")
+    with pytest.raises(ParameterError, match="there is no module 'gone_metric'"):
+        loaded.score(data)
+
+
+def test_checkpoints_need_a_name_for_the_function(tmp_path: Path) -> None:
+    data = make_data(6)
+    ranker = podium.RankNet(metric=lambda scores, labels: labels[0], epochs=2)
+    with pytest.raises(ParameterError, match="a checkpoint must know the metric, and unnamed:"):
+        ranker.fit(data, valid=data, checkpoint=podium.Checkpoint(tmp_path / "c"))
+
+
+def test_further_metrics_of_the_log() -> None:
+    data = make_data(10)
+    ranker = podium.RankNet(epochs=2, also=["ndcg@1,3", custom_metrics.mrr]).fit(data, valid=data)
+    assert list(ranker.log_[-1].also) == ["ndcg@1", "ndcg@3", "custom_metrics:mrr"]
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -236,7 +291,7 @@ def test_errors_name_the_function(function: str, error: type[Exception], message
     with pytest.raises(error, match=message) as caught:
         asked.per_query([1, 2], [0, 1], [0, 2])
     if error is not DataError:
-        assert any(f"In the metric custom_metrics:{function}" in note for note in caught.value.__notes__)
+        assert any(f"In the metric of custom_metrics:{function}" in note for note in caught.value.__notes__)
 
 
 @pytest.mark.parametrize(
@@ -287,3 +342,17 @@ def test_the_command_line_finds_functions_of_the_current_folder(
     assert [line.split()[0] for line in shown.output.splitlines()[3:6]] == ["mine_for_cli:first", "ndcg@1", "ndcg@3"]
     shown = CliRunner().invoke(app, ["compare", "data.txt", "a.scores", "b.scores", "-m", "mine_for_cli:first"])
     assert "mine_for_cli:first over 5 queries" in shown.output
+    words = [
+        "train",
+        "data.txt",
+        "--ranker",
+        "ranknet",
+        "--metric",
+        "mine_for_cli:first",
+        "--epochs",
+        "1",
+        "--out",
+        "m.podium",
+    ]
+    shown = CliRunner().invoke(app, words)
+    assert shown.exit_code == 0, shown.output

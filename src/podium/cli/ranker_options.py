@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from podium.cli.console import complete_metric, named_force
+from podium.cli.console import complete_metric, find_functions, named_force, plain_warnings
 from podium.errors import ParameterError, unknown_name
 from podium.forces import FORCES
 from podium.metrics import metric as as_metric
@@ -150,7 +150,9 @@ def takes_ranker(command: Callable[..., None]) -> Callable[..., None]:
     def call(**given: Any) -> None:
         chosen = {name: given.pop(name) for name in OPTIONS}
         _refuse_fixed_ranges(chosen, given.get("ranges") or ())
-        command(ranker=make_ranker(**chosen), **given)
+        with plain_warnings():
+            made = make_ranker(**chosen)
+        command(ranker=made, **given)
 
     del call.__wrapped__  # its signature is not the one to show
     call.__signature__ = own.replace(parameters=[*before, *shared, *after])  # type: ignore[attr-defined]
@@ -181,6 +183,7 @@ def make_ranker(
         given[name] = _option_value(option, value)
     if given.get("early_stopping_rounds") == 0:
         given["early_stopping_rounds"] = None
+    find_functions(force or "", *(value for value in given.values() if isinstance(value, str)))
     as_metric(given.get("metric", "ndcg@10"))
     if ranker is not None:
         return _named_ranker(ranker, given, axes={"--force": force, "--model": model, "--schedule": schedule})

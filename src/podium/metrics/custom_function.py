@@ -59,7 +59,7 @@ class MetricFunction:
 
     def checked(self, scores: Floats, labels: Floats, *, allow_nan: bool) -> float:
         """Return what the function gives for one query, if it is a finite number, or NaN where that is allowed."""
-        answer = call(self.function, scores, labels, f"the metric {self.path}")
+        answer = call(self.function, scores, labels, f"the metric of {self.path}")
         try:
             value = float(answer)
         except (TypeError, ValueError):

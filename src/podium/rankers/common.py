@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from podium.metrics import Metric
+from podium.metrics.names import expand_cutoffs
 from podium.parameters import Custom, Integer, Rule, Settings, setting
 from podium.threads import MOST_THREADS
 
 
 def _metric_names(given: Any) -> tuple[Any, ...]:
-    if isinstance(given, str):
-        return (given,)
-    if not isinstance(given, list | tuple):
+    names = given if isinstance(given, list | tuple) else (given,)
+    if not all(isinstance(name, str | Metric) or callable(name) for name in names):
         raise TypeError
-    return tuple(given)
+    return tuple(one for name in names for one in (expand_cutoffs(name) if isinstance(name, str) else [name]))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -25,12 +26,13 @@ class CommonSettings(Settings):
     metric: Any = setting(
         "ndcg@10",
         Rule(),
-        "The metric that chooses the best epoch on the validation data, and that `score` returns.",
+        "The metric that chooses the best epoch on the validation data, and that `score` returns: a name such as ndcg@10, or "
+        "module:function for one of yours.",
         option=True,
     )
-    also: Sequence[str] = setting(
+    also: Sequence[Any] = setting(
         (),
-        Custom(_metric_names, "must be the names of metrics, as in ['map', 'err@10']", "tuple"),
+        Custom(_metric_names, "must be metrics, as in ['map', 'ndcg@1,3,5']", "tuple"),
         "Further metrics that the training log shows on the validation data.",
     )
     seed: int = setting(0, Integer(0, 2**64 - 1), "The same seed gives the same model.", option=True)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from podium import __version__
 from podium.artifact import Artifact, save_artifact
 from podium.errors import FormatError, ParameterError
+from podium.functions import printed_path
 from podium.metrics import metric as as_metric
 from podium.models import MODELS
 from podium.scoring import Scorer, save_categories
@@ -68,7 +69,7 @@ class SaveMixin:
             "force": self.force_,
             "schedule": self.schedule_,
             "model": {"name": self.model_name_, "spec": self.model_spec_, "settings": model.settings()},
-            "metric": str(as_metric(self.fitted_parameters_["metric"])),
+            "metric": _metric_name(self.fitted_parameters_["metric"]),
             "features": {
                 "count": model.n_features,
                 "names": None if self.feature_names_ is None else list(self.feature_names_),
@@ -141,6 +142,11 @@ class SaveMixin:
         self.log_: tuple[Epoch, ...] = ()
 
 
+def _metric_name(name: str) -> str:
+    """The name as it prints; a function of the user's is not looked for, because a saved model must not import code."""
+    return name if ":" in name else str(as_metric(name))
+
+
 def _plain(value: Any) -> Any:
     """Turn a value into what JSON gives back: mappings whose keys are not text become pairs."""
     if isinstance(value, dict):
@@ -153,4 +159,4 @@ def _plain(value: Any) -> Any:
         return [_plain(inner) for inner in value]
     if value is None or isinstance(value, str | bool | int | float):
         return json.loads(json.dumps(value))
-    return str(value)
+    return printed_path(value) if hasattr(value, "__qualname__") else str(value)

@@ -117,10 +117,11 @@ class Run(ABC):
             raise ParameterError(
                 "also", rule="names metrics of the validation data", remedy="give {valid}, or leave it out"
             )
-        if checkpoint is not None and not plan.force.is_importable:
-            raise ParameterError(
-                f"a checkpoint must know the force, and {plan.force} has no name to know it by; define the function in a module"
-            )
+        for kind, part in (("force", plan.force), ("metric", plan.metric)):
+            if checkpoint is not None and not part.is_importable:
+                raise ParameterError(
+                    f"a checkpoint must know the {kind}, and {part} has no name to know it by; define the function in a module"
+                )
         self.plan, self.data, self.valid, self.checkpoint = plan, data, valid, checkpoint
         plan.force.check_labels(data)
         if valid is not None:
