@@ -1,127 +1,65 @@
-"""Podium: learning to rank, where a ranker is a force × a function class × a schedule, judged by a metric."""
+"""Podium: learning to rank, where a ranker is a force × a function class × a schedule, judged by a metric.
 
-__version__ = "0.1.0"  # above the imports, because saved models say which Podium wrote them
+Names are imported when they are first used: `import podium` takes no time, and a service loads no more than it needs.
+"""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from podium.data import Pairs, RankingData, Run, describe, folds, normalize, sample_unlabeled, split, synthetic
-from podium.errors import DataError, FormatError, MissingExtraError, OutputError, ParameterError, PodiumError
-from podium.evaluation import Comparison, Evaluation, compare, evaluate
-from podium.forces import Force, Verdict, custom_force, force, force_picture, laws
-from podium.formats import convert, from_frame, read, read_all_folds, read_folds, read_scores, to_frame, write
-from podium.metrics import Metric, custom_metric, metric
+__version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    import podium.posteriors as posteriors
-    from podium.rankers import (
-        MART,
-        OAPBPM,
-        CrossValidation,
-        KernelRankNet,
-        LambdaMART,
-        LambdaRank,
-        ListMLE,
-        ListNet,
-        OrdinalRegression,
-        PermutationImportance,
-        PRank,
-        QuadraticPRank,
-        RankBoost,
-        Ranker,
-        RankNet,
-        RankProp,
-        RankSVM,
-        Reason,
-        StructRank,
-        Tuning,
-        Why,
-        cross_validate,
-        load,
-        permutation_importance,
-        tune,
-        why,
-    )
-    from podium.training import Checkpoint, Epoch
+_MODULES: dict[str, tuple[str, ...]] = {
+    "data": ("Pairs", "RankingData", "Run", "describe", "folds", "normalize", "sample_unlabeled", "split", "synthetic"),
+    "errors": ("DataError", "FormatError", "MissingExtraError", "OutputError", "ParameterError", "PodiumError"),
+    "evaluation": ("Comparison", "Evaluation", "compare", "evaluate"),
+    "forces": ("Force", "Verdict", "custom_force", "force", "force_picture", "laws"),
+    "formats": ("convert", "from_frame", "read", "read_all_folds", "read_folds", "read_scores", "to_frame", "write"),
+    "metrics": ("Metric", "custom_metric", "metric"),
+    "rankers": (
+        "CrossValidation",
+        "KernelRankNet",
+        "LambdaMART",
+        "LambdaRank",
+        "ListMLE",
+        "ListNet",
+        "MART",
+        "OAPBPM",
+        "OrdinalRegression",
+        "PRank",
+        "PermutationImportance",
+        "QuadraticPRank",
+        "RankBoost",
+        "RankNet",
+        "RankProp",
+        "RankSVM",
+        "Ranker",
+        "Reason",
+        "StructRank",
+        "Tuning",
+        "Why",
+        "cross_validate",
+        "load",
+        "permutation_importance",
+        "tune",
+        "why",
+    ),
+    "training": ("Checkpoint", "Epoch"),
+    "posteriors": (),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = [  # noqa: RUF022 (sorted as Python sorts)
-    "Checkpoint",
-    "Comparison",
-    "CrossValidation",
-    "DataError",
-    "Epoch",
-    "Evaluation",
-    "Force",
-    "FormatError",
-    "KernelRankNet",
-    "LambdaMART",
-    "LambdaRank",
-    "ListMLE",
-    "ListNet",
-    "MART",
-    "Metric",
-    "MissingExtraError",
-    "OAPBPM",
-    "OrdinalRegression",
-    "OutputError",
-    "PRank",
-    "Pairs",
-    "ParameterError",
-    "PermutationImportance",
-    "PodiumError",
-    "QuadraticPRank",
-    "RankBoost",
-    "RankNet",
-    "RankProp",
-    "RankSVM",
-    "Ranker",
-    "RankingData",
-    "Reason",
-    "Run",
-    "StructRank",
-    "Tuning",
-    "Verdict",
-    "Why",
-    "compare",
-    "convert",
-    "cross_validate",
-    "custom_force",
-    "custom_metric",
-    "describe",
-    "evaluate",
-    "folds",
-    "force",
-    "force_picture",
-    "from_frame",
-    "laws",
-    "load",
-    "metric",
-    "normalize",
-    "permutation_importance",
-    "posteriors",
-    "read",
-    "read_all_folds",
-    "read_folds",
-    "read_scores",
-    "sample_unlabeled",
-    "split",
-    "synthetic",
-    "to_frame",
-    "tune",
-    "why",
-    "write",
-]
+__all__ = sorted(["posteriors", *_HOMES])
 
 
 def __getattr__(name: str) -> Any:
-    """Rankers, training and posteriors are imported when asked for: they bring scikit-learn and SciPy along."""
-    if name == "posteriors":
-        return import_module("podium.posteriors")
-    if name in ("Checkpoint", "Epoch"):
-        return getattr(import_module("podium.training"), name)
-    if name in __all__:
-        return getattr(import_module("podium.rankers"), name)
-    raise AttributeError(f"module 'podium' has no attribute {name!r}")
+    """Import a public name, or a module of public names, when it is first used."""
+    if name in _MODULES:
+        return import_module(f"podium.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'podium' has no attribute {name!r}")
+    value = getattr(import_module(f"podium.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,41 +1,54 @@
-"""The command line: `podium --help`. One file a command, thin over the public names."""
+"""The command line: `podium --help`. One file per command, thin over the public names."""
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Callable
 
-from podium.cli.stopping import Stopped
+from podium.cli.stopping import NOTHING_WRITTEN, Stoppable, Stopped, exit_on_signals
 from podium.errors import PodiumError
 
 
 def main() -> None:
-    """Runs the command line. Bad input: one sentence on stderr and exit code 2."""
-    try:
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows a question mark
-        from podium.cli.app import app
+    """Run the command line. Bad input ends with one sentence on standard error and exit code 2."""
+    with exit_on_signals():
+        from podium.cli.streams import open_streams, silence
 
+        open_streams()
+        from podium.cli.app import app
+    with Stoppable() as stop:
+        code, sentence = _run(app, stop)
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            silence(sys.stdout)  # or Python would try once more
+            code, sentence = code or 2, sentence or f"{error.filename}: {error.strerror}"
+    if sentence is not None:
+        sys.stderr.write(f"podium: {sentence}\n")
+    sys.exit(code)
+
+
+def _run(app: Callable[[], object], stop: Stoppable) -> tuple[int, str | None]:
+    """Run the command; return its exit code, and the sentence that says what went wrong."""
+    try:
         app()
-    except SystemExit as stop:
-        if stop.code == 130:
-            _fail("interrupted; no output was written", code=130)
-        raise
+    except SystemExit as exit:
+        if exit.code == 128 + signal.SIGINT:  # what Typer makes of a KeyboardInterrupt
+            return stop.code, NOTHING_WRITTEN
+        return exit.code if isinstance(exit.code, int) else int(exit.code is not None), None
     except KeyboardInterrupt:
-        _fail("interrupted; no output was written", code=130)
-    except Stopped as stop:
-        _fail(str(stop), code=stop.code)
+        return stop.code, NOTHING_WRITTEN
+    except Stopped as stopped:
+        return stopped.code or stop.code, str(stopped)
     except PodiumError as error:
         from podium.cli.spelling import sentence
 
-        _fail(sentence(error))
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
+        return 2, sentence(error)
     except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
+        return 2, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
     except MemoryError:
-        _fail(
+        return 2, (
             "memory ran out; use a smaller file, or convert it to the cache first: podium data convert IN OUT.podium-data"
         )
     except Exception as error:
@@ -44,12 +57,8 @@ def main() -> None:
         words = own_code_error(error)
         if words is None:
             raise
-        _fail(words, code=1)
-
-
-def _fail(sentence: str, code: int = 2) -> None:
-    sys.stderr.write(f"podium: {sentence}\n")
-    sys.exit(code)
+        return 1, words
+    return 0, None
 
 
 __all__ = ["main"]

@@ -129,8 +129,13 @@ def note(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """JSON on stdout, readable and stable."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
+    """Print JSON on stdout, readable and stable; signs that the terminal lacks, and bytes in file names, are escaped."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2, allow_nan=False, default=str)
+    sys.stdout.write(text + "\n")
 
 
 @contextlib.contextmanager

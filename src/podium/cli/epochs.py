@@ -160,4 +160,5 @@ class TrainingLog:
 
 
 def _line(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False, default=str).encode() + b"\n"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text.encode(errors="backslashreplace") + b"\n"  # file names may hold bytes that are not UTF-8

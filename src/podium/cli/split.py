@@ -22,6 +22,7 @@ from podium.cli.console import (
     read_data,
     say,
 )
+from podium.cli.stopping import Stopped
 from podium.data import RankingData
 from podium.data import split as split_data
 from podium.data.splits import query_folds
@@ -82,10 +83,13 @@ def split(
     whole = read_data(data, format_name, read, threads, drop)
     made = _folds(whole, folds, seed) if folds else split_data(whole, sizes, seed=seed)
     written = []
-    for target, part in zip(targets, made, strict=True):
-        make_folder(target.parent)
-        write(part, target, format=target_format)
-        written.append({"file": str(target), "queries": part.n_queries, "documents": part.n_documents})
+    try:
+        for target, part in zip(targets, made, strict=True):
+            make_folder(target.parent)
+            write(part, target, format=target_format)
+            written.append({"file": str(target), "queries": part.n_queries, "documents": part.n_documents})
+    except KeyboardInterrupt:
+        raise Stopped(f"interrupted; {len(written)} of {len(targets)} parts are written to {folder}") from None
     if json:
         print_json(written)
         return

@@ -1,19 +1,26 @@
-"""Stopping a command that has something to keep: Ctrl-C, and SIGTERM in the same way."""
+"""Stopping a command: Ctrl-C, and SIGTERM in the same way."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import threading
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+NOTHING_WRITTEN = "interrupted; no output was written"
 
 
 class Stopped(Exception):  # noqa: N818  (it is no error of the program)
-    """A command was stopped; the sentence says what it left. Exit code 130 after Ctrl-C, 143 after SIGTERM."""
+    """A command was stopped; the sentence says what it left.
 
-    def __init__(self, sentence: str, code: int = 128 + signal.SIGINT) -> None:
+    The exit code is 130 after Ctrl-C and 143 after SIGTERM, unless another one is given.
+    """
+
+    def __init__(self, sentence: str, code: int | None = None) -> None:
         super().__init__(sentence)
         self.code = code
 
@@ -21,19 +28,18 @@ class Stopped(Exception):  # noqa: N818  (it is no error of the program)
 class Stoppable:
     """While it lasts, SIGTERM raises KeyboardInterrupt as Ctrl-C does; as a callback of training it raises it once more.
 
-    An exception that a signal raises is lost where Python ignores exceptions, in a finalizer say; the callback sees to it
-    that the stop is heard at the end of the epoch. `code` is the exit code for the signal that came; after `finish` signals go unheard until the process ends, so that
-    nothing cuts short the writing of a model or denies that it was written.
+    An exception that a signal raises is lost where Python ignores exceptions, for example in a finalizer; the callback
+    sees to it that the stop is heard at the end of the epoch. A signal that the process was started to ignore stays
+    ignored.
+
+    Attributes:
+        code: exit code for the signal that came.
+        asked: whether a signal came.
     """
 
     def __enter__(self) -> Stoppable:
         self.code, self.asked = 128 + signal.SIGINT, False
-        self._before: dict[signal.Signals, Any] = {}
-        if threading.current_thread() is threading.main_thread():  # elsewhere Python sets no handlers
-            self._before = {number: signal.getsignal(number) for number in SIGNALS}
-            signal.signal(signal.SIGTERM, self._stop)
-            if self._before[signal.SIGINT] is signal.default_int_handler:  # and not where Ctrl-C is to be ignored
-                signal.signal(signal.SIGINT, self._stop)
+        self._before = _install(self._stop)
         return self
 
     def _stop(self, number: int, frame: FrameType | None) -> NoReturn:
@@ -41,16 +47,44 @@ class Stoppable:
         raise KeyboardInterrupt
 
     def __call__(self, row: object) -> None:
-        """Stops at the end of an epoch, if asked to."""
+        """Stop at the end of an epoch, if a signal came."""
         if self.asked:
             raise KeyboardInterrupt
 
     def finish(self) -> None:
-        """From here on no signal is heard."""
+        """Ignore signals until the process ends, so that nothing cuts short the writing of a model or denies it."""
         for number in self._before:
             signal.signal(number, signal.SIG_IGN)
-        self._before = {}
 
     def __exit__(self, *raised: object) -> None:
         for number, handler in self._before.items():
+            if signal.getsignal(number) == self._stop:
+                signal.signal(number, handler)
+
+
+def _install(handler: Any) -> dict[signal.Signals, Any]:
+    """Set a handler for every signal that is not ignored, and return those of before."""
+    if threading.current_thread() is not threading.main_thread():  # elsewhere Python sets no handlers
+        return {}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    kept = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    for number in kept:
+        signal.signal(number, handler)
+    return kept
+
+
+@contextlib.contextmanager
+def exit_on_signals() -> Iterator[None]:
+    """End the process at once if a signal comes, with a sentence and without a traceback: for imports, which own nothing."""
+    before = _install(_exit)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _exit(number: int, frame: FrameType | None) -> NoReturn:
+    with contextlib.suppress(OSError):
+        os.write(2, f"podium: {NOTHING_WRITTEN}\n".encode())
+    os._exit(128 + number)

@@ -52,11 +52,11 @@ def read_parquet(
     **roles: Unpack[RoleOptions],
 ) -> RankingData:
     """A Parquet file as RankingData, one row group at a time; see `Roles` for the options."""
-    require_pyarrow()
+    pa = require_pyarrow()
     import pyarrow.parquet as pq
 
     use_threads = resolve_threads(num_threads) > 1
-    with _arrow_errors(path), pq.ParquetFile(_existing(path)) as file:
+    with _arrow_errors(path), pa.OSFile(_existing(path)) as source, pq.ParquetFile(source) as file:
         schema = file.schema_arrow
         plan = plan_reading(schema.names, Roles.of(roles))
         groups = (
@@ -261,11 +261,12 @@ def _query_ids(column: Any, name: str) -> npt.NDArray[Any]:
     return np.asarray(column.to_numpy())
 
 
-def _existing(path: str | os.PathLike[str]) -> str:
+def _existing(path: str | os.PathLike[str]) -> bytes:
+    """Return the path of a file that is there and not empty, as the bytes it is to the system."""
     with open_file(path) as file:
         if not file.read(1):
             raise FormatError(path, "the file is empty")
-    return os.fspath(path)
+    return os.fsencode(path)
 
 
 @contextlib.contextmanager
