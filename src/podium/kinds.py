@@ -7,6 +7,7 @@ import gzip
 import io
 import itertools
 import json
+import mmap
 import os
 import re
 import zlib
@@ -61,7 +62,7 @@ def read_start(path: str | os.PathLike[str]) -> bytes:
         return head
 
 
-def podium_header(head: bytes) -> dict[str, Any] | None:
+def podium_header(head: bytes | mmap.mmap) -> dict[str, Any] | None:
     """Return the JSON header of a model or a checkpoint; None if the bytes do not begin with one."""
     try:
         header = json.loads(json.loads(head[8 : 8 + _header_bytes(head)])["__metadata__"][METADATA_KEY])
@@ -70,7 +71,7 @@ def podium_header(head: bytes) -> dict[str, Any] | None:
     return header if isinstance(header, dict) else None
 
 
-def _header_bytes(head: bytes) -> int:
+def _header_bytes(head: bytes | mmap.mmap) -> int:
     return int.from_bytes(head[:8], "little")
 
 
