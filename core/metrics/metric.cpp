@@ -178,6 +178,7 @@ MetricValue Metric::value(const RankedQuery& query, MetricScratch& scratch) cons
       return total == 0 ? finish(0, true) : MetricValue{binary_preference(*this, query, total), false};
     }
     case MetricFamily::list: {
+      if (query.size() == 0) return query.all_labels().empty() ? finish(0, true) : MetricValue{0.0, false};
       query.list(scratch.scores, scratch.labels);
       const double value =
           spec_.kernel->list(spec_, scratch.labels.size(), scratch.scores.data(), scratch.labels.data());

@@ -82,7 +82,7 @@ def test_metrics_lists_every_definition(cli):
         (["evaluate", "nan.scores", "judged.txt"], "nan.scores:2"),
         (["evaluate", "good.scores", "judged.txt", "--complete"], "for runs"),
         (["compare", "judged.txt", "good.scores"], "two or more"),
-        (["compare", "judged.txt", "good.scores", "good.scores"], "two rankings are called 'good'"),
+        (["compare", "judged.txt", "good.scores", "good.scores"], "two rankings are called 'good.scores'"),
         (["metrics", "foo"], "unknown metric 'foo'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -117,3 +117,30 @@ def test_tied_scores_that_matter_are_announced(cli, judged):
     assert cli(*words, "--json").json["ties"]["tied"] == said
     assert f"tied: {said['n_affected']} of 12 queries have tied scores" in cli(*words).out
     assert "tied scores" not in cli("evaluate", "good.scores", "judged.txt").out
+
+
+def test_score_writes_a_trec_run_by_name_or_format(cli):
+    data = podium.synthetic.network(queries=4, documents=5, features=3, seed=1)
+    data = data.replace(document_ids=[f"d{k}" for k in range(len(data))])
+    podium.write(data, cli.folder / "data.parquet")
+    podium.RankNet(epochs=1).fit(data).save(cli.folder / "net.podium")
+    scores = podium.load(cli.folder / "net.podium").predict(data)
+    cli("score", "net.podium", "data.parquet", "--out", "a.run")
+    cli("score", "net.podium", "data.parquet", "--out", "b.txt", "--format", "trec-run")
+    run = podium.read_scores(cli.folder / "a.run")
+    assert run.scores_for(data).tolist() == scores.tolist()
+    assert run.tag == "net"
+    assert (cli.folder / "a.run").read_bytes() == (cli.folder / "b.txt").read_bytes()
+    cli("data", "convert", "a.run", "c.scores", "--data", "data.parquet")
+    assert podium.read_scores(cli.folder / "c.scores").tolist() == scores.tolist()
+    assert "needs a file" in cli("score", "net.podium", "data.parquet", "--format", "trec-run", code=2).err
+
+
+def test_rankings_of_one_stem_get_distinct_names(cli, judged):
+    (cli.folder / "old").mkdir()
+    podium.write(podium.read_scores(cli.folder / "good.scores"), cli.folder / "old" / "good.scores")
+    podium.write(podium.read_scores(cli.folder / "good.scores"), cli.folder / "good.score")
+    means = cli("compare", "judged.txt", "good.scores", "old/good.scores", "good.score", "poor.scores", "--json").json[
+        "mean"
+    ]
+    assert list(means) == ["good.scores", "old/good.scores", "good.score", "poor"]

@@ -101,6 +101,7 @@ def test_result_is_json_and_prints() -> None:
     stored = json.loads(json.dumps(result.to_dict()))
     assert stored["metrics"]["map(empty='skip')"] == {
         "mean": None,
+        "mean_complete": None,
         "interval": [None, None],
         "bootstrap_interval": [None, None],
         "n_empty": 1,

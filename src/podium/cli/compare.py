@@ -79,7 +79,7 @@ def compare(
     for name, mean in sorted(result.mean.items(), key=lambda item: -item[1]):
         means.add_row(escape(name), f"{mean:.4f}")
     show(means)
-    for line in result.tie_lines():
+    for line in [*result.missing_lines(), *result.tie_lines()]:
         say(line)
     out.print()
     show(_differences(result))
@@ -92,18 +92,36 @@ def compare(
 
 def _named(rankings: list[str]) -> dict[str, Path]:
     files: dict[str, Path] = {}
+    named: dict[str, Path] = {}
+    order: list[tuple[str, Path]] = []
     for word in rankings:
         name, equals, path = word.partition("=")
         file = Path(path if equals else word)
-        name = name if equals else file.name.split(".")[0]
-        if name in files:
+        if equals and name in named:
             raise ParameterError(
-                f"two rankings are called {name!r}; give names, as in first={files[name]} second={file}"
+                f"two rankings are called {name!r}; give names, as in first={named[name]} second={file}"
             )
-        files[name] = file
+        if equals:
+            named[name] = file
+        order.append((name if equals else "", file))
+    shown = _distinct_names([file for name, file in order if not name], set(named))
+    for name, file in order:
+        key = name or shown.pop(0)
+        if key in files:
+            raise ParameterError(f"two rankings are called {key!r}; give names, as in first={files[key]} second={file}")
+        files[key] = file
     if len(files) < 2:
         raise ParameterError(f"{len(files)} ranking given; compare needs two or more")
     return files
+
+
+def _distinct_names(files: list[Path], taken: set[str]) -> list[str]:
+    """The shortest of stem, file name and path that tells each file from the others."""
+    ways = [[file.name.split(".")[0] for file in files], [file.name for file in files], [str(file) for file in files]]
+    return [
+        next((way[k] for way in ways if way.count(way[k]) == 1 and way[k] not in taken), str(file))
+        for k, file in enumerate(files)
+    ]
 
 
 def _differences(result: Comparison) -> Table:

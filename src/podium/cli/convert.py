@@ -17,6 +17,7 @@ from podium.cli.console import (
     check_outputs,
     print_json,
     progress,
+    read_data,
     read_options,
     say,
 )
@@ -46,12 +47,22 @@ def convert(
     read: ReadOption = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="LETOR text: leave zeros out.")] = False,
     drop: Drop = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", help="To turn scores into a TREC run or back: the data that was scored.", show_default=False
+        ),
+    ] = None,
+    missing: Annotated[
+        float | None,
+        typer.Option("--missing", help="TREC run to scores: the score of rows that the run lacks.", show_default=False),
+    ] = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
     """One format to another. LETOR text to the cache streams, so the file may be larger than memory."""
     writer = find_format(target, target_format, reading=False)
-    check_outputs(Output(target, writer.name), inputs=[source], read=read)
+    check_outputs(Output(target, writer.name), inputs=[source, data], read=read)
     with progress(f"converting {source.name}") as bar:
         convert_file(
             source,
@@ -63,6 +74,8 @@ def convert(
             read_options=read_options(source, source_format, read),
             write_options={"sparse": True} if sparse else {},
             drop=check_drop(drop),
+            data=None if data is None else read_data(data, None, None, threads),
+            missing=missing,
         )
     size = os.path.getsize(target)  # noqa: PTH202
     if json:

@@ -102,7 +102,7 @@ def evaluate(
     show(evaluation_table(result, f"{ranking} on {data}"))
     notes = [f"{result.n_queries} queries", "trec_eval's conventions" if isinstance(scores, Run) else ""]
     say("; ".join(note for note in notes if note))
-    for line in [*empty_lines(result), *result.tie_lines()]:
+    for line in [*result.missing_lines(), *empty_lines(result), *result.tie_lines()]:
         say(line)
     if per_query is not None:
         say(f"wrote {per_query}")

@@ -4,15 +4,38 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, check_outputs, print_json, say
+from podium.cli.console import DataFile, Json, ReadOption, Threads, check_outputs, print_json, say
 from podium.cli.models import Rows, load_scorer, scores_of
+from podium.data import Run
+from podium.errors import DataError, ParameterError
 from podium.files import Output
 from podium.formats import write
 from podium.formats.decimals import shortest
+from podium.formats.scores import SCORES
+from podium.formats.trec import TREC_RUN
+
+
+def _target_format(out: Path | None, format_name: str | None) -> str:
+    """The format to write: the one that is named, or else the one that the file's ending says; scores by default."""
+    if format_name in (SCORES.name, TREC_RUN.name):
+        if out is None and format_name == TREC_RUN.name:
+            raise ParameterError("format", format_name, "needs a file to write", "give {out}")
+        return format_name
+    ending = "" if out is None else out.name.lower().removesuffix(".gz")
+    return TREC_RUN.name if ending.endswith(TREC_RUN.suffixes) else SCORES.name
+
+
+def _run(scores: Any, rows: Rows, model: Path) -> Run:
+    if rows.data.document_ids is None:
+        raise DataError(
+            f"{rows.path} has no document ids, which a TREC run names; give data with document ids (LETOR text has them in "
+            "comments such as #docid = GX000), or write scores"
+        )
+    return Run.of_scores(scores, rows.data, tag=model.stem if model.stem.split() == [model.stem] else "podium")
 
 
 def score(
@@ -20,23 +43,38 @@ def score(
     data: DataFile,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file to write; by default scores are printed.", show_default=False),
+        typer.Option(
+            "--out",
+            "-o",
+            help="The file to write; by default scores are printed. One named *.run becomes a TREC run.",
+            show_default=False,
+        ),
     ] = None,
-    format_name: FormatName = None,
+    format_name: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help=f"Format to write, {SCORES.name} or {TREC_RUN.name}; or the format of DATA. By default names and first lines tell.",
+            show_default=False,
+        ),
+    ] = None,
     read: ReadOption = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Score documents with a model: one score a row of DATA, in its order; higher is better, inside a query.
+    """Score documents with a model: one score per row of DATA, in its order; higher is better, inside a query.
 
-    Each score is written so that it reads back as exactly the same number. Labels in DATA are not looked at.
+    With --format trec-run, or a file named *.run, a TREC run is written, which names queries and documents. Each score is written so that it reads back as exactly the same number. Labels in DATA are not looked at.
     """
+    target = _target_format(out, format_name)
+    format_name = None if format_name == target else format_name
     scorer = load_scorer(model, data)
     if out is not None:
-        check_outputs(Output(out, "scores", "--out"), inputs=[model, data], read=read)
-    scores = scores_of(scorer, model, Rows.read(data, format_name, read, threads), threads)
+        check_outputs(Output(out, target, "--out"), inputs=[model, data], read=read)
+    rows = Rows.read(data, format_name, read, threads)
+    scores = scores_of(scorer, model, rows, threads)
     if out is not None:
-        write(scores, out, format="scores")
+        write(_run(scores, rows, model) if target == TREC_RUN.name else scores, out, format=target)
     if json:
         made = {"scores": scores.tolist()} if out is None else {"file": str(out)}
         print_json({"model": str(model), "data": str(data), "documents": len(scores), **made})

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.conversion import as_numbers
-from podium.data.grouping import as_ids
+from podium.data.grouping import as_ids, id_texts
 from podium.data.ordering import ungroup
 from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
@@ -71,6 +71,30 @@ class Run:
         given = as_numbers("scores", scores)
         data.from_caller_order(given)  # says so if there is not one score per row
         return cls(data.to_caller_order(data.qid), ungroup(data.document_ids, data.row_order), given, tag)
+
+    def scores_for(self, data: RankingData, *, missing: float | None = None) -> npt.NDArray[np.float64]:
+        """Return one score per row of the data, in the caller's row order: `of_scores` the other way round.
+
+        Documents that only the run has are left out.
+
+        Args:
+            data: data with document ids.
+            missing: the score of rows that the run does not have, such as -inf; None refuses such rows.
+        """
+        if data.document_ids is None:
+            raise DataError("a run names documents, and the data has no document_ids; give them to RankingData")
+        known = dict(zip(zip(id_texts(self.query_ids), self.document_ids, strict=True), self.scores, strict=True))
+        if len(known) < len(self):
+            raise DataError("the run names a document of a query twice; keep one of them")
+        keys = list(zip(id_texts(data.qid), data.document_ids, strict=True))
+        lacking = [key for key in keys if key not in known]
+        if lacking and missing is None:
+            query, document = lacking[0]
+            raise DataError(
+                f"the run has no score for document {document!r} of query {query!r} ({len(lacking)} rows of the data are "
+                "missing); say what they score with missing=, such as -inf"
+            )
+        return data.to_caller_order(np.array([known.get(key, missing) for key in keys], np.float64))
 
     def __len__(self) -> int:
         return len(self.scores)

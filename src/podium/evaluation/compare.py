@@ -64,6 +64,8 @@ class Comparison:
     n_queries: int
     confidence: float
     mean: dict[str, float]
+    mean_complete: dict[str, float]
+    n_missing: dict[str, int]
     ties: dict[str, TieEffect]
     pairs: tuple[PairComparison, ...]
 
@@ -81,6 +83,8 @@ class Comparison:
             "n_queries": self.n_queries,
             "confidence": self.confidence,
             "mean": {name: as_json(mean) for name, mean in self.mean.items()},
+            "mean_complete": {name: as_json(mean) for name, mean in self.mean_complete.items()},
+            "n_missing": dict(self.n_missing),
             "ties": {name: effect.to_dict() for name, effect in self.ties.items()},
             "pairs": [
                 {
@@ -115,7 +119,16 @@ class Comparison:
                 f"  {test}: p {_shown(p)}" + (f", {_shown(each.corrected[test])} after Holm" if corrected else "")
                 for test, p in each.p_values.items()
             ]
-        return "\n".join(lines + self.tie_lines())
+        return "\n".join(lines + self.missing_lines() + self.tie_lines())
+
+    def missing_lines(self) -> list[str]:
+        """Return a sentence for each run that lacks judged queries, with its mean both ways."""
+        return [
+            f"{name} lacks {count} of the judged queries: {self.mean[name]:.4f} over the {self.n_queries} queries compared, "
+            f"{self.mean_complete[name]:.4f} over all judged queries with missing ones as 0"
+            for name, count in self.n_missing.items()
+            if count
+        ]
 
     def tie_lines(self) -> list[str]:
         """Return a sentence for each system whose value depends on the order of tied documents."""
@@ -184,6 +197,8 @@ def compare(
         metric=next(iter(results.values())).metrics[0],
         n_queries=len(query_ids),
         confidence=confidence,
+        mean_complete={name: result.mean_complete[metric] for name, result in results.items()},
+        n_missing={name: result.n_missing for name, result in results.items()},
         ties={
             name: result.ties_among(metric, np.searchsorted(result.query_numbers, shared))
             for name, result in results.items()

@@ -66,10 +66,12 @@ def evaluate(
     )
     if isinstance(scores, Run):
         table = join_run(scores, data, complete=complete, max_documents=max_documents)
+        missing = _missing_values(scores, data, table, asked.used, num_threads) if not complete else None
     else:
         if complete or max_documents is not None:
             raise ParameterError("complete and max_documents are for runs; scores in an array rank every document")
         table = _table_of_scores(scores, data, asked.used)
+        missing = None
     values, empty = per_query(asked.used, table.documents, num_threads=num_threads)
     return Evaluation(
         asked,
@@ -79,7 +81,19 @@ def evaluate(
         empty,
         ties=tie_values(asked.used, table.documents, values, num_threads=num_threads),
         intervals=intervals,
+        missing=missing,
     )
+
+
+def _missing_values(
+    run: Run, data: RankingData, table: Table, metrics: tuple[Metric, ...], num_threads: int | None
+) -> npt.NDArray[np.float64] | None:
+    """The values of the judged queries that a run lacks, [metrics × queries], as `complete` counts them; None if it has all."""
+    lacking = np.setdiff1d(np.arange(data.n_queries), table.query_numbers)
+    if not len(lacking):
+        return None
+    whole = join_run(run, data, complete=True)
+    return per_query(metrics, whole.documents, num_threads=num_threads)[0][:, lacking]
 
 
 def as_asked(metrics: Metrics, *, for_run: bool = False) -> Asked:

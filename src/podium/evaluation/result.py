@@ -88,6 +88,8 @@ class Evaluation:
         bootstrap_interval: by metric, the studentized bootstrap interval over queries; computed on first access.
         per_query: by metric, one value per query; NaN where the query is left out.
         n_empty: by metric, how many queries have no relevant document (metrics over pairs: no two labels).
+        n_missing: with a run, how many judged queries it lacks; they are not in the means.
+        mean_complete: by metric, the mean over all judged queries, those missing from the run counting 0.
         ties: by metric, how many queries have tied scores that can change their value, and the mean by other orders.
         confidence: the confidence of both intervals.
     """
@@ -102,11 +104,12 @@ class Evaluation:
         *,
         ties: TieValues,
         intervals: IntervalOptions,
+        missing: Floats | None = None,
     ) -> None:
         self.metrics, self.query_ids, self.query_numbers = asked.used, query_ids, query_numbers
         self.confidence, self.interval_method = intervals.confidence, intervals.method
         self._asked, self._values, self._empty, self._intervals = asked, values, empty, intervals
-        self._ties = ties
+        self._ties, self._missing = ties, missing
         self._drawn: dict[int, Interval] = {}
 
     @property
@@ -173,12 +176,14 @@ class Evaluation:
         """All of it as JSON can hold it: NaN is None."""
         return {
             "n_queries": self.n_queries,
+            "n_missing": self.n_missing,
             "confidence": self.confidence,
             "interval_method": self.interval_method,
             "query_ids": [json_id(query) for query in plain_ids(self.query_ids)],
             "metrics": {
                 name: {
                     "mean": as_json(self.mean[name]),
+                    "mean_complete": as_json(self.mean_complete[name]),
                     "interval": as_json(self.interval[name]),
                     "bootstrap_interval": as_json(self.bootstrap_interval[name]),
                     "n_empty": self.n_empty[name],
@@ -197,7 +202,34 @@ class Evaluation:
             low, high = self.interval[name]
             between = f"[{low:.4f}, {high:.4f}]"
             lines.append(f"{name:<{width}}  {self.mean[name]:8.4f}  {between:>20}  {self.n_empty[name]:>16}")
-        return "\n".join([*lines, f"{self.n_queries} queries", *self.tie_lines()])
+        return "\n".join([*lines, f"{self.n_queries} queries", *self.missing_lines(), *self.tie_lines()])
+
+    @property
+    def n_missing(self) -> int:
+        """The number of judged queries that the run does not have and that are not in the means."""
+        return 0 if self._missing is None else self._missing.shape[1]
+
+    @property
+    def mean_complete(self) -> ByMetric[float]:
+        """The mean of each metric over all judged queries, those missing from the run counting 0 (trec_eval -c)."""
+        return ByMetric(self._asked, self._mean_complete)
+
+    def _mean_complete(self, number: int) -> float:
+        values = (
+            self._values[number] if self._missing is None else np.append(self._values[number], self._missing[number])
+        )
+        counted = values[~np.isnan(values)]
+        return math.fsum(counted.tolist()) / len(counted) if len(counted) else math.nan
+
+    def missing_lines(self) -> list[str]:
+        """Return a sentence with the means both ways, if the run lacks judged queries."""
+        if not self.n_missing:
+            return []
+        both = "; ".join(f"{name} {self.mean[name]:.4f} and {self.mean_complete[name]:.4f}" for name in self.mean)
+        judged = self.n_queries + self.n_missing
+        return [
+            f"the run lacks {self.n_missing} of {judged} judged queries; means without them and with them as 0: {both}"
+        ]
 
     def tie_lines(self) -> list[str]:
         """Return a sentence for each metric whose value depends on the order of tied documents."""

@@ -128,8 +128,14 @@ def convert(
     read_options: dict[str, Any] | None = None,
     write_options: dict[str, Any] | None = None,
     drop: Sequence[str] = (),
+    data: RankingData | None = None,
+    missing: float | None = None,
 ) -> None:
-    """One format to another, without the parts named in `drop` (which the target may have no place for). LETOR text to the cache streams: memory does not grow with the features."""
+    """One format to another, without the parts named in `drop` (which the target may have no place for). LETOR text to the cache streams: memory does not grow with the features.
+
+    A file of scores and a TREC run become each other with `data`, the data that was scored; `missing` is the score of rows that
+    a run does not have, which are refused otherwise.
+    """
     options, output = dict(read_options or {}), dict(write_options or {})
     reader, writer = find_format(source, source_format, reading=True), find_format(target, target_format, reading=False)
     reader.check_options(options, reading=True)
@@ -138,11 +144,20 @@ def convert(
     if reader is LETOR and writer is CACHE and not drop and options.get("scattered", "error") == "error":
         convert_letor(source, target, LetorOptions(**options), num_threads=num_threads, progress=progress)
         return
-    if reader.holds != writer.holds:
+    rankings = {reader.holds, writer.holds} == {"run", "scores"}
+    if reader.holds != writer.holds and not (rankings and data is not None):
+        if rankings:
+            raise ParameterError(
+                "data",
+                rule="is needed to turn scores into a run or back",
+                remedy="give the data that was scored as {data}",
+            )
         raise ParameterError(
             f"{os.fspath(source)} ({reader.name}) holds {reader.holds}, but format {writer.name!r} holds {writer.holds}"
         )
     value = reader.read(source, num_threads=num_threads, progress=progress, **options)
+    if rankings and data is not None:
+        value = Run.of_scores(value, data) if writer.holds == "run" else value.scores_for(data, missing=missing)
     writer.write(value.replace(**dict.fromkeys(drop)) if drop else value, target, **output)
 
 
