@@ -93,13 +93,13 @@ def test_the_order_of_a_query(cli, judged, model):
             ["trees.podium", "judged.txt", "--above", "2", "--below", "1"],
             "--query, --above and --below belong together",
         ),
-        (["trees.podium", "judged.txt", "--query", "no"], "query='no' is not in the data"),
+        (["trees.podium", "judged.txt", "--query", "no"], "--query no is not in the data"),
         (
             ["trees.podium", "judged.txt", "--query", "no", "--above", "1", "--below", "2"],
-            "query='no' is not in the data",
+            "--query no is not in the data",
         ),
-        (["trees.podium", "judged.txt", "--query", "1", "--above", "1", "--below", "99"], "below=99 must be"),
-        (["trees.podium", "judged.txt", "--permutation", "--among", "x"], "among='x'"),
+        (["trees.podium", "judged.txt", "--query", "1", "--above", "1", "--below", "99"], "--below 99 must be"),
+        (["trees.podium", "judged.txt", "--permutation", "--among", "x"], "--among x"),
         (["trees.podium", "trees.podium", "--permutation"], "is a model, not data; judged data is needed here"),
         (
             ["trees.podium", "judged.txt", "--permutation", "--query", "1", "--above", "1", "--below", "2"],

@@ -18,12 +18,14 @@ VALID = podium.synthetic.network(queries=8, documents=6, features=4, seed=4)
 MORE = {
     "lbfgs over a net": lambda epochs: podium.RankNet(optimizer="lbfgs", epochs=epochs),
     "sgd": lambda epochs: podium.RankNet(optimizer="sgd", epochs=epochs),
-    "own outputs": lambda epochs: podium.Ranker(force="ordinal", model="trees", epochs=epochs),
+    "own outputs": lambda epochs: podium.Ranker(force="ordinal", model="trees", schedule=f"boosting(rounds={epochs})"),
 }
 
 
 def ranker(name, epochs):
-    return MORE[name](epochs) if name in MORE else RANKERS[name](**{RANKERS[name].budget: epochs})
+    if name in MORE:
+        return MORE[name](epochs)
+    return RANKERS[name](**{"n_estimators" if "n_estimators" in RANKERS[name].parameters() else "epochs": epochs})
 
 
 def fit(name, path, epochs):
