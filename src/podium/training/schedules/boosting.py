@@ -207,7 +207,7 @@ class BoostingRun(Run):
         self.watched = None if valid is None else self.growing.watch(valid, threads)
         self.own = starting_parameters(force, data)
         self.progress = Progress(rate=self.rate)
-        self.in_round = False
+        self.remembered: int | None = None  # the round that ended when scores were last remembered
         self.before_round: dict[str, Floats] = {}  # scores that a round which is cut short must be taken back to
         self._resume()
 
@@ -242,7 +242,6 @@ class BoostingRun(Run):
         changed = {} if best_epoch == before.best_epoch else self._kept(best_epoch, values[best_epoch - 1])
         since = number - best_epoch if best_epoch > 0 else number
         self.progress = before.moved(epoch=number, log=(*before.log, row), since_best=since, **changed)
-        self.in_round = False
 
     def _best_round(self, values: list[float | None], before: int) -> int:
         """The round with the best smoothed validation value; 0 if there is none."""
@@ -380,7 +379,7 @@ class BoostingRun(Run):
             np.copyto(self.before_round[name], tracked.scores)
         self.weights_before = list(self.growing.weights)
         self.own_before = self.own
-        self.in_round = True
+        self.remembered = self.progress.epoch
 
     def _tracked(self) -> dict[str, TrackedScores]:
         own = self.growing.own if self.growing.forests > 1 else []
@@ -389,13 +388,12 @@ class BoostingRun(Run):
 
     def _undo_round(self) -> None:
         """Take trees and scores back to the end of the last whole round."""
-        if not self.in_round:
+        if self.remembered != self.progress.epoch:  # the round was finished, or not begun
             return
         for name, tracked in self._tracked().items():
             np.copyto(tracked.scores, self.before_round[name])
         del self.growing.trees[len(self.weights_before) :]
         self.growing.weights, self.own = list(self.weights_before), self.own_before
-        self.in_round = False
 
     def _save(self) -> None:
         """All trees make a state, too much to hold after each of them: it is held when it is written."""

@@ -32,10 +32,10 @@ class OptimizerSettings(GradientSettings, SolverSettings):
                 raise ParameterError(
                     name,
                     getattr(self, name),
-                    f"is not a setting of {kind.name}, which looks at all queries at once and finds its own steps",
+                    f"is not a setting of {self.optimizer}, which looks at all queries at once and finds its own steps",
                     "leave it out, or use {optimizer='adam'}",
                 )
         return kind(**self.settings_of(kind))
 
 
-OPTIMIZERS: dict[str, type[DescentSchedule]] = {kind.name: kind for kind in (Adam, SGD, LBFGS, Bundle)}
+OPTIMIZERS: dict[str, type[DescentSchedule]] = {"adam": Adam, "sgd": SGD, "lbfgs": LBFGS, "bundle": Bundle}
