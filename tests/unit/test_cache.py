@@ -18,8 +18,12 @@ from podium.formats.letor_rows import LetorOptions
 
 # Converts with no more address space than the interpreter with NumPy takes plus some room.
 LIMITED = """
-import resource, sys
+import pathlib, resource, sys, tempfile
 import podium
+with tempfile.TemporaryDirectory() as folder:  # loads what a conversion needs, and starts its threads
+    tiny = pathlib.Path(folder, "tiny.txt")
+    tiny.write_text("1 qid:1 1:0.5\\n0 qid:1 1:0.25\\n")
+    podium.convert(tiny, pathlib.Path(folder, "tiny.podium-data"), num_threads=2)
 taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (taken + {room},) * 2)
 podium.convert(sys.argv[1], sys.argv[2], num_threads=2)

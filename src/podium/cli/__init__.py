@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 
 from podium.cli.stopping import NOTHING_WRITTEN, Stoppable, Stopped, exit_on_signals
@@ -35,10 +36,10 @@ def _run(app: Callable[[], object], stop: Stoppable) -> tuple[int, str | None]:
         app()
     except SystemExit as exit:
         if exit.code == 128 + signal.SIGINT:  # what Typer makes of a KeyboardInterrupt
-            return stop.code, NOTHING_WRITTEN
+            return _interrupted(stop)
         return exit.code if isinstance(exit.code, int) else int(exit.code is not None), None
     except KeyboardInterrupt:
-        return stop.code, NOTHING_WRITTEN
+        return _interrupted(stop)
     except Stopped as stopped:
         return stopped.code or stop.code, str(stopped)
     except PodiumError as error:
@@ -59,6 +60,12 @@ def _run(app: Callable[[], object], stop: Stoppable) -> tuple[int, str | None]:
             raise
         return 1, words
     return 0, None
+
+
+def _interrupted(stop: Stoppable) -> tuple[int, str]:
+    """Return what an interrupted command ends with; files that it left open close with the process, which is no news."""
+    warnings.simplefilter("ignore", ResourceWarning)
+    return stop.code, NOTHING_WRITTEN
 
 
 __all__ = ["main"]
