@@ -32,7 +32,7 @@ struct Job {
   std::size_t seats;  // helpers that may still join; guarded by the pool's mutex
   std::atomic<std::size_t> next{0}, active{0};
   std::atomic<bool> failed{false};
-  std::exception_ptr failure;
+  std::exception_ptr failure = nullptr;
 
   void fail() {
     if (!failed.exchange(true)) failure = std::current_exception();

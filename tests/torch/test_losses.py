@@ -11,10 +11,10 @@ import torch
 
 import podium
 import podium.torch
-from podium.forces import FORCES, Definition
+from podium.forces import FORCES, ForceDefinition
 
 
-def example(definition: Definition) -> str:
+def example(definition: ForceDefinition) -> str:
     inside = {"metric": "(ndcg@3)", "force": "(lambdarank(ndcg@3))", None: ""}[definition.takes]
     return definition.name + inside
 
@@ -151,7 +151,7 @@ def test_the_order_of_whole_queries_changes_no_bit(name):
     assert torch.equal(turned_gradient, gradient[order])
 
 
-@by_name([name for name in EVERY if not podium.force(name).definition.draws])
+@by_name([name for name in EVERY if not podium.force(name).draws])
 def test_the_order_of_rows_does_not_matter(name):
     data, scores = make(), random_scores(name, 60)
     labels, qid = caller_labels(data)
@@ -170,7 +170,7 @@ def test_plain_tensors_are_judged_as_data_are(name):
     plain = slope(name, scores, labels=torch.tensor(labels, dtype=torch.float32), qid=torch.tensor(qid))
     assert plain[0].item() == value.item()
     assert torch.equal(plain[1], gradient)
-    if not podium.force(name).definition.draws:  # these go by the query's id, which offsets do not have
+    if not podium.force(name).draws:  # these go by the query's id, which offsets do not have
         held = torch.tensor(data.from_caller_order(scores.detach().numpy()))
         offsets = slope(name, held, labels=data.labels.tolist(), query_offsets=torch.tensor(data.query_offsets))
         assert offsets[0].item() == value.item()

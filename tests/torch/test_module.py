@@ -80,7 +80,7 @@ def test_training_equals_that_of_podium_s_net() -> None:
         def start(self, data, **others):
             return podium_net(net)
 
-    ours = podium.Ranker(model=Started((5,)), **any_schedule(Started((5,)), **options)).fit(DATA)
+    ours = podium.Ranker(model=Started(hidden=(5,)), **any_schedule(Started(hidden=(5,)), **options)).fit(DATA)
     np.testing.assert_allclose(theirs.predict(DATA), ours.predict(DATA), rtol=1e-8, atol=1e-9)
 
 
