@@ -48,7 +48,7 @@ def random_scores(name, rows, seed=1, dtype=torch.float64):
 
 def own_thresholds(name):
     """Thresholds for a force that has some; nothing for the others."""
-    if podium.force(name).name != "ordinal":
+    if not podium.force(name).definition.has_thresholds:
         return {}
     return {"thresholds": torch.tensor([-1.0, 0.2, 1.3], dtype=torch.float64, requires_grad=True)}
 
@@ -114,7 +114,7 @@ def test_gradcheck(name):
     assert torch.autograd.gradcheck(value, (scores, *own.values()))
 
 
-@by_name([name for name in WITH_COST if podium.force(name).name != "ordinal"])
+@by_name([name for name in WITH_COST if not podium.force(name).definition.has_thresholds])
 def test_gradient_flows_through_a_net_and_a_factor(name):
     data, outputs = make(), random_scores(name, 60).ndim
     torch.manual_seed(0)

@@ -141,8 +141,9 @@ class ForceLoss(Module):
                 raise ParameterError(f"thresholds are given, but {self.force} has none; leave them out")
             return None
         if given is None and self.thresholds is None:
+            name = self.force.name
             raise ParameterError(
-                "ordinal has thresholds to learn: make it as loss('ordinal', levels=…) or give thresholds=…"
+                f"{name} has thresholds to learn: make it as loss({name!r}, levels=…) or give thresholds=…"
             )
         own = self.thresholds() if given is None and self.thresholds is not None else given
         if not isinstance(own, torch.Tensor) or own.ndim != 1:
