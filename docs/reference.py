@@ -24,7 +24,7 @@ from rich.console import Console
 import podium
 from podium.cli import console as shared
 from podium.cli.app import app
-from podium.forces import pictures
+from podium.forces.laws import pictures
 from podium.metrics import METRICS
 
 DOCS = Path(__file__).parent

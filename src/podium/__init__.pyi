@@ -20,6 +20,11 @@ from podium.evaluation import Comparison as Comparison
 from podium.evaluation import Evaluation as Evaluation
 from podium.evaluation import compare as compare
 from podium.evaluation import evaluate as evaluate
+from podium.explaining import PermutationImportance as PermutationImportance
+from podium.explaining import Reason as Reason
+from podium.explaining import Why as Why
+from podium.explaining import permutation_importance as permutation_importance
+from podium.explaining import why as why
 from podium.forces import Force as Force
 from podium.forces import Verdict as Verdict
 from podium.forces import custom_force as custom_force
@@ -46,7 +51,6 @@ from podium.rankers import LambdaRank as LambdaRank
 from podium.rankers import ListMLE as ListMLE
 from podium.rankers import ListNet as ListNet
 from podium.rankers import OrdinalRegression as OrdinalRegression
-from podium.rankers import PermutationImportance as PermutationImportance
 from podium.rankers import PRank as PRank
 from podium.rankers import QuadraticPRank as QuadraticPRank
 from podium.rankers import RankBoost as RankBoost
@@ -54,15 +58,11 @@ from podium.rankers import Ranker as Ranker
 from podium.rankers import RankNet as RankNet
 from podium.rankers import RankProp as RankProp
 from podium.rankers import RankSVM as RankSVM
-from podium.rankers import Reason as Reason
 from podium.rankers import StructRank as StructRank
 from podium.rankers import Tuning as Tuning
-from podium.rankers import Why as Why
 from podium.rankers import cross_validate as cross_validate
 from podium.rankers import load as load
-from podium.rankers import permutation_importance as permutation_importance
 from podium.rankers import tune as tune
-from podium.rankers import why as why
 from podium.training import Checkpoint as Checkpoint
 from podium.training import Epoch as Epoch
 

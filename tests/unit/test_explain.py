@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import podium
 from podium import _core
-from podium.models.explaining import attributions, importance
+from podium.explaining.forest import attributions, importance
 from podium.models.trees import TreeModel, forest_of
 
 CATEGORIES = {1: np.array([0, 1, 2, 5], np.float32)}

@@ -13,9 +13,9 @@ import pytest
 
 import podium
 from podium.forces import FORCES
-from podium.forces.laws_field import Field, Point, Sample
-from podium.forces.laws_slopes import slopes
-from podium.forces.laws_work import loops, ways
+from podium.forces.laws.field import Field, Point, Sample
+from podium.forces.laws.slopes import slopes
+from podium.forces.laws.work import loops, ways
 
 sys.path.append(str(Path(__file__).parents[1] / "contracts"))
 import custom_forces
@@ -346,7 +346,7 @@ def test_pictures_are_drawn(name):
 
 
 def test_arrows_of_ranknet_point_to_the_right_order():
-    from podium.forces.pictures import CORNERS, LABELS, _scores
+    from podium.forces.laws.pictures import CORNERS, LABELS, _scores
 
     place = np.array([0.4, -1.1])
     np.testing.assert_allclose(_scores(place) @ CORNERS, place, atol=1e-12)

@@ -28,7 +28,8 @@ from podium.errors import ParameterError
 
 if TYPE_CHECKING:
     from podium.data import RankingData
-    from podium.rankers import BaseRanker, PermutationImportance, Why
+    from podium.explaining import PermutationImportance, Why
+    from podium.rankers import BaseRanker
 
 
 def explain(
@@ -96,7 +97,8 @@ def explain(
     _check(data, query, above, below, permutation)
     if not permutation:
         _refuse_what_permutation_takes(context)
-    from podium.rankers import load, permutation_importance
+    from podium.explaining import permutation_importance
+    from podium.rankers import load
 
     if data is not None:
         refuse_model(data)
@@ -135,7 +137,7 @@ def _refuse_what_permutation_takes(context: typer.Context) -> None:
 
 
 def _order(ranker: BaseRanker, judged: RankingData, query: str, top: int, json: bool) -> None:
-    from podium.rankers.explaining import query_number
+    from podium.explaining.reasons import query_number
 
     data = judged.select([query_number(judged, query)])
     scores = ranker.predict(data)

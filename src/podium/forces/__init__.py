@@ -11,9 +11,9 @@ from podium.forces import lists, networks, pairs, points
 from podium.forces.custom import custom_force, named_custom_force
 from podium.forces.definition import ForceDefinition
 from podium.forces.force import Force, ForceData
-from podium.forces.laws_judge import judge
-from podium.forces.laws_verdict import Verdict
-from podium.forces.pictures import both_pictures
+from podium.forces.laws.judge import judge
+from podium.forces.laws.pictures import both_pictures
+from podium.forces.laws.verdict import Verdict
 from podium.functions import Function
 from podium.metrics import Metric
 from podium.names import split_name

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from podium.rankers.base import BaseRanker
     from podium.rankers.boost import RankBoost
     from podium.rankers.cross_validation import CrossValidation, cross_validate
-    from podium.rankers.explaining import Reason, Why, why
     from podium.rankers.lists import ListMLE, ListNet
     from podium.rankers.ordinal import OrdinalRegression
     from podium.rankers.pairs import KernelRankNet, LambdaRank, RankNet
     from podium.rankers.perceptrons import OAPBPM, PRank, QuadraticPRank
-    from podium.rankers.permuting import PermutationImportance, permutation_importance
     from podium.rankers.ranker import Ranker
     from podium.rankers.rankprop import RankProp
     from podium.rankers.search import Tuning, tune
@@ -44,22 +42,17 @@ __all__ = [
     "ListNet",
     "OrdinalRegression",
     "PRank",
-    "PermutationImportance",
     "QuadraticPRank",
     "RankBoost",
     "RankNet",
     "RankProp",
     "RankSVM",
     "Ranker",
-    "Reason",
     "StructRank",
     "Tuning",
-    "Why",
     "cross_validate",
     "load",
-    "permutation_importance",
     "tune",
-    "why",
 ]
 
 # The one table of named rankers: the name on the command line, and where its class is.
@@ -84,15 +77,10 @@ PLACES = {
 TOOLS = {
     "BaseRanker": "base",
     "CrossValidation": "cross_validation",
-    "PermutationImportance": "permuting",
     "Ranker": "ranker",
-    "Reason": "explaining",
     "Tuning": "search",
-    "Why": "explaining",
     "cross_validate": "cross_validation",
-    "permutation_importance": "permuting",
     "tune": "search",
-    "why": "explaining",
 }
 HOMES = {place.partition(":")[2]: place.partition(":")[0] for place in PLACES.values()} | TOOLS
 

@@ -23,11 +23,11 @@ from podium.data.frame_columns import is_frame, whole_frame
 from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError
 from podium.evaluation import evaluate
+from podium.explaining import ExplainMixin
 from podium.forces import Force
 from podium.metrics import metric as as_metric
 from podium.models import Model, Spec
 from podium.rankers.common import CommonSettings
-from podium.rankers.explaining import ExplainMixin
 from podium.rankers.saving import SaveMixin
 from podium.scoring import Scorer, check_names, match_features
 from podium.threads import resolve_threads

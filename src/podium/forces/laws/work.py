@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.forces.force import Floats
-from podium.forces.laws_field import Field, Point
+from podium.forces.laws.field import Field, Point
 
 # Gauss's rule with both ends among its places (Lobatto): a jump just inside an end is then seen from there.
 NODES = np.array([-1, -((3 / 7) ** 0.5), 0, (3 / 7) ** 0.5, 1])

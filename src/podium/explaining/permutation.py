@@ -16,10 +16,10 @@ from podium.errors import DataError, ParameterError
 from podium.evaluation import evaluate
 from podium.evaluation.intervals import check_confidence, check_count, student_interval
 from podium.evaluation.result import as_json
+from podium.explaining.mixin import ExplainMixin
 from podium.metrics import Metric
 from podium.metrics import metric as as_metric
 from podium.models.trees import TreeModel
-from podium.rankers.base import BaseRanker
 
 Floats = npt.NDArray[np.float64]
 AMONG = ("query", "all")
@@ -162,7 +162,7 @@ class _Probe:
             self.features[:, feature] = column
 
     def _judge(self) -> Floats:
-        if isinstance(self.ranker, BaseRanker):
+        if isinstance(self.ranker, ExplainMixin):
             scores = self.ranker.predict(self.moved)
         else:
             scores = self.data.to_caller_order(np.asarray(self.ranker.predict(self.features), np.float64))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from podium.forces.force import Floats
-from podium.forces.laws_field import Point, Sample
+from podium.forces.laws.field import Point, Sample
 
 STEP = 1e-5  # of finite differences
 SMOOTH = (

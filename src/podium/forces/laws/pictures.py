@@ -13,7 +13,7 @@ import numpy as np
 
 from podium.errors import ParameterError
 from podium.forces.force import Floats, Force
-from podium.forces.laws_field import Field, Point
+from podium.forces.laws.field import Field, Point
 from podium.metrics import Metric, metric
 
 LIGHT = ("#2a78d6", "#e34948", "#008300", "#eda100", "#4a3aa7", "#1baf7a", "#e87ba4", "#eb6834")

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from podium.forces.force import Floats
-from podium.forces.laws_field import Field, Point, Sample
-from podium.forces.laws_slopes import STEP, Slopes
-from podium.forces.laws_verdict import Counterexample, Finding, number, row
-from podium.forces.laws_work import Loop
+from podium.forces.laws.field import Field, Point, Sample
+from podium.forces.laws.slopes import STEP, Slopes
+from podium.forces.laws.verdict import Counterexample, Finding, number, row
+from podium.forces.laws.work import Loop
 from podium.metrics import Metric
 
 ZERO = 1e-9  # a sum of forces below this share of their sizes is rounding,

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from podium.data.hashing import check_seed
 from podium.errors import ParameterError, is_integer
-from podium.forces import laws_each as each
 from podium.forces.force import Force
-from podium.forces.laws_field import HIGHEST, Field, Point, Sample, given_point, random_points
-from podium.forces.laws_slopes import slopes
-from podium.forces.laws_verdict import Verdict
-from podium.forces.laws_work import loops
+from podium.forces.laws import each
+from podium.forces.laws.field import HIGHEST, Field, Point, Sample, given_point, random_points
+from podium.forces.laws.slopes import slopes
+from podium.forces.laws.verdict import Verdict
+from podium.forces.laws.work import loops
 from podium.metrics import Metric, metric
 
 MOST_DRAWS = 100_000
