@@ -22,6 +22,7 @@ from podium.papers import (
     grid,
     lambdarank,
     lambdarank_forces,
+    ranknet,
     ranknet_order,
     run,
 )
@@ -415,17 +416,49 @@ def test_table_6_counts_pairs_in_the_papers_order() -> None:
     )
 
 
-@pytest.mark.parametrize(("behind", "expected"), [(0.0, "holds"), (0.004, "holds"), (0.2, "does not hold")])
-def test_the_force_that_the_paper_chose_is_judged_with_a_margin(behind: float, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("behind", "noise", "expected"),
+    [
+        (-0.1, 1e-3, "holds"),  # it is the highest
+        (0.0, 1e-3, "holds"),  # it is level with the highest: the interval excludes a loss of 0.005
+        (0.004, 1e-3, "does not hold"),  # a small loss that is significant is still a loss
+        (0.0, 0.3, "too close to tell"),  # it is not significantly below the highest, but the interval includes 0.005
+        (0.2, 1e-3, "does not hold"),
+    ],
+)
+def test_a_force_significantly_below_the_best_is_not_level_with_it(behind: float, noise: float, expected: str) -> None:
     rng = np.random.default_rng(0)
     base = rng.uniform(size=500)
     cells = []
     for force in lambdarank_forces.FORCES:
         lost = 0.3 if "finite" in force else behind if force == lambdarank_forces.CHOSEN else 0.0
-        value = base - lost + rng.normal(size=500) * 1e-3
+        value = base - lost + rng.normal(size=500) * noise
         result = {"valid": float(value.mean()), "per_query": {lambdarank_forces.METRIC: value.tolist()}}
         cells.append(Cell({"data": "polynomial", "force": force, "seed": 0}, result))
     report = lambdarank_forces.forces(Cells(cells))
     assert [claim.verdict() for claim in report.claims] == [expected]
     few = Cells([*cells[:-1], Cell(cells[-1].settings, missing="failed: broken")])
     assert lambdarank_forces.forces(few).claims == []
+
+
+@pytest.mark.parametrize(
+    ("reached", "expected"),
+    [(10, "holds"), (9, "holds"), (8, "too close to tell"), (3, "too close to tell"), (1, "does not hold")],
+)
+def test_zero_training_error_must_be_reached_by_most_generators(reached: int, expected: str) -> None:
+    cells = Cells(
+        Cell(
+            {"schedule": "the paper's", "generator": generator},
+            {
+                "train": 0.0 if generator < reached else 1.5,
+                "valid": 9.0,
+                "test": 10.0,
+                "epochs": 100,
+                "curve": [[1, 50.0, 50.0], [2, 0.0, 9.0]],
+            },
+        )
+        for generator in range(10)
+    )
+    (claim,) = ranknet.zero_error(cells).claims
+    assert claim.verdict() == expected
+    assert f"{reached} of 10 generators reached it" in claim.found

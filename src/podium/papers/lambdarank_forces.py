@@ -138,22 +138,27 @@ def forces(cells: Cells) -> Report:
             table[force] += [valid, mark]
         first = max(per_query, key=lambda name: float(cells.numbers("valid", data=data, force=name).mean()))
         if CHOSEN in per_query:
-            claims.append(_claim(data, per_query, best, first))
+            claims.append(_claim(data, per_query, best, level, first))
     columns = ["force", *(f"{data}, {part}" for data in sets for part in ("validation", "test"))]
     rows = [[force, *row] for force, row in table.items()]
     return Report(tables=[Table("NDCG@10, net(10)", columns, rows)], claims=claims, notes=[MARKS])
 
 
-def _claim(data: str, per_query: dict[str, Floats], best: str, first: str) -> Claim:
+def _claim(data: str, per_query: dict[str, Floats], best: str, level: list[str], first: str) -> Claim:
+    """Level with the best: not significantly below it, and by less than LEVEL; significantly below it is not level."""
     gap = Spread.of(per_query[CHOSEN] - per_query[best])
+    below = best != CHOSEN and CHOSEN not in level
     found = (
-        "It is the highest on test" if best == CHOSEN else f"{gap.short_repr(4)} against the highest on test, {best}"
+        "It is the highest on test"
+        if best == CHOSEN
+        else f"{gap.short_repr(4)} against the highest on test, {best}, "
+        + ("which is significantly more" if below else f"not significantly less; level is taken as above −{LEVEL}")
     )
     return Claim(
         f"RankNet's cost scaled by the NDCG of the swap, over all pairs, is the best or level with it ({data})",
-        gap.mean > -LEVEL,
-        f"{found}; level is taken as above −{LEVEL}. Highest on validation: {first}.",
-        close=best != CHOSEN and gap.low <= -LEVEL <= gap.high,
+        not below and gap.mean > -LEVEL,
+        f"{found}. Highest on validation: {first}.",
+        close=best != CHOSEN and not below and gap.low <= -LEVEL <= gap.high,
     )
 
 
