@@ -23,6 +23,7 @@ from podium.cli import (
     synth,
     train,
     tune,
+    votes,
 )
 from podium.cli.ranker_options import RankerCommand
 
@@ -48,6 +49,7 @@ app.command("explain")(explain.explain)
 app.command("metrics")(metrics.metrics)
 app.command("rankers")(rankers.rankers)
 app.command("laws")(laws.laws)
+app.command("votes")(votes.votes)
 data.command("describe")(describe.describe)
 data.command("convert")(convert.convert)
 data.command("split")(split.split)

@@ -5,6 +5,7 @@ so log odds add along a chain of documents and sum to 0 round a cycle; what peop
 [RankNet, ICML 2005, §3; Ranking as Function Approximation, §5.1]
 """
 
+from podium.posteriors.bradley_terry import BradleyTerry, Gap, bradley_terry
 from podium.posteriors.chains import adjacencies, complete
 from podium.posteriors.consistent import Consistency, Cycle, consistency
 from podium.posteriors.odds import combine, from_log_odds, log_odds
@@ -12,10 +13,13 @@ from podium.posteriors.vote_files import read_votes
 from podium.posteriors.votes import Votes
 
 __all__ = [
+    "BradleyTerry",
     "Consistency",
     "Cycle",
+    "Gap",
     "Votes",
     "adjacencies",
+    "bradley_terry",
     "combine",
     "complete",
     "consistency",

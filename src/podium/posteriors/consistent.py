@@ -189,7 +189,7 @@ def _cycles(graph: Graph, odds: Floats, residuals: Floats, parts: Ints) -> tuple
     for steps, forward in worst_cycles(winner, loser, residuals[used], part):
         pairs = used[steps]
         starts = np.where(forward, graph.winner[pairs], graph.loser[pairs])
-        query = None if graph.query is None else graph.query(int(starts[0]))
+        query = None if graph.queries is None else graph.queries[starts[0]]
         gains = np.where(forward, odds[pairs], -odds[pairs])
         cycle = Cycle(tuple(graph.documents[starts].tolist()), pairs, gains, query)
         if cycle.mean > NO_CYCLE * max(1.0, float(np.abs(gains).max())):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from podium.data import Pairs, RankingData
 from podium.data.arrays import refuse_masked
 from podium.data.grouping import distinct, is_missing, plain_ids
 from podium.errors import DataError, short_repr
+from podium.posteriors.votes import Votes
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -20,18 +21,18 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Pairs between documents 0 … n − 1; `documents` are their names and `query` says the query of one, where known."""
+    """Pairs between documents 0 … n − 1, with the name of each document and, if known, its query."""
 
     winner: Ints
     loser: Ints
     probability: Floats
     weight: Floats
     documents: npt.NDArray[Any]
-    query: Callable[[int], Any] | None = None
+    queries: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         if not (self.weight > 0).any():
-            raise DataError("there is no pair with a weight above 0; consistency needs at least one")
+            raise DataError("there is no pair with a weight above 0; give at least one")
 
 
 def graph_of(
@@ -93,5 +94,24 @@ def _of_data(data: RankingData) -> Graph:
         pairs.probability,
         pairs.weight,
         names,
-        lambda row: plain_ids(data.query_ids[queries[row] : queries[row] + 1])[0],
+        _as_objects(plain_ids(data.query_ids))[queries],
     )
+
+
+def graph_of_votes(votes: Votes) -> Graph:
+    """Return the graph of votes: a document of two queries is two documents, and a tie is half a vote for each side."""
+    codes, documents = distinct(np.concatenate([np.asarray(votes.first), np.asarray(votes.second)]))
+    queries = None
+    if votes.query_ids is not None:
+        query_codes, ids = distinct(np.tile(np.asarray(votes.query_ids), 2))
+        codes, both = distinct(query_codes * len(documents) + codes)
+        queries, documents = _as_objects(ids)[both // len(documents)], documents[both % len(documents)]
+    winner, loser = codes[: len(votes)], codes[len(votes) :]
+    return Graph(winner, loser, votes.probabilities(prior=0), votes.totals, _as_objects(documents), queries)
+
+
+def _as_objects(values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the values as an array of Python objects, each of them one entry, tuples too."""
+    array = np.empty(len(values), object)
+    array[:] = [str(value) if isinstance(value, str) else value for value in values]
+    return array

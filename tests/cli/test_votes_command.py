@@ -1,0 +1,31 @@
+"""`podium votes`: scores with standard errors from a file of votes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.posteriors import bradley_terry, read_votes
+
+VOTES = "qid\ta\tb\ta_wins\tb_wins\ncats\td1\td2\t3\t1\ncats\td2\td3\t2\t2\ndogs\td1\td9\t4\t1\n"
+
+
+def test_scores_of_a_file(cli, tmp_path: Path) -> None:
+    path = tmp_path / "votes.tsv"
+    path.write_text(VOTES)
+    result = bradley_terry(read_votes(path))
+    assert cli("votes", path, "--json").json == result.to_dict()
+    lines = cli("votes", path).out.splitlines()
+    assert lines[0].startswith("13 votes of ")
+    assert lines[3].split() == ["cats", "d1", f"{result.scores[0]:+.4f}", f"{result.standard_errors[0]:.4f}"]
+    assert len(lines) == 3 + 5 + 1
+
+
+def test_votes_that_determine_no_scores(cli, refused, tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("a,b,outcome\nx,y,a\n")
+    assert "the votes are certain that {x} ranks above {y}" in refused("votes", path)
+    assert "x           none" in cli("votes", path, "--undetermined", "nan").out
+    scores = cli("votes", path, "--prior", "0.5", "--json").json["documents"]
+    assert scores[0]["score"] == pytest.approx(1.0986122886681098 / 2)  # ln 3 apart
