@@ -21,7 +21,7 @@ import numpy as np
 import podium
 from machine import machine, short_repr
 from podium.forces import ForceData
-from podium.forces.force import Outcome
+from podium.forces.force import ForceOutcome
 
 DOCUMENTS, W = 200, (0.7, 1.6)
 SPREADS = [1.0, 6.0, 1000.0]
@@ -29,7 +29,7 @@ ASKED = {"force": {}, "force, curvature, cost": {"curvature": True, "cost": True
 METHODS = ["exact", "chebyshev"]
 
 
-def relative_error(found: Outcome, exact: Outcome) -> float:
+def relative_error(found: ForceOutcome, exact: ForceOutcome) -> float:
     """The largest error of cost, force, curvature and slopes in w, each as a share of its largest number."""
     parts = [(getattr(found, name), getattr(exact, name)) for name in ("force", "curvature", "cost", "parameter_force")]
     return max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in parts if b is not None)

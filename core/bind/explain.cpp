@@ -1,7 +1,7 @@
 #include <stdexcept>
 
 #include "bind/bind.hpp"
-#include "bind/force_data.hpp"
+#include "bind/force_inputs.hpp"
 #include "trees/shap.hpp"
 
 namespace podium::bind {

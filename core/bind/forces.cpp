@@ -7,14 +7,14 @@
 #include <optional>
 
 #include "bind/bind.hpp"
-#include "bind/force_data.hpp"
+#include "bind/force_inputs.hpp"
 #include "forces/force.hpp"
 #include "forces/loop.hpp"
 
 namespace podium::bind {
 namespace {
 
-void set_pairs(ForceData& data, Vector<std::int64_t> winner, Vector<std::int64_t> loser, Vector<double> probability,
+void set_pairs(ForceInputs& data, Vector<std::int64_t> winner, Vector<std::int64_t> loser, Vector<double> probability,
                Vector<double> weight, Vector<std::int64_t> pair_offsets) {
   data.pair_offsets.assign(pair_offsets.data(), pair_offsets.data() + pair_offsets.size());
   data.pairs.resize(winner.size());
@@ -65,7 +65,7 @@ CustomForce make_custom(nb::object force, nb::object cost, std::uintptr_t compil
   return custom;
 }
 
-void apply(const ForceSpec& spec, const ForceData& data, Vector<double> scores, Vector<double> parameters,
+void apply(const ForceSpec& spec, const ForceInputs& data, Vector<double> scores, Vector<double> parameters,
            std::uint64_t seed, std::uint64_t round, int num_threads, MutableVector<double> force,
            std::optional<MutableVector<double>> curvature, std::optional<MutableVector<double>> cost,
            std::optional<MutableVector<double>> parameter_force) {
@@ -148,19 +148,19 @@ void bind_forces(nb::module_& m) {
           nb::arg("truncation"), nb::arg("normalize"), nb::arg("damping"), nb::arg("noise"), nb::arg("draws"),
           nb::arg("metric"), nb::arg("classes"), nb::arg("cdn").none() = nb::none(),
           nb::arg("custom").none() = nb::none());
-  nb::class_<ForceData>(m, "ForceData", "Labels, weights and pairs of queries, ready for forces.")
+  nb::class_<ForceInputs>(m, "ForceInputs", "Labels, weights and pairs of queries, ready for forces.")
       .def(
           "__init__",
-          [](ForceData* data, Vector<double> labels, Vector<std::int64_t> query_offsets,
+          [](ForceInputs* data, Vector<double> labels, Vector<std::int64_t> query_offsets,
              std::optional<Vector<double>> document_weights, std::optional<Vector<double>> query_weights,
              std::optional<Vector<std::uint64_t>> query_keys) {
-            new (data) ForceData{std::move(labels),
-                                 std::move(query_offsets),
-                                 std::move(document_weights),
-                                 std::move(query_weights),
-                                 std::move(query_keys),
-                                 {},
-                                 {}};
+            new (data) ForceInputs{std::move(labels),
+                                   std::move(query_offsets),
+                                   std::move(document_weights),
+                                   std::move(query_weights),
+                                   std::move(query_keys),
+                                   {},
+                                   {}};
           },
           nb::arg("labels"), nb::arg("query_offsets"), nb::kw_only(), nb::arg("document_weights").none(),
           nb::arg("query_weights").none(), nb::arg("query_keys").none())

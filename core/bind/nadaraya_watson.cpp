@@ -14,7 +14,7 @@ void check(bool fits, const char* what) {
   if (!fits) throw std::invalid_argument(std::string(what) + " has a size that does not fit the references");
 }
 
-Votes as_votes(const NadarayaWatson& model, const Matrix<double>& inputs, const Floats& log_mass,
+Votes as_votes(const NadarayaWatsonKernel& model, const Matrix<double>& inputs, const Floats& log_mass,
                const Floats& labels) {
   check(inputs.shape(1) == model.features(), "a row of inputs");
   check(log_mass.size() == model.references(), "log_mass");
@@ -25,25 +25,26 @@ Votes as_votes(const NadarayaWatson& model, const Matrix<double>& inputs, const 
 }  // namespace
 
 void bind_nadaraya_watson(nb::module_& m) {
-  nb::class_<NadarayaWatson>(m, "NadarayaWatson",
-                             "The mean label of references, each weighed by a kernel with one width a feature.")
+  nb::class_<NadarayaWatsonKernel>(m, "NadarayaWatsonKernel",
+                                   "The mean label of references, each weighed by a kernel with one width a feature.")
       .def(
           "__init__",
-          [](NadarayaWatson* model, Matrix<double> references) {
+          [](NadarayaWatsonKernel* model, Matrix<double> references) {
             if (references.size() == 0) throw std::invalid_argument("there are no references");
-            new (model) NadarayaWatson({references.data(), references.size()}, references.shape(1));
+            new (model) NadarayaWatsonKernel({references.data(), references.size()}, references.shape(1));
           },
           nb::arg("references"))
       .def(
           "set_widths",
-          [](NadarayaWatson& model, Floats widths) {
+          [](NadarayaWatsonKernel& model, Floats widths) {
             check(widths.size() == model.features(), "widths");
             model.set_widths({widths.data(), widths.size()});
           },
           nb::arg("widths"))
       .def(
           "scores",
-          [](NadarayaWatson& model, Matrix<double> inputs, Floats log_mass, Floats labels, bool keep, int num_threads) {
+          [](NadarayaWatsonKernel& model, Matrix<double> inputs, Floats log_mass, Floats labels, bool keep,
+             int num_threads) {
             const Votes votes = as_votes(model, inputs, log_mass, labels);
             std::vector<double> out(inputs.shape(0));
             {
@@ -56,8 +57,8 @@ void bind_nadaraya_watson(nb::module_& m) {
           "Scores of every row; with `keep` a backward over the same rows is quicker.")
       .def(
           "backward",
-          [](NadarayaWatson& model, Matrix<double> inputs, Floats log_mass, Floats labels, Floats force, bool kept,
-             int num_threads) {
+          [](NadarayaWatsonKernel& model, Matrix<double> inputs, Floats log_mass, Floats labels, Floats force,
+             bool kept, int num_threads) {
             const Votes votes = as_votes(model, inputs, log_mass, labels);
             check(force.size() == inputs.shape(0), "force");
             std::vector<double> out(model.features());

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "bind/bind.hpp"
-#include "bind/force_data.hpp"
+#include "bind/force_inputs.hpp"
 #include "data/moments.hpp"
 #include "net/descent.hpp"
 
@@ -27,7 +27,7 @@ void check_size(const char* what, std::size_t found, std::size_t needed) {
                               std::to_string(needed) + " is needed");
 }
 
-InputMap as_map(const Net& net, const Matrix<float>& features, const Floats& center, const Floats& scale,
+InputMap as_map(const DenseNet& net, const Matrix<float>& features, const Floats& center, const Floats& scale,
                 const Floats& filled) {
   const std::size_t width = net.shape().features();
   check_size("a row of features", features.shape(1), width);
@@ -37,14 +37,14 @@ InputMap as_map(const Net& net, const Matrix<float>& features, const Floats& cen
   return {as_span(center), as_span(scale), as_span(filled)};
 }
 
-std::vector<double> held(const Net& net, const Floats& parameters) {
+std::vector<double> held(const DenseNet& net, const Floats& parameters) {
   check_size("parameters", parameters.size(), net.size());
   std::vector<double> out(net.held_size());
   net.hold(as_span(parameters).first(net.size()), out.data());
   return out;
 }
 
-auto scores(const Net& net, Floats parameters, Matrix<float> features, Floats center, Floats scale, Floats filled,
+auto scores(const DenseNet& net, Floats parameters, Matrix<float> features, Floats center, Floats scale, Floats filled,
             int num_threads) {
   std::vector<double> out(features.shape(0) * net.shape().outputs());
   const InputMap map = as_map(net, features, center, scale, filled);
@@ -57,8 +57,8 @@ auto scores(const Net& net, Floats parameters, Matrix<float> features, Floats ce
 }
 
 // Σ over documents of force · ∂s/∂parameter.
-auto backward(const Net& net, Floats parameters, Matrix<float> features, Floats center, Floats scale, Floats filled,
-              Floats force, int num_threads) {
+auto backward(const DenseNet& net, Floats parameters, Matrix<float> features, Floats center, Floats scale,
+              Floats filled, Floats force, int num_threads) {
   std::vector<double> out(net.size());
   const InputMap map = as_map(net, features, center, scale, filled);
   check_size("force", force.size(), features.shape(0) * net.shape().outputs());
@@ -95,8 +95,8 @@ auto matrix_product(Matrix<double> a, Matrix<double> b, int num_threads) {
 
 // A Descent and the arrays it works on.
 struct HeldDescent {
-  HeldDescent(const Net& net, const ForceSpec& spec, const ForceData& data, Matrix<float> features, Floats center,
-              Floats scale, Floats filled, int num_threads)
+  HeldDescent(const DenseNet& net, const ForceSpec& spec, const ForceInputs& data, Matrix<float> features,
+              Floats center, Floats scale, Floats filled, int num_threads)
       : data(data), features(features), center(center), scale(scale), filled(filled), outputs(net.shape().outputs()) {
     const ForceTable table = this->data.table({}, {}, 0, 0);
     check_size("features", features.shape(0), this->data.labels.size());
@@ -105,7 +105,7 @@ struct HeldDescent {
                        table};
     descent = std::make_unique<Descent>(net, Force(spec, table.longest()), task, num_threads);
   }
-  ForceData data;
+  ForceInputs data;
   Matrix<float> features;
   Floats center, scale, filled;
   std::size_t outputs;
@@ -132,17 +132,18 @@ void bind_net(nb::module_& m) {
       .value("sigmoid", Activation::sigmoid)
       .value("relu", Activation::relu);
   nb::enum_<Optimizer>(m, "Optimizer").value("sgd", Optimizer::sgd).value("adam", Optimizer::adam);
-  nb::class_<Net>(m, "Net", "A net of dense layers; parameters are W_1 [inputs × outputs], b_1, W_2, … in one vector.")
+  nb::class_<DenseNet>(m, "DenseNet",
+                       "A net of dense layers; parameters are W_1 [inputs × outputs], b_1, W_2, … in one vector.")
       .def(
           "__init__",
-          [](Net* net, std::vector<std::size_t> widths, Activation activation) {
-            new (net) Net(NetShape{std::move(widths), activation});
+          [](DenseNet* net, std::vector<std::size_t> widths, Activation activation) {
+            new (net) DenseNet(NetShape{std::move(widths), activation});
           },
           nb::arg("widths"), nb::arg("activation"))
-      .def_prop_ro("size", &Net::size)
+      .def_prop_ro("size", &DenseNet::size)
       .def(
           "weight_mask",
-          [](const Net& net) {
+          [](const DenseNet& net) {
             std::vector<double> held(net.held_size(), 0.0), out(net.size());
             for (const Layer& layer : net.layers()) {
               std::fill(held.begin() + static_cast<std::ptrdiff_t>(layer.weights),
@@ -173,9 +174,10 @@ void bind_net(nb::module_& m) {
       nb::arg("features"), nb::arg("query_offsets"), nb::arg("order"), nb::arg("num_threads"),
       "Mean and deviation of every feature, missing values left out.");
   nb::class_<HeldDescent>(m, "Descent", "A net that absorbs forces, an update a batch of queries or a pair.")
-      .def(nb::init<const Net&, const ForceSpec&, const ForceData&, Matrix<float>, Floats, Floats, Floats, int>(),
-           nb::arg("net"), nb::arg("force"), nb::arg("data"), nb::arg("features"), nb::arg("center"), nb::arg("scale"),
-           nb::arg("filled"), nb::arg("num_threads"))
+      .def(
+          nb::init<const DenseNet&, const ForceSpec&, const ForceInputs&, Matrix<float>, Floats, Floats, Floats, int>(),
+          nb::arg("net"), nb::arg("force"), nb::arg("data"), nb::arg("features"), nb::arg("center"), nb::arg("scale"),
+          nb::arg("filled"), nb::arg("num_threads"))
       .def_prop_ro("size", [](const HeldDescent& d) { return d.descent->size(); })
       .def_prop_ro("updates", [](const HeldDescent& d) { return d.descent->updates(); })
       .def(

@@ -134,7 +134,7 @@ void bind_perceptrons(nb::module_& m) {
 }
 
 void bind_quadratic(nb::module_& m) {
-  nb::class_<QuadraticLearner>(m, "QuadraticPRank", "PRank with xᵀ A x + w·x + c held whole.")
+  nb::class_<QuadraticLearner>(m, "QuadraticLearner", "PRank with xᵀ A x + w·x + c held whole.")
       .def(nb::init<std::size_t, std::size_t>(), nb::arg("width"), nb::arg("thresholds"))
       .def("thresholds", [](const QuadraticLearner& q) { return copied(q.thresholds); })
       .def("function",
@@ -162,7 +162,7 @@ void bind_quadratic(nb::module_& m) {
 }
 
 void bind_supports(nb::module_& m) {
-  nb::class_<SupportLearner>(m, "SupportPRank", "PRank with Σ α (1 + x·x_s)² over at most `budget` documents.")
+  nb::class_<SupportLearner>(m, "SupportLearner", "PRank with Σ α (1 + x·x_s)² over at most `budget` documents.")
       .def(nb::init<std::size_t, std::size_t, std::size_t>(), nb::arg("width"), nb::arg("budget"),
            nb::arg("thresholds"))
       .def("thresholds", [](const SupportLearner& q) { return copied(q.thresholds); })

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "bind/bind.hpp"
-#include "bind/force_data.hpp"
+#include "bind/force_inputs.hpp"
 #include "trees/boost.hpp"
 #include "trees/forest.hpp"
 

@@ -14,7 +14,7 @@ bool all_finite(std::span<const double> values) {
 
 }  // namespace
 
-Descent::Descent(const Net& net, const Force& force, const NetTask& task, int num_threads)
+Descent::Descent(const DenseNet& net, const Force& force, const NetTask& task, int num_threads)
     : net_(net), force_(force), task_(task), num_threads_(num_threads), batch_(net_, num_threads_) {
   const std::size_t held = net_.held_size() + force_.parameters();
   for (auto* vector : {&parameters_, &gradient_, &first_, &second_}) vector->assign(held, 0.0);

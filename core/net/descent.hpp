@@ -33,7 +33,7 @@ struct DescentOptions {
 
 class Descent {
  public:
-  Descent(const Net& net, const Force& force, const NetTask& task, int num_threads);
+  Descent(const DenseNet& net, const Force& force, const NetTask& task, int num_threads);
 
   // The numbers that are learned: the net's, then the force's own (thresholds as the first and the logs of the steps).
   std::size_t size() const { return net_.size() + force_.parameters(); }
@@ -62,7 +62,7 @@ class Descent {
   void score_query(std::size_t query, double* seen);
   void update(double share, const DescentOptions& options);
 
-  Net net_;
+  DenseNet net_;
   Force force_;
   NetTask task_;
   int num_threads_;

@@ -28,11 +28,11 @@ double largest(std::size_t n, const double* x) {
 }  // namespace
 
 // What one thread needs to push a chunk.
-struct NadarayaWatson::Workspace {
+struct NadarayaWatsonKernel::Workspace {
   std::vector<double> scaled, kernel, shares, sums;
 };
 
-NadarayaWatson::NadarayaWatson(std::span<const double> references, std::size_t features)
+NadarayaWatsonKernel::NadarayaWatsonKernel(std::span<const double> references, std::size_t features)
     : features_(features),
       references_(references.size() / features),
       stride_(row_stride(features)),
@@ -55,7 +55,7 @@ NadarayaWatson::NadarayaWatson(std::span<const double> references, std::size_t f
   }
 }
 
-void NadarayaWatson::set_widths(std::span<const double> widths) {
+void NadarayaWatsonKernel::set_widths(std::span<const double> widths) {
   kept_count_ = 0;
   for (std::size_t f = 0; f < features_; ++f) {
     widths_[f] = widths[f];
@@ -64,7 +64,7 @@ void NadarayaWatson::set_widths(std::span<const double> widths) {
 }
 
 // log m_t − ½ Σ_f a_f² x_tf²: what log m_t K_t has of its own; what it has of the document alone does not count.
-std::vector<double> NadarayaWatson::biases(const Votes& votes) const {
+std::vector<double> NadarayaWatsonKernel::biases(const Votes& votes) const {
   std::vector<double> out(columns_, 0.0);
   dense_kernels().dots(references_, features_, squares_.data(), stride_, squared_widths_.data(), 0.0, out.data());
   for (std::size_t t = 0; t < references_; ++t) out[t] = votes.log_mass[t] - 0.5 * out[t];
@@ -72,8 +72,8 @@ std::vector<double> NadarayaWatson::biases(const Votes& votes) const {
 }
 
 // kernel[i][t] = m_t K_t up to a factor that makes the largest 1, total[i] their sum, scores[i] the mean label.
-void NadarayaWatson::vote(const double* inputs, std::size_t count, const double* bias, const Votes& votes,
-                          double* scaled, double* kernel, double* total, double* scores) const {
+void NadarayaWatsonKernel::vote(const double* inputs, std::size_t count, const double* bias, const Votes& votes,
+                                double* scaled, double* kernel, double* total, double* scores) const {
   const DenseKernels& dense = dense_kernels();
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t f = 0; f < features_; ++f) {
@@ -102,7 +102,7 @@ void NadarayaWatson::vote(const double* inputs, std::size_t count, const double*
   for (std::size_t i = 0; i < count; ++i) scores[i] /= total[i];
 }
 
-void NadarayaWatson::scores(const VoteRows& rows, const Votes& votes, bool keep, int num_threads, double* out) {
+void NadarayaWatsonKernel::scores(const VoteRows& rows, const Votes& votes, bool keep, int num_threads, double* out) {
   const std::vector<double> bias = biases(votes);
   if (keep) kept_count_ = 0;
   keep = keep && rows.count * columns_ <= kMostKept;
@@ -125,9 +125,9 @@ void NadarayaWatson::scores(const VoteRows& rows, const Votes& votes, bool keep,
 
 // With p_t = m_t K_t / Σ m K and W_t = λ p_t (y_t − s), whose sum over t is 0, a document pushes a_f by
 // −a_f Σ_t W_t (x_tf² − 2 x_f x_tf).
-void NadarayaWatson::push(const double* inputs, std::size_t count, const Votes& votes, const double* force,
-                          const double* total, const double* scores, Workspace& workspace, double* kernel,
-                          double* gradient) const {
+void NadarayaWatsonKernel::push(const double* inputs, std::size_t count, const Votes& votes, const double* force,
+                                const double* total, const double* scores, Workspace& workspace, double* kernel,
+                                double* gradient) const {
   const DenseKernels& dense = dense_kernels();
   for (std::size_t i = 0; i < count; ++i) {
     double* const row = kernel + i * columns_;
@@ -156,8 +156,8 @@ void NadarayaWatson::push(const double* inputs, std::size_t count, const Votes& 
   }
 }
 
-void NadarayaWatson::backward(const VoteRows& rows, const Votes& votes, const double* force, bool kept, int num_threads,
-                              double* gradient) {
+void NadarayaWatsonKernel::backward(const VoteRows& rows, const Votes& votes, const double* force, bool kept,
+                                    int num_threads, double* gradient) {
   kept = kept && kept_count_ == rows.count;
   if (kept) kept_count_ = 0;
   const std::vector<double> bias = kept ? std::vector<double>() : biases(votes);

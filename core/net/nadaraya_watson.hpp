@@ -20,9 +20,9 @@ struct VoteRows {
   std::size_t count;
 };
 
-class NadarayaWatson {
+class NadarayaWatsonKernel {
  public:
-  NadarayaWatson(std::span<const double> references, std::size_t features);
+  NadarayaWatsonKernel(std::span<const double> references, std::size_t features);
 
   std::size_t features() const { return features_; }
   std::size_t references() const { return references_; }

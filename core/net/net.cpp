@@ -7,7 +7,7 @@
 
 namespace podium {
 
-Net::Net(NetShape shape) : shape_(std::move(shape)) {
+DenseNet::DenseNet(NetShape shape) : shape_(std::move(shape)) {
   std::size_t end = 0;
   for (std::size_t l = 0; l < shape_.layers(); ++l) {
     Layer layer{};
@@ -23,7 +23,7 @@ Net::Net(NetShape shape) : shape_(std::move(shape)) {
 
 // visit(given, held) for every number, in the order of the given ones.
 template <class Visit>
-void Net::each(Visit&& visit) const {
+void DenseNet::each(Visit&& visit) const {
   std::size_t given = 0;
   for (const Layer& layer : layers_) {
     for (std::size_t i = 0; i < layer.inputs; ++i) {
@@ -38,12 +38,12 @@ void Net::each(Visit&& visit) const {
   }
 }
 
-void Net::hold(std::span<const double> given, double* held) const {
+void DenseNet::hold(std::span<const double> given, double* held) const {
   std::fill_n(held, held_size(), 0.0);
   each([&](std::size_t g, std::size_t h) { held[h] = given[g]; });
 }
 
-void Net::give(std::span<const double> held, double* given) const {
+void DenseNet::give(std::span<const double> held, double* given) const {
   each([&](std::size_t g, std::size_t h) { given[g] = held[h]; });
 }
 
@@ -233,7 +233,7 @@ void NetBatch::backward(const double* parameters, double* gradient) {
   }
 }
 
-void net_scores(const Net& net, const double* parameters, std::span<const float> features, std::size_t rows,
+void net_scores(const DenseNet& net, const double* parameters, std::span<const float> features, std::size_t rows,
                 const InputMap& map, int num_threads, double* scores) {
   const std::size_t width = net.shape().features(), outputs = net.shape().outputs();
   constexpr std::size_t kRows = 256;

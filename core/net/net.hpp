@@ -36,9 +36,9 @@ struct Layer {
   std::size_t panel_columns(std::size_t p) const { return std::min(kPanel, padded() - p * kPanel); }
 };
 
-class Net {
+class DenseNet {
  public:
-  explicit Net(NetShape shape);
+  explicit DenseNet(NetShape shape);
 
   const NetShape& shape() const { return shape_; }
   std::span<const Layer> layers() const { return layers_; }
@@ -60,7 +60,7 @@ class Net {
 // The room one batch of documents is worked on in: inputs, what each layer gave, and the forces on it.
 class NetBatch {
  public:
-  NetBatch(const Net& net, int num_threads) : net_(net), num_threads_(num_threads) {}
+  NetBatch(const DenseNet& net, int num_threads) : net_(net), num_threads_(num_threads) {}
 
   // Makes room for `rows` documents; their inputs are then set, scores computed, forces on the scores passed back.
   void reserve(std::size_t rows);
@@ -87,7 +87,7 @@ class NetBatch {
   double* inputs(std::size_t layer) { return layer == 0 ? inputs_.data() : outputs_[layer - 1].data(); }
   std::size_t input_stride(std::size_t layer) const;
 
-  const Net& net_;
+  const DenseNet& net_;
   int num_threads_;
   std::size_t rows_ = 0, work_ = 0;
   bool transposed_known_ = false;
@@ -97,7 +97,7 @@ class NetBatch {
 };
 
 // Scores of every row of a matrix, [rows × outputs].
-void net_scores(const Net& net, const double* parameters, std::span<const float> features, std::size_t rows,
+void net_scores(const DenseNet& net, const double* parameters, std::span<const float> features, std::size_t rows,
                 const InputMap& map, int num_threads, double* scores);
 
 // out = a · b, [rows × depth] · [depth × columns]. Every sum is taken in the order of depth, whatever rows stand around

@@ -446,7 +446,7 @@ def test_long_queries_are_shared_to_the_same_bytes(name, spec, batch):
     data = wide([2700, 3, 1, 2600, 40, 40, 40, 40], 50)
     runs = [everything(begin(podium.force(name), spec, data, num_threads=threads), batch=batch) for threads in (1, 5)]
     assert runs[0] == runs[1]
-    assert _core.Net([50, 90, 50, 1], _core.Activation.relu).size > 4096
+    assert _core.DenseNet([50, 90, 50, 1], _core.Activation.relu).size > 4096
 
 
 @by_spec([*THREADED_SPECS, "net(7, 5, 3, activation='sigmoid')", "net(9, activation='relu')"])

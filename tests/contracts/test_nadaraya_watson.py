@@ -60,7 +60,7 @@ def test_scores_and_slopes_are_the_formulas(shape, keep):
     labels, mass, widths = rng.integers(0, 4, count).astype(float), rng.random(count), rng.random(features)
     mass[rng.random(count) < 0.2] = 0.0
     mass[0] = 1.0
-    core = _core.NadarayaWatson(references)
+    core = _core.NadarayaWatsonKernel(references)
     core.set_widths(widths)
     with np.errstate(divide="ignore"):
         votes = np.log(mass), labels
@@ -78,7 +78,7 @@ def test_bytes_do_not_depend_on_threads_rows_around_or_avx2():
     rng = np.random.default_rng(0)
     inputs, references = rng.normal(size=(75, 21)), rng.normal(size=(333, 21))
     votes = np.zeros(333), rng.integers(0, 3, 333).astype(float)
-    core = _core.NadarayaWatson(references)
+    core = _core.NadarayaWatsonKernel(references)
     core.set_widths(rng.random(21))
     force = rng.normal(size=75)
 
@@ -102,7 +102,7 @@ def test_bytes_do_not_depend_on_threads_rows_around_or_avx2():
 def test_where_every_kernel_underflows_the_nearest_document_decides(scale):
     """e^{−½·10⁶} is 0 in 64 bits; as shares of the largest they are still numbers."""
     references = np.array([[0.0], [1.0], [3.0]])
-    core = _core.NadarayaWatson(references)
+    core = _core.NadarayaWatsonKernel(references)
     core.set_widths(np.array([1000.0 * scale]))
     votes = np.zeros(3), np.array([0.0, 1.0, 2.0])
     far = np.array([[1.9], [2.1], [-50.0], [1e6]])
@@ -340,7 +340,7 @@ def test_names_print_and_read_back():
 
 
 def test_wrong_numbers_never_reach_the_core():
-    core = _core.NadarayaWatson(np.zeros((4, 3)))
+    core = _core.NadarayaWatsonKernel(np.zeros((4, 3)))
     good: dict[str, Any] = {"inputs": np.zeros((2, 3)), "log_mass": np.zeros(4), "labels": np.zeros(4)}
     for name, wrong in (("inputs", np.zeros((2, 2))), ("log_mass", np.zeros(3)), ("labels", np.zeros(5))):
         with pytest.raises(ValueError, match="does not fit"):
@@ -350,7 +350,7 @@ def test_wrong_numbers_never_reach_the_core():
     with pytest.raises(ValueError, match="does not fit"):
         core.set_widths(np.zeros(2))
     with pytest.raises(ValueError, match="no references"):
-        _core.NadarayaWatson(np.zeros((0, 3)))
+        _core.NadarayaWatsonKernel(np.zeros((0, 3)))
     held = started(small())
     with pytest.raises(podium.DataError, match="one a feature"):
         held.vector = np.zeros(5)

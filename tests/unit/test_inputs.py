@@ -56,7 +56,7 @@ def test_constant_and_missing_columns() -> None:
 def test_the_core_and_the_map_agree_on_every_input() -> None:
     data = make(200, 9, 5)
     map = InputMap.of(data, standardize=True)
-    net = _core.Net([9, 9], _core.Activation.tanh)
+    net = _core.DenseNet([9, 9], _core.Activation.tanh)
     identity = np.concatenate([np.eye(9).reshape(-1), np.zeros(9)])
     out = _core.net_scores(net, identity, data.features, map.center, map.scale, map.filled, 1)
     np.testing.assert_allclose(out.reshape(-1, 9), map(data.features), rtol=1e-14, atol=1e-15)

@@ -66,8 +66,8 @@ def test_thresholds_stay_in_order_after_every_document(rows, levels, seed, scale
     x, y = rng.normal(size=(rows, 3)) * scale, rng.integers(0, levels, rows)
     learners = [
         _core.Perceptrons(3, levels - 1, [1.0, 0.5]),
-        _core.QuadraticPRank(3, levels - 1),
-        _core.SupportPRank(3, 5, levels - 1),
+        _core.QuadraticLearner(3, levels - 1),
+        _core.SupportLearner(3, 5, levels - 1),
     ]
     documents = core_documents(x, y)
     for i in range(rows):
@@ -147,7 +147,7 @@ def test_both_quadratic_forms_are_prank_on_the_products(width, rows):
     )
     assert again == mistakes
     expected = products @ w
-    for core in (_core.QuadraticPRank(width, 3), _core.SupportPRank(width, 1000, 3)):
+    for core in (_core.QuadraticLearner(width, 3), _core.SupportLearner(width, 1000, 3)):
         counts = core.run(core_documents(x, y), np.arange(rows), num_threads=2)
         assert counts == (rows, len(mistakes), sum(mistakes.values()))
     for form in ("explicit", "kernel"):
@@ -170,7 +170,7 @@ def test_supports_never_pass_their_number_and_those_with_the_least_part_go():
     x, y = sample(500, 4, 5, 1)
     ranker = podium.QuadraticPRank(form="kernel", supports=20, levels=5, **PLAIN).partial_fit(x, y)
     assert len(ranker.model_.landmarks) == ranker.chosen_["supports"] == 20
-    core = _core.SupportPRank(2, 2, 1)
+    core = _core.SupportLearner(2, 2, 1)
     core.set(np.array([3.0, 0, 0, 1, 1, 1]), np.array([1.0, -2.0, 4.0]), np.arange(7, 10, dtype=np.uint64), np.zeros(1))
     core.run(core_documents(np.zeros((1, 2)), np.array([0])), np.array([0]), num_threads=1)
     # |α|(1 + ‖x‖²): 10, 4, 12, and 1 for the document itself, whose level was too high
@@ -546,8 +546,8 @@ def test_wrong_sizes_never_reach_the_core():
     with pytest.raises(ValueError, match="above the thresholds"):
         core.run(documents, np.arange(3), seed=0, round=1, num_threads=1)
     with pytest.raises(ValueError, match="no such row"):
-        _core.QuadraticPRank(3, 2).run(documents, np.array([3]), num_threads=1)
+        _core.QuadraticLearner(3, 2).run(documents, np.array([3]), num_threads=1)
     with pytest.raises(ValueError, match="a row of features"):
-        _core.SupportPRank(2, 5, 2).run(documents, np.arange(3), num_threads=1)
+        _core.SupportLearner(2, 5, 2).run(documents, np.arange(3), num_threads=1)
     with pytest.raises(ValueError, match="has size"):
         _core.quadratic_scores(np.zeros(5), np.eye(3, dtype=np.float32), np.zeros(3), np.ones(3), np.zeros(3), 1)

@@ -14,14 +14,14 @@ from scipy import optimize
 
 from podium.errors import DataError, ParameterError
 from podium.training.bundle import BundleSettings, BundleSolver
-from podium.training.convex import Oracle, Verdict, combine, dot, regularized
+from podium.training.convex import Oracle, SolverStatus, combine, dot, regularized
 from podium.training.lbfgs import SLOPE_LEFT, SUFFICIENT_FALL, LBFGSSettings, LBFGSSolver, Trial, wolfe_search
 from podium.training.simplex_qp import solve_on_simplex, solve_positive
 
 Function = Callable[[np.ndarray], float]
 
 
-def run(solver: LBFGSSolver | BundleSolver, oracle: Oracle, steps: int = 2000) -> Verdict:
+def run(solver: LBFGSSolver | BundleSolver, oracle: Oracle, steps: int = 2000) -> SolverStatus:
     for _ in range(steps):
         if (verdict := solver.step(oracle)).done:
             return verdict
@@ -97,27 +97,27 @@ class TestLBFGS:
     def test_quadratic(self, history: int) -> None:
         oracle, optimum = quadratic(0, condition=100)
         solver = LBFGSSolver(np.zeros(30), LBFGSSettings(tolerance=1e-10, history=history))
-        assert run(solver, oracle) is Verdict.CONVERGED
+        assert run(solver, oracle) is SolverStatus.CONVERGED
         np.testing.assert_allclose(solver.w, optimum, rtol=1e-7, atol=1e-7)
         assert len(solver.moves) == len(solver.changes) == min(history, solver.steps)
 
     def test_ill_conditioned(self) -> None:
         oracle, optimum = quadratic(1, condition=1e6)
         solver = LBFGSSolver(np.zeros(30), LBFGSSettings(tolerance=1e-7))
-        assert run(solver, oracle, 1000) is Verdict.CONVERGED
+        assert run(solver, oracle, 1000) is SolverStatus.CONVERGED
         np.testing.assert_allclose(solver.w, optimum, rtol=0, atol=1e-5 * np.abs(optimum).max())
 
     def test_rosenbrock(self) -> None:
         """Not convex: the line search alone must see it through the bent valley."""
         solver = LBFGSSolver(np.tile([-1.2, 1.0], 5), LBFGSSettings(tolerance=1e-9))
         oracle = lambda w: (float(optimize.rosen(w)), optimize.rosen_der(w))  # noqa: E731
-        assert run(solver, oracle) is Verdict.CONVERGED
+        assert run(solver, oracle) is SolverStatus.CONVERGED
         np.testing.assert_allclose(solver.w, 1.0, rtol=1e-6)
 
     def test_same_optimum_as_scipy(self) -> None:
         objective = regularized(logistic(2), 0.01)
         solver = LBFGSSolver(np.zeros(8), LBFGSSettings(tolerance=1e-9))
-        assert run(solver, objective, 50) is Verdict.CONVERGED
+        assert run(solver, objective, 50) is SolverStatus.CONVERGED
         peer = optimize.minimize(objective, np.zeros(8), jac=True, method="BFGS", options={"gtol": 1e-9})
         assert solver.value == pytest.approx(peer.fun, rel=1e-12)
         np.testing.assert_allclose(solver.w, peer.x, atol=1e-6)
@@ -129,24 +129,24 @@ class TestLBFGS:
         solver = LBFGSSolver(np.zeros(8), LBFGSSettings(tolerance=0, gap_tolerance=1e-6, convexity=0.01))
         while not (verdict := solver.step(objective)).done:
             assert solver.value - exact.value <= solver.gap
-        assert verdict is Verdict.CONVERGED
+        assert verdict is SolverStatus.CONVERGED
         assert solver.value - exact.value <= solver.gap <= 1e-6 * solver.value
         assert LBFGSSolver(np.zeros(8)).gap == math.inf
 
     def test_start_at_the_optimum(self) -> None:
         solver = LBFGSSolver(np.zeros(4))
-        assert solver.step(lambda w: (float(w @ w), 2 * w)) is Verdict.CONVERGED
+        assert solver.step(lambda w: (float(w @ w), 2 * w)) is SolverStatus.CONVERGED
         assert (solver.steps, solver.evaluations) == (0, 1)
 
     def test_start_at_the_optimum_but_for_rounding(self) -> None:
         oracle, optimum = quadratic(4)
         solver = LBFGSSolver(optimum)
-        assert run(solver, oracle, 200) is Verdict.STALLED
+        assert run(solver, oracle, 200) is SolverStatus.STALLED
         np.testing.assert_allclose(solver.w, optimum, rtol=1e-9)
 
     def test_flat_direction_stays_put(self) -> None:
         solver = LBFGSSolver(np.array([3.0, 5.0]))
-        assert run(solver, lambda w: (float(np.cosh(w[0])), np.array([np.sinh(w[0]), 0.0]))) is Verdict.CONVERGED
+        assert run(solver, lambda w: (float(np.cosh(w[0])), np.array([np.sinh(w[0]), 0.0]))) is SolverStatus.CONVERGED
         assert solver.w[0] == pytest.approx(0, abs=1e-4)
         assert solver.w[1] == 5.0
 
@@ -154,12 +154,12 @@ class TestLBFGS:
         """Where the gradient vanishes there is nothing to follow."""
         solver = LBFGSSolver(np.array([50.0]))
         oracle = lambda w: (float(np.maximum(0, 1 - w[0])), np.array([-1.0 if w[0] < 1 else 0.0]))  # noqa: E731
-        assert solver.step(oracle) is Verdict.CONVERGED
+        assert solver.step(oracle) is SolverStatus.CONVERGED
 
     def test_onto_a_plateau(self) -> None:
         oracle = lambda w: (float(np.maximum(0, 1 - w[0]) ** 2), np.array([-2 * max(0.0, 1 - w[0])]))  # noqa: E731
         solver = LBFGSSolver(np.array([-50.0]))
-        assert run(solver, oracle, 20) is Verdict.CONVERGED
+        assert run(solver, oracle, 20) is SolverStatus.CONVERGED
         assert solver.value < 1e-6
 
     @pytest.mark.parametrize("bad", [math.inf, math.nan, -math.inf])
@@ -172,11 +172,11 @@ class TestLBFGS:
             return float((w - np.log(w)).sum()), 1 - 1 / w
 
         solver = LBFGSSolver(np.array([30.0, 2.0]), LBFGSSettings(tolerance=1e-8))
-        assert run(solver, oracle, 50) is Verdict.CONVERGED
+        assert run(solver, oracle, 50) is SolverStatus.CONVERGED
         np.testing.assert_allclose(solver.w, 1, rtol=1e-6)
 
     def test_unbounded_and_cornered_functions_end(self) -> None:
-        assert run(LBFGSSolver(np.zeros(1)), lambda w: (float(w[0]), np.ones(1)), 100) is Verdict.STALLED
+        assert run(LBFGSSolver(np.zeros(1)), lambda w: (float(w[0]), np.ones(1)), 100) is SolverStatus.STALLED
         corner = LBFGSSolver(np.array([0.7, -0.3]))
         assert run(corner, lambda w: (float(np.abs(w).sum()), np.sign(w)), 300).done
         assert corner.value < 1e-6
@@ -187,7 +187,7 @@ class TestLBFGS:
         run(plain, objective)
         for scale in (1e-100, 1e-9, 1e9, 1e100):
             scaled = LBFGSSolver(np.zeros(8), LBFGSSettings(tolerance=1e-8))
-            assert run(scaled, lambda w, scale=scale: tuple(scale * x for x in objective(w))) is Verdict.CONVERGED
+            assert run(scaled, lambda w, scale=scale: tuple(scale * x for x in objective(w))) is SolverStatus.CONVERGED
             np.testing.assert_allclose(scaled.w, plain.w, atol=1e-5)
 
     @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ class TestLBFGS:
             return value, buffer
 
         solver = LBFGSSolver(np.zeros(30), LBFGSSettings(tolerance=1e-10))
-        assert run(solver, reusing) is Verdict.CONVERGED
+        assert run(solver, reusing) is SolverStatus.CONVERGED
         np.testing.assert_allclose(solver.w, optimum, rtol=1e-6)
 
     @settings(max_examples=100, deadline=None)
@@ -302,7 +302,7 @@ class TestBundle:
     def test_hinge_against_scipy(self, seed: int, strength: float) -> None:
         risk, z = hinge(seed)
         solver = BundleSolver(np.zeros(6), BundleSettings(strength, tolerance=1e-9))
-        assert run(solver, risk) is Verdict.CONVERGED
+        assert run(solver, risk) is SolverStatus.CONVERGED
         assert solver.value == pytest.approx(hinge_optimum(z, strength), rel=1e-7, abs=1e-9)
         assert solver.value == pytest.approx(0.5 * strength * solver.w @ solver.w + risk(solver.w)[0], rel=1e-12)
 
@@ -323,14 +323,14 @@ class TestBundle:
         smooth = LBFGSSolver(np.zeros(8), LBFGSSettings(tolerance=1e-10))
         run(smooth, regularized(risk, 0.01))
         solver = BundleSolver(np.zeros(8), BundleSettings(0.01, tolerance=1e-7))
-        assert run(solver, risk) is Verdict.CONVERGED
+        assert run(solver, risk) is SolverStatus.CONVERGED
         assert solver.value == pytest.approx(smooth.value, rel=1e-7)
 
     @pytest.mark.parametrize("patience", [1, 3, 50])
     def test_dropping_planes_keeps_the_answer(self, patience: int) -> None:
         risk, z = hinge(3)
         solver = BundleSolver(np.zeros(6), BundleSettings(1e-3, tolerance=1e-8, patience=patience))
-        assert run(solver, risk) is Verdict.CONVERGED
+        assert run(solver, risk) is SolverStatus.CONVERGED
         assert solver.value == pytest.approx(hinge_optimum(z, 1e-3), rel=1e-7)
 
     def test_a_risk_without_a_floor(self) -> None:
@@ -341,13 +341,13 @@ class TestBundle:
             return max(total, -2 * total) - 1000, np.full_like(w, 1.0 if total > 0 else -2.0)
 
         solver = BundleSolver(np.array([3.0, -1.0]), BundleSettings(1.0, tolerance=1e-9, floor=-math.inf))
-        assert run(solver, risk) is Verdict.CONVERGED
+        assert run(solver, risk) is SolverStatus.CONVERGED
         assert solver.value == pytest.approx(-1000, rel=1e-8)
 
     def test_nothing_to_learn(self) -> None:
         """A risk of 0 everywhere: no pair, say."""
         nothing = lambda w: (0.0, np.zeros_like(w))  # noqa: E731
-        assert BundleSolver(np.zeros(3), BundleSettings(1.0)).step(nothing) is Verdict.CONVERGED
+        assert BundleSolver(np.zeros(3), BundleSettings(1.0)).step(nothing) is SolverStatus.CONVERGED
         away = BundleSolver(np.ones(3), BundleSettings(1.0))
         assert run(away, nothing, 200).done
         assert away.value < 1e-100
@@ -356,7 +356,7 @@ class TestBundle:
         """Two points at ±1 with a wide margin: w = 1, value ½λ."""
         risk = lambda w: (max(0.0, 1 - w[0]), np.array([-1.0 if w[0] < 1 else 0.0]))  # noqa: E731
         solver = BundleSolver(np.zeros(1), BundleSettings(1e-6, tolerance=1e-9))
-        assert run(solver, risk) is Verdict.CONVERGED
+        assert run(solver, risk) is SolverStatus.CONVERGED
         assert solver.value == pytest.approx(0.5e-6, rel=1e-8)
         assert solver.w[0] == pytest.approx(1, rel=1e-8)
 
@@ -365,7 +365,7 @@ class TestBundle:
         solver = BundleSolver(np.zeros(6), BundleSettings(0.01, tolerance=1e-9))
         run(solver, risk)
         again = BundleSolver(solver.w, BundleSettings(0.01, tolerance=1e-9))
-        assert run(again, risk) is Verdict.CONVERGED
+        assert run(again, risk) is SolverStatus.CONVERGED
         assert again.value == pytest.approx(solver.value, rel=2e-9)
 
     def test_more_than_64_bits_can_show(self) -> None:
@@ -385,7 +385,7 @@ class TestBundle:
         assert run(solver, risk).done
         assert solver.w[0] == pytest.approx(0.8, rel=1e-3)
         hole = BundleSolver(np.zeros(1), BundleSettings(1.0))  # finite at the start alone
-        assert run(hole, lambda w: (1.0 if w[0] == 0 else math.nan, np.ones(1))) is Verdict.STALLED
+        assert run(hole, lambda w: (1.0 if w[0] == 0 else math.nan, np.ones(1))) is SolverStatus.STALLED
 
     def test_refuses_a_bad_start_and_strength(self) -> None:
         with pytest.raises(ParameterError, match=r"strength=0 must be a number above 0"):
@@ -406,7 +406,7 @@ def test_resumes_to_the_same_bits(kind: str) -> None:
     else:
         through, broken = (BundleSolver(np.zeros(6), BundleSettings(1e-3, patience=4)) for _ in range(2))
     oracle = smooth if kind == "lbfgs" else risk
-    verdict = Verdict.GOING
+    verdict = SolverStatus.GOING
     while not verdict.done:
         saved = {name: (array.tobytes(), array.shape) for name, array in broken.state().items()}
         assert {name: (array.tobytes(), array.shape) for name, array in through.state().items()} == saved

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 import podium
 from podium import _core
 from podium.forces import Force, ForceData
-from podium.forces.force import Outcome
+from podium.forces.force import ForceOutcome
 
 
 def make(labels: Any, **parts: Any) -> podium.RankingData:
     return podium.RankingData(np.zeros((len(labels), 1)), labels, np.zeros(len(labels), int), **parts)
 
 
-def compute(name: str | Force, scores: Any, data: podium.RankingData, **options: Any) -> Outcome:
+def compute(name: str | Force, scores: Any, data: podium.RankingData, **options: Any) -> ForceOutcome:
     wanted: dict[str, Any] = {"curvature": True, "cost": True}
     return podium.force(name).compute(np.asarray(scores, np.float64), ForceData(data), **wanted | options)
 
@@ -157,7 +157,7 @@ def test_w_given_in_a_call_takes_the_place_of_the_options():
 # ---- interpolation against term by term
 
 
-def assert_same(found: Outcome, expected: Outcome, rtol: float = 1e-8) -> None:
+def assert_same(found: ForceOutcome, expected: ForceOutcome, rtol: float = 1e-8) -> None:
     """Cost and curvature to a share of each number; forces, which are differences, to a share of the largest."""
     np.testing.assert_allclose(found.cost, expected.cost, rtol=rtol)
     rounding = 1e-10 * expected.curvature.max()
@@ -166,7 +166,7 @@ def assert_same(found: Outcome, expected: Outcome, rtol: float = 1e-8) -> None:
         np.testing.assert_allclose(one, other, rtol=0, atol=rtol * np.abs(other).max())
 
 
-def both(scores: Any, data: podium.RankingData, w: tuple[float, float]) -> tuple[Outcome, Outcome]:
+def both(scores: Any, data: podium.RankingData, w: tuple[float, float]) -> tuple[ForceOutcome, ForceOutcome]:
     exact, fast = (compute(f"structrank(method='{m}')", scores, data, parameters=w) for m in ("exact", "chebyshev"))
     return fast, exact
 

@@ -14,7 +14,7 @@ from podium.errors import DataError, ParameterError, unknown_name
 from podium.threads import resolve_threads
 
 if TYPE_CHECKING:
-    from podium.papers import Cell, Experiment, Outcome
+    from podium.papers import Cell, Experiment, ExperimentOutcome
     from podium.papers.report import Report
 
 LINE_SECONDS = 10.0
@@ -158,7 +158,9 @@ def _run(
         raise Stopped(f"cells failed in {', '.join(failed)}; the reports say why", code=1)
 
 
-def _watched(experiment: Experiment, folder: Path, quick: bool, fresh: bool, jobs: int, plots: bool) -> Outcome:
+def _watched(
+    experiment: Experiment, folder: Path, quick: bool, fresh: bool, jobs: int, plots: bool
+) -> ExperimentOutcome:
     from podium.papers import run
 
     told = time.monotonic()
@@ -181,7 +183,7 @@ def _watched(experiment: Experiment, folder: Path, quick: bool, fresh: bool, job
             raise Stopped(f"interrupted; finished cells are kept in {folder}, and {again} goes on") from None
 
 
-def _tell(outcome: Outcome, quick: bool, seconds: float) -> None:
+def _tell(outcome: ExperimentOutcome, quick: bool, seconds: float) -> None:
     experiment, report = outcome.experiment, outcome.report
     out.rule(experiment.name, style="none")
     say(f"{experiment.paper}: {experiment.title}")

@@ -13,7 +13,7 @@ from podium.data.conversion import as_numbers
 from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError
 from podium.evaluation.intervals import check_confidence, check_draws, check_method
-from podium.evaluation.join import Table, id_ranks, join_run
+from podium.evaluation.join import JudgedDocuments, id_ranks, join_run
 from podium.evaluation.result import Asked, Evaluation, IntervalOptions
 from podium.functions import Function
 from podium.metrics import Documents, Metric, metric, per_query, tie_values
@@ -86,7 +86,7 @@ def evaluate(
 
 
 def _missing_values(
-    run: Run, data: RankingData, table: Table, metrics: tuple[Metric, ...], num_threads: int | None
+    run: Run, data: RankingData, table: JudgedDocuments, metrics: tuple[Metric, ...], num_threads: int | None
 ) -> npt.NDArray[np.float64] | None:
     """The values of the judged queries that a run lacks, [metrics × queries], as `complete` counts them; None if it has all."""
     lacking = np.setdiff1d(np.arange(data.n_queries), table.query_numbers)
@@ -130,7 +130,7 @@ def _trec_eval_by_default(each: str | Metric | Function, meant: Metric) -> Metri
     return meant.definition(cutoff=meant.cutoff, **{**spelled, "convention": "trec_eval"})
 
 
-def _table_of_scores(scores: npt.ArrayLike, data: RankingData, asked: tuple[Metric, ...]) -> Table:
+def _table_of_scores(scores: npt.ArrayLike, data: RankingData, asked: tuple[Metric, ...]) -> JudgedDocuments:
     given = as_numbers("scores", scores)
     if given.shape != (data.n_documents,):
         raise DataError(f"scores have shape {given.shape} for {data.n_documents} rows of data; give one score per row")
@@ -142,4 +142,4 @@ def _table_of_scores(scores: npt.ArrayLike, data: RankingData, asked: tuple[Metr
         tie_order=id_ranks(data.document_ids) if by_id and data.document_ids is not None else None,
         row_order=data.row_order,
     )
-    return Table(documents, np.arange(data.n_queries))
+    return JudgedDocuments(documents, np.arange(data.n_queries))

@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Table:
+class JudgedDocuments:
     """Documents ready for `podium.metrics.per_query`, and which query of the data each of their queries is."""
 
     documents: Documents
@@ -37,7 +37,9 @@ def _ranks(*columns: Strings) -> list[Ints]:
     return np.split(ranks, np.cumsum([len(column) for column in columns])[:-1])
 
 
-def join_run(run: Run, data: RankingData, *, complete: bool = False, max_documents: int | None = None) -> Table:
+def join_run(
+    run: Run, data: RankingData, *, complete: bool = False, max_documents: int | None = None
+) -> JudgedDocuments:
     """The queries that run and judgments share (`complete`: all judged ones), with the documents of both.
 
     A retrieved document without a judgment has label 0 and is not judged; a judged one that is not retrieved counts
@@ -74,7 +76,7 @@ def join_run(run: Run, data: RankingData, *, complete: bool = False, max_documen
     order = np.argsort(queries, kind="stable")
     sizes = np.bincount(queries, minlength=n_queries)[used]
     n_left = int(left.sum())
-    return Table(
+    return JudgedDocuments(
         Documents(
             scores=np.concatenate([run.scores[kept], np.zeros(n_left)])[order],
             labels=np.concatenate([np.where(found, data.labels[row], 0.0), data.labels[left]])[order],

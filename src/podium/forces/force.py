@@ -43,7 +43,7 @@ class ForceData:
         self.checked: set[Force] = set()  # forces that have seen that they are defined on these labels
         self.labels, self.n_documents, self.n_queries = data.labels, data.n_documents, data.n_queries
         self.document_weights, self.pairs = data.document_weights, data.pairs
-        self.core = _core.ForceData(
+        self.core = _core.ForceInputs(
             np.ascontiguousarray(data.labels),
             np.ascontiguousarray(data.query_offsets),
             document_weights=None if data.document_weights is None else np.ascontiguousarray(data.document_weights),
@@ -308,8 +308,8 @@ class Force:
         seed: int = 0,
         round: int = 0,
         num_threads: int | None = None,
-        into: Outcome | None = None,
-    ) -> Outcome:
+        into: ForceOutcome | None = None,
+    ) -> ForceOutcome:
         """The force on scores as they are held: [documents], or [documents × outputs].
 
         `parameters` are the thresholds of `ordinal`; or values that take the place of the learnable parameters of the
@@ -325,7 +325,7 @@ class Force:
             row = int(np.argwhere(~np.isfinite(scores))[0][0])
             raise DataError(f"{self}: the score of document {row} is {scores[row]}; forces need finite scores")
         self._check_parameters(held, data)
-        out = into or Outcome(
+        out = into or ForceOutcome(
             force=np.empty(shape),
             curvature=np.empty(shape) if curvature else None,
             cost=np.empty(data.n_queries) if cost else None,
@@ -379,7 +379,7 @@ def warn_slow(name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ForceOutcome:
     """What a force gave: force and curvature by document, cost and the force on its own parameters by query."""
 
     force: Floats

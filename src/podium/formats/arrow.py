@@ -18,7 +18,7 @@ from podium.files import atomic_write
 from podium.formats.columns import (
     ROLE_NAMES,
     Block,
-    Plan,
+    ColumnPlan,
     RoleOptions,
     Roles,
     assemble,
@@ -121,7 +121,7 @@ def write_arrow(data: RankingData, path: str | os.PathLike[str], **roles: Unpack
             writer.close()
 
 
-def record_batch(plan: Plan, block: Block) -> Any:
+def record_batch(plan: ColumnPlan, block: Block) -> Any:
     """Rows as an Arrow record batch; missing features are nulls."""
     pa = require_pyarrow()
     columns: list[Any] = [pa.array(block.labels), pa.array(block.qid)]
@@ -158,7 +158,7 @@ def from_table(table: Any, roles: Roles) -> RankingData:
 
 
 def _gather(
-    plan: Plan, schema: Any, tables: Iterable[Any], rows: int, size: int, progress: Progress | None
+    plan: ColumnPlan, schema: Any, tables: Iterable[Any], rows: int, size: int, progress: Progress | None
 ) -> RankingData:
     """One RankingData of several tables with the same columns, `rows` in all."""
     pa = require_pyarrow()
@@ -183,7 +183,7 @@ def _gather(
             progress(size * start // rows, size)
     if features is None or not rows:
         raise DataError("the table has no rows")
-    named = Plan(plan.label, plan.query, plan.document, plan.weight, plan.query_weight, ()) if lists else plan
+    named = ColumnPlan(plan.label, plan.query, plan.document, plan.weight, plan.query_weight, ()) if lists else plan
     block = Block(
         labels=columns[plan.label],
         qid=_query_ids(pa.chunked_array(queries), plan.query),
@@ -196,7 +196,7 @@ def _gather(
 
 
 def _fill_features(
-    target: npt.NDArray[np.float32], matrix: npt.NDArray[np.float32] | None, table: Any, plan: Plan
+    target: npt.NDArray[np.float32], matrix: npt.NDArray[np.float32] | None, table: Any, plan: ColumnPlan
 ) -> None:
     if matrix is not None:
         if matrix.shape[1] != target.shape[1]:

@@ -22,7 +22,7 @@ from podium.errors import DataError, FormatError
 from podium.files import atomic_write
 from podium.formats.format import Format, Progress
 from podium.formats.letor import iterate_blocks
-from podium.formats.letor_rows import LetorOptions, Rows
+from podium.formats.letor_rows import LetorOptions, LetorRows
 from podium.formats.opening import open_file
 from podium.kinds import CACHE_KIND, looks_like_cache
 from podium.threads import resolve_threads
@@ -61,7 +61,7 @@ def convert_letor(
     """
     threads = resolve_threads(num_threads)
     with open_file(source) as text, atomic_write(path, "cache") as file:
-        rows = Rows(source, options)
+        rows = LetorRows(source, options)
         shape: tuple[int, int] | None = None  # (index of the first feature, number of features) as written
         for block, _ in iterate_blocks(source, text, options, threads, progress):
             rows.add(block)

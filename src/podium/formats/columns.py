@@ -61,7 +61,7 @@ class Roles:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ColumnPlan:
     """The columns of one table, by name; None where there is none for the role."""
 
     label: str
@@ -95,7 +95,7 @@ class Block:
     features: npt.NDArray[np.float32]
 
 
-def plan_reading(names: Sequence[str], roles: Roles) -> Plan:
+def plan_reading(names: Sequence[str], roles: Roles) -> ColumnPlan:
     """Which of the table's columns has which role."""
     found = f"Columns found: {', '.join(map(repr, names))}"
     if len(set(names)) != len(names):
@@ -128,17 +128,17 @@ def plan_reading(names: Sequence[str], roles: Roles) -> Plan:
                 f"column {name!r} is asked for as a feature and has another role or is asked for twice"
             )
     label, query, document, weight, query_weight = chosen.values()
-    return Plan(str(label), str(query), document, weight, query_weight, tuple(given))
+    return ColumnPlan(str(label), str(query), document, weight, query_weight, tuple(given))
 
 
-def plan_writing(data: RankingData, roles: Roles) -> Plan:
+def plan_writing(data: RankingData, roles: Roles) -> ColumnPlan:
     """The columns that the data is written as; refuses what a table cannot hold."""
     if data.pairs is not None:
         raise DataError(
             "a table of documents has no place for preference pairs; write data.replace(pairs=None), or the binary cache"
         )
     features = data.feature_names if data.feature_names is not None else default_names(data.n_features)
-    plan = Plan(
+    plan = ColumnPlan(
         roles.label_column,
         roles.query_column,
         None if data.document_ids is None else roles.document_column,
@@ -190,7 +190,7 @@ def row_blocks(data: RankingData, rows: int = BLOCK_ROWS) -> Iterator[Block]:
         )
 
 
-def assemble(plan: Plan, block: Block) -> RankingData:
+def assemble(plan: ColumnPlan, block: Block) -> RankingData:
     """RankingData of a whole table."""
     data = RankingData(
         block.features,

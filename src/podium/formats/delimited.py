@@ -22,7 +22,7 @@ from podium.formats.arrow import record_batch, require_pyarrow, strings_of
 from podium.formats.columns import (
     ROLE_NAMES,
     Block,
-    Plan,
+    ColumnPlan,
     RoleOptions,
     Roles,
     assemble,
@@ -88,7 +88,7 @@ def write_delimited(data: RankingData, path: PathLike, delimiter: str, **roles: 
             _write_with_arrow(data, plan, file, delimiter)
 
 
-def _read_header(path: PathLike, delimiter: str, roles: Roles) -> tuple[Plan, list[str]]:
+def _read_header(path: PathLike, delimiter: str, roles: Roles) -> tuple[ColumnPlan, list[str]]:
     with reading(path) as stream:
         try:
             names = next(csv.reader(text_lines(path, stream), delimiter=delimiter, strict=True))
@@ -101,7 +101,7 @@ def _read_header(path: PathLike, delimiter: str, roles: Roles) -> tuple[Plan, li
 
 
 def _read_with_arrow(
-    path: PathLike, delimiter: str, plan: Plan, names: Sequence[str], use_threads: bool, progress: Progress | None
+    path: PathLike, delimiter: str, plan: ColumnPlan, names: Sequence[str], use_threads: bool, progress: Progress | None
 ) -> Block:
     pa = require_pyarrow()
     import pyarrow.csv as pa_csv
@@ -155,7 +155,7 @@ def _read_with_arrow(
     )
 
 
-def _read_with_csv(path: PathLike, delimiter: str, plan: Plan, names: Sequence[str]) -> Block:
+def _read_with_csv(path: PathLike, delimiter: str, plan: ColumnPlan, names: Sequence[str]) -> Block:
     position = {name: column for column, name in enumerate(names)}
     numeric = [name for name in (plan.label, plan.weight, plan.query_weight) if name is not None]
     numbers: dict[str, list[float]] = {name: [] for name in numeric}
@@ -230,7 +230,7 @@ def _feature_number(path: PathLike, line: int, name: str, column: int, text: str
         raise _bad_cell(path, line, name, column, text, "a feature must be finite as float32, so below 3.4e38 in size")
 
 
-def _role_number(path: PathLike, line: int, name: str, column: int, text: str, plan: Plan) -> float:
+def _role_number(path: PathLike, line: int, name: str, column: int, text: str, plan: ColumnPlan) -> float:
     value = _as_float(text)
     if value is None or not math.isfinite(value):
         what = "label" if name == plan.label else "weight"
@@ -259,7 +259,7 @@ def _refuse_missing_ids(data: RankingData) -> None:
                 raise DataError(f"query id {text!r} would be read back as missing; rename the query")
 
 
-def _write_with_arrow(data: RankingData, plan: Plan, file: IO[bytes], delimiter: str) -> None:
+def _write_with_arrow(data: RankingData, plan: ColumnPlan, file: IO[bytes], delimiter: str) -> None:
     import pyarrow.csv as pa_csv
 
     special = np.frombuffer(f'{delimiter}"\r\n'.encode(), np.uint8)

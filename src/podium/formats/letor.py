@@ -26,7 +26,7 @@ from podium.formats.letor_rows import (
     QID_MISSING,
     QID_UNEXPECTED,
     LetorOptions,
-    Rows,
+    LetorRows,
 )
 from podium.formats.letor_writing import write_letor
 from podium.formats.opening import gunzipping, open_file
@@ -86,7 +86,7 @@ def read_letor_together(
     threads = resolve_threads(num_threads)
     loaded = []
     for path in paths:
-        rows = Rows(path, options)
+        rows = LetorRows(path, options)
         features = FeatureRows(rows)
         with open_file(path) as file:
             for block, share in iterate_blocks(path, file, options, threads, progress):
@@ -107,7 +107,7 @@ class FeatureRows:
     never touched cost nothing. Where a later block has other features, the rows so far are laid out anew.
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: LetorRows) -> None:
         self.rows = rows
         self.n_rows = 0
         self.base, self.array = 1, np.empty((0, 0), np.float32)

@@ -77,7 +77,7 @@ class LetorOptions:
         return 0.0 if self.absent == "zero" else float("nan")
 
 
-class Rows:
+class LetorRows:
     """What the blocks of one file add up to, features aside."""
 
     def __init__(self, path: str | os.PathLike[str], options: LetorOptions) -> None:

@@ -41,7 +41,7 @@ class Kernel:
     def __call__(self, features: Features, map: InputMap, landmarks: Floats, num_threads: int) -> Floats:
         """k of every row with every landmark (rows of inputs), [rows × landmarks]."""
         count, n_features = landmarks.shape
-        net = _core.Net([n_features, count], _core.Activation.tanh)  # a product of matrices with one order of sums
+        net = _core.DenseNet([n_features, count], _core.Activation.tanh)  # a product of matrices with one order of sums
         weights = np.concatenate([landmarks.T.reshape(-1), np.zeros(count)])
         dots = _core.net_scores(net, weights, features, map.center, map.scale, map.filled, num_threads)
         dots = dots.reshape(len(features), count)
@@ -132,7 +132,7 @@ class KernelInTraining(CoreModel):
     def __init__(self, kernel: Kernel, map: InputMap, landmarks: Floats, basis: Floats, n_outputs: int) -> None:
         self.kernel, self.map, self.landmarks, self.basis = kernel, map, landmarks, basis
         self.n_features, self.n_outputs = landmarks.shape[1], n_outputs
-        self.net = _core.Net([basis.shape[1], n_outputs], _core.Activation.tanh)
+        self.net = _core.DenseNet([basis.shape[1], n_outputs], _core.Activation.tanh)
         self._vector = np.zeros(self.net.size)
 
     @property

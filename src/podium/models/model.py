@@ -142,7 +142,7 @@ class CoreModel(GradientModel):
     `net` and `vector` are the core's; `prepare` makes the inputs, once for a data set.
     """
 
-    net: _core.Net
+    net: _core.DenseNet
 
     @property
     @abstractmethod

@@ -53,7 +53,7 @@ class NadarayaWatson(GradientModel):
         active = np.flatnonzero(self._vector) if self._vector.any() else np.zeros(1, np.int64)
         if not np.array_equal(active, self.active):
             self.active = active
-            self.core = _core.NadarayaWatson(np.ascontiguousarray(self.references.inputs[:, active]))
+            self.core = _core.NadarayaWatsonKernel(np.ascontiguousarray(self.references.inputs[:, active]))
         self.core.set_widths(self._vector[active])
 
     def _inputs(self, features: Features) -> Floats:

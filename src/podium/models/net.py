@@ -29,7 +29,7 @@ class Net(CoreModel):
     def __init__(self, widths: tuple[int, ...], activation: str, map: InputMap, vector: Floats) -> None:
         self.widths, self.activation, self.map = widths, activation, map
         self.n_features, self.n_outputs = widths[0], widths[-1]
-        self.net = _core.Net(list(widths), _core.Activation[activation])
+        self.net = _core.DenseNet(list(widths), _core.Activation[activation])
         self.vector = vector
 
     @property

@@ -9,10 +9,10 @@ from podium.papers.lambdarank_speed import D_FIGURE1
 from podium.papers.ranknet import C_TABLE1, C_TABLE2, C_ZERO_ERROR
 from podium.papers.ranknet_order import C_TABLE4, C_TABLE6
 from podium.papers.ranknet_variants import C_TABLE1_VARIANTS
-from podium.papers.running import Outcome, run
+from podium.papers.running import ExperimentOutcome, run
 from podium.papers.structrank import E_FIGURE4
 
-__all__ = ["EXPERIMENTS", "Cell", "Cells", "Experiment", "Outcome", "Skip", "grid", "run"]
+__all__ = ["EXPERIMENTS", "Cell", "Cells", "Experiment", "ExperimentOutcome", "Skip", "grid", "run"]
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment

@@ -27,7 +27,7 @@ OnCell = Callable[[Cell, int, int], None]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExperimentOutcome:
     """What a run gave.
 
     Attributes:
@@ -70,7 +70,7 @@ def run(
     jobs: int = 1,
     plots: bool = True,
     on_cell: OnCell | None = None,
-) -> Outcome:
+) -> ExperimentOutcome:
     """Works out what is missing and writes the report into `folder`; `fresh` begins anew."""
     make_folder(folder)
     store = Store(folder / "cells")
@@ -104,7 +104,7 @@ def run(
     cells = Cells(found[number] for number in range(len(plan)))
     report = _reported(experiment, cells, failed)
     files = _write(experiment, report, cells, folder, quick, plots)
-    return Outcome(
+    return ExperimentOutcome(
         experiment=experiment,
         quick=quick,
         report=report,

@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 RULE = "documents are compared only inside their query"
 
 
-class Rows:
+class RowLookup:
     """The rows of a data set by query and document; queries are compared by the text of their ids."""
 
     def __init__(self, data: RankingData, by: str) -> None:

@@ -20,7 +20,7 @@ from podium.data import Pairs, RankingData, Strings
 from podium.data.conversion import as_number, as_weights
 from podium.data.grouping import as_ids, distinct, id_texts, is_missing
 from podium.errors import DataError, ParameterError, short_repr
-from podium.posteriors.lookup import Rows
+from podium.posteriors.lookup import RowLookup
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -139,7 +139,7 @@ class Votes:
         ):
             if value not in known:
                 raise ParameterError(name, value, f"must be {known[0]!r} or {known[1]!r}")
-        rows = Rows(data, by)
+        rows = RowLookup(data, by)
         first, second = rows.find(self.query_ids, self.first, self.second, skip=missing == "skip")
         found = np.flatnonzero((first >= 0) & (second >= 0))
         first, second = first[found], second[found]

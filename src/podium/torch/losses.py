@@ -24,7 +24,7 @@ from podium.data.conversion import as_numbers, as_row_numbers
 from podium.data.hashing import check_seed
 from podium.errors import DataError, MissingExtraError, ParameterError, is_integer, short_repr, unknown_name
 from podium.forces import Force, ForceData, force
-from podium.forces.force import Outcome
+from podium.forces.force import ForceOutcome
 from podium.threads import resolve_threads
 
 try:
@@ -193,7 +193,7 @@ class _ForceCost(Function):
     ) -> Any:
         given = data.from_caller_order(_double(scores))
 
-        def compute(*, cost: bool) -> Outcome:
+        def compute(*, cost: bool) -> ForceOutcome:
             own = () if thresholds is None else _double(thresholds)
             options: dict[str, Any] = {"seed": asked.seed, "round": round, "num_threads": asked.num_threads}
             return asked.force.compute(given, held, cost=cost, parameters=own, **options)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.errors import DataError, ParameterError, is_integer
-from podium.training.convex import Oracle, State, Vector, Verdict, combine, dot, evaluate, starting_point
+from podium.training.convex import Oracle, SolverStatus, State, Vector, combine, dot, evaluate, starting_point
 from podium.training.simplex_qp import solve_on_simplex
 
 FAIR, GOOD = 0.01, 0.3  # parts of the promised fall that move the center, and that also weaken the pull
@@ -108,18 +108,18 @@ class BundleSolver:
         solver.steps, solver.evaluations = map(int, state["numbers"][4:])
         return solver
 
-    def step(self, risk: Oracle) -> Verdict:
+    def step(self, risk: Oracle) -> SolverStatus:
         """One trial point: the model's minimum near the center, looked at and added to the model."""
         if self.evaluations == 0:
             self._look(risk)
         trial, promised = self._propose()
         if self._converged():
-            return Verdict.CONVERGED
+            return SolverStatus.CONVERGED
         if promised <= VALUE_NOISE * abs(self.value):
             if self.pull <= self.least_pull:
-                return Verdict.STALLED
+                return SolverStatus.STALLED
             self.pull = self.least_pull  # the pull, not the model, may be what holds the trial at the center
-            return Verdict.GOING
+            return SolverStatus.GOING
         value, subgradient = evaluate(risk, trial)
         self.evaluations += 1
         self.steps += 1
@@ -129,7 +129,7 @@ class BundleSolver:
             self._judge(trial, value + self._regularizer(trial), promised)
         else:
             self.pull = self.least_pull = 10 * self.pull
-        return Verdict.CONVERGED if self._converged() else Verdict.GOING
+        return SolverStatus.CONVERGED if self._converged() else SolverStatus.GOING
 
     def _look(self, risk: Oracle) -> None:
         value, subgradient = evaluate(risk, self.w)

@@ -15,7 +15,7 @@ State = dict[str, npt.NDArray[np.float64]]
 Oracle = Callable[[Vector], tuple[float, Vector]]  # w -> (value, gradient or subgradient)
 
 
-class Verdict(Enum):
+class SolverStatus(Enum):
     """How a solver stands after a step."""
 
     GOING = "going"  # another step will help
@@ -25,7 +25,7 @@ class Verdict(Enum):
     @property
     def done(self) -> bool:
         """Whether to stop stepping."""
-        return self is not Verdict.GOING
+        return self is not SolverStatus.GOING
 
 
 def dot(a: Vector, b: Vector) -> float:

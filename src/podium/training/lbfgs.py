@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium.errors import DataError, ParameterError, is_integer
-from podium.training.convex import Oracle, State, Vector, Verdict, dot, evaluate, starting_point
+from podium.training.convex import Oracle, SolverStatus, State, Vector, dot, evaluate, starting_point
 
 SUFFICIENT_FALL, SLOPE_LEFT = 1e-4, 0.9  # c₁ and c₂
 VALUE_NOISE = 1e-10  # values that differ relatively by less than this may differ by rounding alone
@@ -109,22 +109,22 @@ class LBFGSSolver:
         solver.idle, solver.steps, solver.evaluations = map(int, state["numbers"][4:])
         return solver
 
-    def step(self, oracle: Oracle) -> Verdict:
+    def step(self, oracle: Oracle) -> SolverStatus:
         """One move downhill; the first call also looks at the starting point."""
         if self.evaluations == 0:
             self._look(oracle)
         if self._converged():
-            return Verdict.CONVERGED
+            return SolverStatus.CONVERGED
         found = self._search(oracle)
         if found is None and len(self.moves):
             self._forget()  # a Hessian from another place may be what misled; try plain descent before giving up
             found = self._search(oracle)
         if found is None:
-            return Verdict.STALLED
+            return SolverStatus.STALLED
         self._take(found)
         if self._converged():
-            return Verdict.CONVERGED
-        return Verdict.STALLED if self.idle >= IDLE_STEPS else Verdict.GOING
+            return SolverStatus.CONVERGED
+        return SolverStatus.STALLED if self.idle >= IDLE_STEPS else SolverStatus.GOING
 
     def _look(self, oracle: Oracle) -> None:
         self.value, self.gradient = evaluate(oracle, self.w)

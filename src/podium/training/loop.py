@@ -14,7 +14,7 @@ from podium.models import CoreModel, GradientModel, GradientSpec
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.judging import check_choice
 from podium.training.progress import Epoch, Progress
-from podium.training.run import Plan, Run, Trained
+from podium.training.run import Plan, Trained, TrainingRun
 from podium.training.schedule import Schedule
 from podium.training.steps import Steps, Task
 from podium.training.thresholds import rising_thresholds, starting_parameters
@@ -51,7 +51,7 @@ class DescentSchedule(Schedule):
         return DescentRun(plan, data, valid, checkpoint)
 
 
-class DescentRun(Run):
+class DescentRun(TrainingRun):
     """One run of a schedule that follows gradients."""
 
     def __init__(

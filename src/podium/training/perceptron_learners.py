@@ -122,7 +122,7 @@ class WholeQuadratic:
 
     def __init__(self, map: InputMap, thresholds: int) -> None:
         self.map, self.n_thresholds = map, thresholds
-        self.core = _core.QuadraticPRank(len(map.center), thresholds)
+        self.core = _core.QuadraticLearner(len(map.center), thresholds)
 
     def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
         """Nothing is drawn."""
@@ -161,7 +161,7 @@ class SupportQuadratic:
 
     def __init__(self, map: InputMap, thresholds: int, budget: int) -> None:
         self.map, self.n_thresholds, self.budget = map, thresholds, budget
-        self.core = _core.SupportPRank(len(map.center), budget, thresholds)
+        self.core = _core.SupportLearner(len(map.center), budget, thresholds)
 
     def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
         """Nothing is drawn."""
@@ -194,7 +194,7 @@ class SupportQuadratic:
 
     def resume(self, state: Arrays) -> None:
         """Supports and thresholds as they were."""
-        self.core = _core.SupportPRank(len(self.map.center), self.budget, self.n_thresholds)
+        self.core = _core.SupportLearner(len(self.map.center), self.budget, self.n_thresholds)
         keys = np.ascontiguousarray(state["keys"], np.uint64)
         self.core.set(_floats(state["inputs"]), _floats(state["alpha"]), keys, _floats(state["thresholds"]))
 

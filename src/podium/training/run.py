@@ -98,7 +98,7 @@ class Trained:
     learned: dict[str, float] | None = None
 
 
-class Run(ABC):
+class TrainingRun(ABC):
     """One training, from where it begins or goes on to where it ends."""
 
     progress: Progress

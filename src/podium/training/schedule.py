@@ -12,7 +12,7 @@ from podium.parameters import Integer, Settings, Value, setting
 
 if TYPE_CHECKING:
     from podium.training.checkpoint import Checkpoint
-    from podium.training.run import Plan, Run
+    from podium.training.run import Plan, TrainingRun
 
 NEVER = "never stop early"
 
@@ -58,7 +58,9 @@ class Schedule(Value, ABC):
         """Maximum number of epochs or rounds."""
 
     @abstractmethod
-    def make_run(self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None) -> Run:
+    def make_run(
+        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
+    ) -> TrainingRun:
         """Return the training that a resolved plan with this schedule describes."""
 
     def resolve(self, plan: Plan, data: RankingData) -> Plan:

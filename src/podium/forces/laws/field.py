@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.errors import DataError, short_repr
-from podium.forces.force import Floats, Force, ForceData, Outcome
+from podium.forces.force import Floats, Force, ForceData, ForceOutcome
 from podium.metrics import Metric
 
 HIGHEST = 4  # labels of random lists go from 0 to this
@@ -79,14 +79,14 @@ class Field:
         assert cost is not None
         return cost[: len(points)]
 
-    def _outcome(self, points: Sequence[Point], sizes: npt.NDArray[np.int64], cost: bool) -> Outcome:
+    def _outcome(self, points: Sequence[Point], sizes: npt.NDArray[np.int64], cost: bool) -> ForceOutcome:
         scores = np.concatenate([point.scores for point in points])
         labels = np.concatenate([point.labels for point in points])
         return self._act(scores, labels, sizes, np.array([point.key for point in points]), cost)
 
     def _act(
         self, scores: Floats, labels: Floats, sizes: npt.NDArray[np.int64], keys: npt.NDArray[np.int64], cost: bool
-    ) -> Outcome:
+    ) -> ForceOutcome:
         if self._anchor is not None:
             scores, labels = (
                 np.concatenate([scores, self._anchor.scores]),

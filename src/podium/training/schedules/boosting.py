@@ -15,7 +15,7 @@ from podium.data.canonical import canonical_order
 from podium.data.hashing import counter_uniform
 from podium.errors import DataError, ParameterError
 from podium.forces import ForceData
-from podium.forces.force import Outcome
+from podium.forces.force import ForceOutcome
 from podium.metrics import Metric
 from podium.models.growing import TrackedScores, TreeBooster
 from podium.models.tree_settings import LARGE_DATA_DOCUMENTS, TreesSpec
@@ -24,7 +24,7 @@ from podium.parameters import Integer, Real, Search, Settings, setting
 from podium.training.best_round import best_round
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.progress import Epoch, Progress
-from podium.training.run import Plan, Run, Trained
+from podium.training.run import Plan, Trained, TrainingRun
 from podium.training.schedule import NEVER, Schedule
 from podium.training.thresholds import rising_thresholds, starting_parameters
 
@@ -180,7 +180,7 @@ def one_forest(model: Any) -> Any:
     return replace(model, forests=1)
 
 
-class BoostingRun(Run):
+class BoostingRun(TrainingRun):
     """One run of a schedule that grows trees."""
 
     def __init__(
@@ -199,7 +199,7 @@ class BoostingRun(Run):
         self.schedule, self.rate, self.smoothing = plan.schedule, plan.schedule.learning_rate, plan.schedule.smoothing
         force, threads = plan.force, plan.num_threads
         self.force_data = ForceData(data)
-        self.outcome: Outcome | None = None
+        self.outcome: ForceOutcome | None = None
         base = np.full(force.n_outputs(self.force_data), force.starting_score(data))
         start: Any = plan.start_from
         self.growing = TreeBooster(plan.model, data, base=base, seed=plan.seed, num_threads=threads, start=start)

@@ -18,7 +18,7 @@ from podium.parameters import Choice, Flag, Integer, Real, Search, Settings, Tup
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.judging import labels_choose
 from podium.training.progress import Epoch, Progress
-from podium.training.run import Plan, Run, Trained
+from podium.training.run import Plan, Trained, TrainingRun
 from podium.training.schedule import NEVER, Schedule
 
 Floats = npt.NDArray[np.float64]
@@ -132,7 +132,7 @@ def nearest_feasible(theta: Floats, norm: float) -> Floats:
     return np.asarray(np.maximum(theta - lowered, 0.0), np.float64)
 
 
-class FeasibleRun(Run):
+class FeasibleRun(TrainingRun):
     """One run of the schedule: the first start with every norm, then the other starts with the best norm."""
 
     def __init__(

@@ -19,7 +19,7 @@ from podium.parameters import Integer, Real, setting
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.perceptron_learners import Learner, LinearPerceptrons, SupportQuadratic, WholeQuadratic
 from podium.training.progress import Epoch, Progress
-from podium.training.run import Plan, Run, Trained
+from podium.training.run import Plan, Trained, TrainingRun
 from podium.training.schedule import EpochSettings, Schedule
 
 Floats = npt.NDArray[np.float64]
@@ -195,7 +195,7 @@ def check_finite(parts: list[Floats], number: int) -> list[Floats]:
     return parts
 
 
-class OnlineRun(Run):
+class OnlineRun(TrainingRun):
     """One run of a schedule that takes documents one by one."""
 
     def __init__(

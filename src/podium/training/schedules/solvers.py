@@ -11,7 +11,7 @@ from podium.data.canonical import canonical_order
 from podium.errors import ParameterError
 from podium.parameters import Real, setting
 from podium.training.bundle import BundleSettings, BundleSolver
-from podium.training.convex import State, Verdict
+from podium.training.convex import SolverStatus, State
 from podium.training.lbfgs import LBFGSSettings, LBFGSSolver
 from podium.training.loop import DescentSchedule
 from podium.training.schedules.gradient import PenaltySettings
@@ -88,7 +88,7 @@ class FullSteps:
         self.penalized = np.concatenate([task.model.penalized, own])
         self.seen_at = np.empty(0)
         self.solver: LBFGSSolver | BundleSolver
-        self.verdict = Verdict.GOING
+        self.verdict = SolverStatus.GOING
         # A bias feels no force where the forces of a query sum to zero, so the penalty on weights is all convexity needs.
         # Where the gap is known it alone says when to stop: a small gradient proves little where l2 is small.
         certified = task.is_convex and schedule.l2 > 0
@@ -138,11 +138,11 @@ class FullSteps:
     def begin(self, vector: Floats) -> None:
         """Start from these parameters, with no history."""
         self.solver = LBFGSSolver(vector, self.lbfgs) if self.bundle is None else BundleSolver(vector, self.bundle)
-        self.converged, self.verdict = False, Verdict.GOING
+        self.converged, self.verdict = False, SolverStatus.GOING
 
     def state(self) -> State:
         """Return the solver's own state."""
-        verdict = list(Verdict).index(self.verdict)
+        verdict = list(SolverStatus).index(self.verdict)
         return {**self.solver.state(), "verdict": np.array([verdict], np.float64)}
 
     def resume(self, state: State) -> None:
@@ -151,7 +151,7 @@ class FullSteps:
         self.solver = (
             LBFGSSolver.resume(rest, self.lbfgs) if self.bundle is None else BundleSolver.resume(rest, self.bundle)
         )
-        self.verdict = list(Verdict)[int(state["verdict"][0])]
+        self.verdict = list(SolverStatus)[int(state["verdict"][0])]
         self.converged = self.verdict.done
 
     def certificate(self) -> dict[str, Any]:

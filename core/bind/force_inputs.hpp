@@ -19,7 +19,7 @@ std::span<const T> as_span(const std::optional<Vector<T>>& values) {
 }
 
 // The data a force acts on, checked in Python; keeps its arrays alive.
-struct ForceData {
+struct ForceInputs {
   Vector<double> labels;
   Vector<std::int64_t> query_offsets;
   std::optional<Vector<double>> document_weights, query_weights;

@@ -1,0 +1,109 @@
+"""Rules that the source code keeps: one class per name, and no import of a package that is not declared."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from podium import _core
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "podium"
+# Packages whose import name is not the name they are installed by.
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "pytrec_eval": "pytrec-eval-terrier"}
+
+
+def classes_of(files: Iterable[Path]) -> dict[str, list[str]]:
+    """The files that define a class, by the name of the class."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(file.name)
+    return found
+
+
+def test_no_two_classes_share_a_name() -> None:
+    found = classes_of(PACKAGE.rglob("*.py"))
+    for name, value in vars(_core).items():
+        if isinstance(value, type):
+            found[name].append("_core")
+    leaving = {"Parameter", "Search", "Trial"}
+    assert {name: files for name, files in found.items() if len(files) > 1 and name not in leaving} == {}
+
+
+def test_a_shared_name_is_found(tmp_path: Path) -> None:
+    for name in ("first.py", "second.py"):
+        (tmp_path / name).write_text("def make():\n    class Thing:\n        pass\n")
+    assert sorted(classes_of(tmp_path.glob("*.py"))["Thing"]) == ["first.py", "second.py"]
+
+
+def imports(file: Path, *, top_level: bool = False) -> Iterator[str]:
+    """The packages that a file imports from outside the standard library, anywhere or when it is itself imported."""
+    tree = ast.parse(file.read_text())
+    for node in tree.body if top_level else ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [str(node.module)]
+        yield from {name.partition(".")[0] for name in names} - sys.stdlib_module_names
+
+
+def declared(*extras: str) -> set[str]:
+    """The packages that an installation with these extras brings along."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names: set[str] = set()
+    for requirement in [*project["dependencies"], *(r for e in extras for r in project["optional-dependencies"][e])]:
+        name, inner = re.fullmatch(r"([\w.-]+)(?:\[([^]]*)\])?.*", requirement).groups()  # type: ignore[union-attr]
+        names |= declared(*inner.split(",")) if name == "podium" else {name}
+    return names
+
+
+def undeclared(folder: Path, known: set[str], *, top_level: bool = False) -> dict[str, str]:
+    """The packages that files of a folder import although they are not among the known ones, with one such file each."""
+    files = [file for file in folder.rglob("*.py") if "torch" not in file.parent.parts[-1:]]
+    own = {"podium", "__main__", *(file.stem for file in files), *(file.stem for file in (ROOT / "docs").glob("*.py"))}
+    own |= {file.stem for name in ("benchmarks", ".ci") for file in (ROOT / name).glob("*.py")}
+    return {
+        name: str(file)
+        for file in files
+        for name in imports(file, top_level=top_level)
+        if name not in own and DISTRIBUTIONS.get(name, name) not in known
+    }
+
+
+@pytest.mark.parametrize(
+    ("folder", "extras"),
+    [
+        ("src", ["frames", "numba", "papers"]),
+        ("tests", ["dev", "bench"]),
+        ("benchmarks", ["bench", "numba", "torch"]),
+        ("docs", ["docs"]),
+        ("examples", []),
+    ],
+)
+def test_every_imported_package_is_declared(folder: str, extras: list[str]) -> None:
+    assert undeclared(ROOT / folder, declared(*extras)) == {}
+
+
+def test_what_the_package_imports_at_once_comes_with_it() -> None:
+    assert undeclared(PACKAGE, declared(), top_level=True) == {}
+
+
+def test_torch_is_imported_by_its_own_package_alone() -> None:
+    importing = {file.parent.name for file in PACKAGE.rglob("*.py") if "torch" in imports(file)}
+    assert importing == {"torch"}
+
+
+def test_an_undeclared_import_is_found(tmp_path: Path) -> None:
+    (tmp_path / "file.py").write_text("import numpy.linalg\n\ndef f():\n    from foreign.part import x\n")
+    assert set(undeclared(tmp_path, {"numpy"})) == {"foreign"}
+    assert undeclared(tmp_path, {"numpy"}, top_level=True) == {}
