@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORE := $(shell find core src/podium -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test test-torch lint docs wheel release-check sanitize fuzz bench papers papers-quick stubs format clean
+.PHONY: demo test test-torch lint docs wheel release-check sanitize fuzz bench papers papers-quick format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -47,10 +47,6 @@ wheel: $(VENV)/.release
 # Says what a release still needs; `python .ci/release_check.py --quick` leaves out what takes minutes.
 release-check: $(VENV)/.release
 	$(BIN)/python .ci/release_check.py
-
-stubs: $(VENV)/.dev
-	$(BIN)/python -m nanobind.stubgen -m podium._core -o src/podium/_core.pyi
-	$(BIN)/ruff format -q src/podium/_core.pyi
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/reading.py
@@ -117,8 +113,12 @@ $(VENV)/.release: $(VENV)/.dev
 	$(PIP) --no-build-isolation -e '.[release]'
 	touch $@
 
+# Tests and benchmarks run with exactly this version; the extra `torch` admits newer ones. pip takes its CPU build from
+# wherever it is configured to look.
+TORCH := torch==2.13.0
 $(VENV)/.torch: $(VENV)/.dev
-	$(PIP) --no-build-isolation -e '.[torch]'
+	$(PIP) $(TORCH)
+	$(PIP) --no-build-isolation -e '.[torch]' $(TORCH)
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.torch

@@ -20,7 +20,6 @@ Check = Callable[[], str]
 """A requirement: returns what is missing and how to supply it, or an empty string."""
 
 VERSIONS = {
-    "src/podium/__init__.py": r'^__version__ = "([^"]+)"',
     "pyproject.toml": r'^version = "([^"]+)"',
     "CITATION.cff": r'^version: "?([^"\n]+)"?$',
 }
@@ -55,7 +54,7 @@ def one_version(root: Path = ROOT) -> str:
 
 def changelog(root: Path = ROOT) -> str:
     """Check that the changelog's topmost section is the dated one of this version."""
-    version = versions(root)["src/podium/__init__.py"]
+    version = versions(root)["pyproject.toml"]
     headings = HEADING.findall(text("CHANGELOG.md", root))
     name, date = headings[0] if headings else ("", "")
     if name != version:

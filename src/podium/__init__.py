@@ -1,12 +1,10 @@
 """Podium: learning to rank, where a ranker is a force × a function class × a schedule, judged by a metric.
 
-Names are imported when they are first used: `import podium` takes no time, and a service loads no more than it needs.
+Each name is imported on first access, so that `import podium` is fast and a service loads only what it uses.
 """
 
 from importlib import import_module
 from typing import Any
-
-__version__ = "0.1.0"
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "data": ("Pairs", "RankingData", "Run", "describe", "folds", "normalize", "sample_unlabeled", "split", "synthetic"),
@@ -48,7 +46,12 @@ __all__ = sorted(["posteriors", *_HOMES])
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name, or a module of public names, when it is first used."""
+    """Return a public name, a module of public names or the version; each is imported or looked up on first access."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        globals()[name] = version("podium")
+        return globals()[name]
     if name in _MODULES:
         return import_module(f"podium.{name}")
     if name not in _HOMES:

@@ -9,7 +9,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = {
-    "src/podium/__init__.py": '__version__ = "1.2.0"\n',
     "pyproject.toml": '[project]\nversion = "1.2.0"\n',
     "CITATION.cff": "cff-version: 1.2.0\nversion: 1.2.0\ndate-released: 2026-01-31\n",
     "CHANGELOG.md": "# Changelog\n\n## [1.2.0] - 2026-01-31\n\n## [1.1.0] - 2025-12-01\n",
@@ -42,7 +41,7 @@ def test_a_release_that_has_everything_is_told_nothing(release_check: ModuleType
 @pytest.mark.parametrize(
     ("check", "name", "text", "told"),
     [
-        ("one_version", "pyproject.toml", 'version = "1.1.9"\n', "pyproject.toml 1.1.9"),
+        ("one_version", "pyproject.toml", 'version = "1.1.9"\n', "pyproject.toml 1.1.9, CITATION.cff 1.2.0"),
         ("one_version", "CITATION.cff", 'version: "1.1.9"\n', "CITATION.cff 1.1.9"),
         ("changelog", "CHANGELOG.md", "## [Unreleased]\n\n## [1.2.0] - 2026-01-31\n", "[Unreleased]"),
         ("changelog", "CHANGELOG.md", "## [1.2.0]\n", "no date"),
