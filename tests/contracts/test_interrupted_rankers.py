@@ -75,6 +75,20 @@ def test_an_interrupt_at_any_line_loses_nothing(name, seconds, tmp_path):
     assert kept > 0
 
 
+def test_an_interrupt_writes_the_last_epoch_however_recently_the_file_was_written(name, tmp_path):
+    """The first epoch is written, the next is not due for years, and then the interrupt comes."""
+    path = tmp_path / "a.checkpoint"
+
+    def interrupt(row: Any) -> None:
+        if row.epoch == 3:
+            raise KeyboardInterrupt
+
+    assert fit(name, podium.Checkpoint(path, seconds=1e9), callbacks=interrupt).interrupted_
+    resumed: list[int] = []
+    fit(name, podium.Checkpoint(path), callbacks=lambda row: resumed.append(row.epoch))
+    assert resumed[0] == 4
+
+
 def test_a_training_interrupted_twice_goes_on_twice(name, tmp_path):
     """Each time in the middle of the second epoch after it began or was resumed."""
     whole = saved(fit(name), tmp_path / "whole")

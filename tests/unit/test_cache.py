@@ -120,6 +120,25 @@ def test_a_damaged_header_is_refused(tmp_path, change, message):
         read_cache(file)
 
 
+@pytest.mark.parametrize("name", ["document_ids", "query_ids", "feature_names"])
+@pytest.mark.parametrize("change", ["fall", "begin late", "end early", "pass the end"])
+def test_offsets_of_texts_that_do_not_add_up_are_refused(tmp_path, name, change):
+    """A text that ends before it begins would be read as empty, and the next would repeat its bytes."""
+    file = tmp_path / "a.podium-data"
+    write_cache(full_data(), file)
+    raw = bytearray(file.read_bytes())
+    begin, end = json.loads(raw[8:4096])[f"{name}.offsets"]["data_offsets"]
+    offsets = np.frombuffer(raw[4096 + begin : 4096 + end], np.int64).copy()
+    if change == "fall":
+        offsets[1] = offsets[2] + 1
+    else:
+        offsets[{"begin late": 0}.get(change, -1)] += -1 if change == "end early" else 1
+    raw[4096 + begin : 4096 + end] = offsets.tobytes()
+    file.write_bytes(raw)
+    with pytest.raises(podium.FormatError, match=f"damaged \\({name} does not add up\\)"):
+        read_cache(file)
+
+
 def test_random_damage_is_refused_or_harmless(tmp_path):
     """Whatever byte is changed, reading gives data that holds together or a FormatError."""
     file = tmp_path / "a.podium-data"

@@ -108,6 +108,12 @@ def test_drawn_sums_that_are_equal_in_exact_arithmetic_are_equal() -> None:
     assert randomization(tenths / 10, **OPTIONS) == randomization(tenths, **OPTIONS)
 
 
+@pytest.mark.parametrize("small", [1e-3, 1e-6, 1e-9])
+def test_sums_that_differ_by_more_than_rounding_are_not_equal(small: float) -> None:
+    # the sums are ±(1 + small) and ±(1 − small): two of four reach the one observed
+    assert randomization(np.array([1.0, small]), **OPTIONS) == 0.5
+
+
 def test_wilcoxon_ranks_ties_by_their_mean_rank() -> None:
     # sizes 1/3 (three times) and 2/3: ranks 2, 2, 2 and 4; W⁻ = 2, and 4 of the 16 signs give 2 or less, or 8 or more
     differences = paired_differences(np.array([1, 1, 1 / 3, 1]), np.array([2 / 3, 2 / 3, 2 / 3, 1 / 3]))
