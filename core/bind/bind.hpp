@@ -67,6 +67,7 @@ void bind_forces(nb::module_& m);
 void bind_net(nb::module_& m);
 void bind_nadaraya_watson(nb::module_& m);
 void bind_trees(nb::module_& m);
+void bind_scoring(nb::module_& m);
 void bind_explain(nb::module_& m);
 void bind_online(nb::module_& m);
 

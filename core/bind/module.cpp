@@ -19,6 +19,7 @@ NB_MODULE(_core, m) {
   podium::bind::bind_net(m);
   podium::bind::bind_nadaraya_watson(m);
   podium::bind::bind_trees(m);
+  podium::bind::bind_scoring(m);
   podium::bind::bind_explain(m);
   podium::bind::bind_online(m);
 }

@@ -8,7 +8,6 @@
 #include "bind/bind.hpp"
 #include "bind/force_inputs.hpp"
 #include "trees/boost.hpp"
-#include "trees/forest.hpp"
 
 namespace podium::bind {
 namespace {
@@ -197,51 +196,11 @@ void bind_booster(nb::module_& m) {
            "missing_left"_a, "set"_a, "sets"_a, "gain"_a, "value"_a, "documents"_a);
 }
 
-void check_scoring(const Forest& forest, const Matrix<float>& features) {
-  check_size(features.shape(1), forest.features(), "as many features as the forest has");
-}
-
 }  // namespace
 
 void bind_trees(nb::module_& m) {
   bind_settings(m);
   bind_booster(m);
-  nb::class_<Forest>(m, "Forest", "Trained trees, ready to score.")
-      .def(
-          "__init__",
-          [](Forest* self, std::size_t n_features, std::size_t outputs, Vector<std::int64_t> node_offsets,
-             Vector<std::int64_t> leaf_offsets, Vector<std::int32_t> feature, Vector<float> threshold,
-             Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<std::uint8_t> missing_left,
-             Vector<std::int32_t> set, Vector<std::uint64_t> sets, Vector<double> value,
-             Vector<std::int32_t> category_features, Vector<std::int64_t> category_offsets, Vector<float> categories) {
-            const ForestArrays arrays{
-                as_span(node_offsets), as_span(leaf_offsets), as_span(feature),           as_span(threshold),
-                as_span(left),         as_span(right),        as_span(missing_left),      as_span(set),
-                as_span(sets),         as_span(value),        as_span(category_features), as_span(category_offsets),
-                as_span(categories)};
-            new (self) Forest(arrays, n_features, outputs);
-          },
-          nb::kw_only(), "n_features"_a, "outputs"_a, "node_offsets"_a, "leaf_offsets"_a, "feature"_a, "threshold"_a,
-          "left"_a, "right"_a, "missing_left"_a, "set"_a, "sets"_a, "value"_a, "category_features"_a,
-          "category_offsets"_a, "categories"_a)
-      .def(
-          "scores",
-          [](const Forest& forest, Matrix<float> features, MutableVector<double> out, int num_threads) {
-            check_scoring(forest, features);
-            check_size(out.size(), features.shape(0) * forest.outputs(), "one score a document and output");
-            const ReleasedGil released;
-            forest.scores(table_of(features), {out.data(), out.size()}, num_threads);
-          },
-          "features"_a, "out"_a, "num_threads"_a)
-      .def(
-          "leaves",
-          [](const Forest& forest, Matrix<float> features, MutableMatrix<std::int32_t> out, int num_threads) {
-            check_scoring(forest, features);
-            check_size(out.size(), features.shape(0) * forest.trees(), "one leaf a document and tree");
-            const ReleasedGil released;
-            forest.leaves(table_of(features), {out.data(), out.size()}, num_threads);
-          },
-          "features"_a, "out"_a, "num_threads"_a);
 }
 
 }  // namespace podium::bind

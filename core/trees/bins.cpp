@@ -119,11 +119,12 @@ __attribute__((target("avx2,popcnt"))) std::size_t below16(const float* cuts, __
   return static_cast<std::size_t>(__builtin_popcount(static_cast<unsigned>(low | (high << 8))));
 }
 
+template <class T>
 __attribute__((target("avx2,popcnt"))) void search_avx2(const float* pivots, const float* cuts, bool one_level,
-                                                        const float* values, std::size_t stride, std::size_t count,
+                                                        const T* values, std::ptrdiff_t stride, std::size_t count,
                                                         std::uint8_t* out) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const float value = values[i * stride];
+  for (std::size_t i = 0; i < count; ++i, values += stride) {
+    const auto value = static_cast<float>(*values);
     const __m256 wide = _mm256_set1_ps(value);
     const std::size_t group = one_level ? 0 : below16(pivots, wide);
     const std::size_t bin = 16 * group + below16(cuts + 16 * group, wide);
@@ -186,22 +187,24 @@ Binner::Binner(std::span<const FeatureBins> features) : searches_(features.size(
   }
 }
 
-void Binner::bin(const FeatureTable& table, std::size_t k, std::size_t f, std::size_t begin, std::size_t count,
-                 std::uint8_t* out) const {
+template <class T>
+void Binner::bin_values(std::size_t k, const T* values, std::ptrdiff_t stride, std::size_t count,
+                        std::uint8_t* out) const {
   const Search& search = searches_[k];
-  const float* values = table.values + begin * table.features + f;
 #if defined(__x86_64__)
   if (!search.categorical && has_avx2()) {
-    return search_avx2(search.pivots, search.cuts, search.count <= 16, values, table.features, count, out);
+    return search_avx2(search.pivots, search.cuts, search.count <= 16, values, stride, count, out);
   }
 #endif
-  for (std::size_t i = 0; i < count; ++i) {
-    const float value = values[i * table.features];
+  for (std::size_t i = 0; i < count; ++i, values += stride) {
+    const auto value = static_cast<float>(*values);
     const std::size_t place = search_portable(search.cuts, search.count, value);
     const bool known =
         !std::isnan(value) && !(search.categorical && (place == search.count || search.cuts[place] != value));
     out[i] = known ? static_cast<std::uint8_t>(place) : kMissingBin;
   }
 }
+template void Binner::bin_values(std::size_t, const float*, std::ptrdiff_t, std::size_t, std::uint8_t*) const;
+template void Binner::bin_values(std::size_t, const double*, std::ptrdiff_t, std::size_t, std::uint8_t*) const;
 
 }  // namespace podium

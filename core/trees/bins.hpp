@@ -42,7 +42,13 @@ class Binner {
   static constexpr std::size_t kTile = 64;  // rows that are best binned together
   // Writes the bins of rows [begin, begin + count) of the table's feature f, by the k-th of the cuts.
   void bin(const FeatureTable& table, std::size_t k, std::size_t f, std::size_t begin, std::size_t count,
-           std::uint8_t* out) const;
+           std::uint8_t* out) const {
+    bin_values(k, table.values + begin * table.features + f, static_cast<std::ptrdiff_t>(table.features), count, out);
+  }
+  // Writes the bins of `count` values that stand `stride` apart, by the k-th of the cuts. Doubles count as the nearest
+  // float.
+  template <class T>
+  void bin_values(std::size_t k, const T* values, std::ptrdiff_t stride, std::size_t count, std::uint8_t* out) const;
 
  private:
   struct Search {

@@ -18,7 +18,8 @@ constexpr std::size_t kLanes = 2;   // points come in multiples of these
 ForestShap::ForestShap(const ForestArrays& arrays, std::span<const std::int64_t> documents, std::size_t n_features,
                        std::size_t outputs)
     : n_features_(n_features), outputs_(outputs), value_(arrays.value.begin(), arrays.value.end()) {
-  const Forest checked(arrays, n_features, outputs);
+  if (outputs == 0) throw std::invalid_argument("a forest needs at least one output");
+  check_forest(arrays, n_features);
   if (documents.size() != value_.size() ||
       std::any_of(documents.begin(), documents.end(), [](std::int64_t count) { return count < 0; })) {
     throw std::invalid_argument("a leaf needs a number of training documents, at least 0");
@@ -36,7 +37,7 @@ ForestShap::ForestShap(const ForestArrays& arrays, std::span<const std::int64_t>
   expected_.assign(outputs, 0.0);
   nodes_.reserve(arrays.feature.size());
   edges_.reserve(2 * arrays.feature.size());
-  for (std::size_t t = 0; t < checked.trees(); ++t) compile(arrays, documents, t);
+  for (std::size_t t = 0; t < arrays.trees(); ++t) compile(arrays, documents, t);
 }
 
 void ForestShap::compile(const ForestArrays& a, std::span<const std::int64_t> documents, std::size_t tree) {

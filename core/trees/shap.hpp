@@ -7,7 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "trees/forest.hpp"
+#include "scoring/arrays.hpp"
+#include "trees/tree.hpp"
 
 namespace podium {
 

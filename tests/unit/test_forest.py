@@ -46,11 +46,37 @@ def random_tree(rng: np.random.Generator, leaves: int, n_features: int, pool: np
     return {**made, **values, "sets": np.array(sets, np.uint64)}
 
 
-def random_forest(seed: int, *, trees=5, leaves=9, n_features=4, outputs=1, thresholds=20, categorical=()) -> TreeModel:
+def symmetric_tree(rng: np.random.Generator, depth: int, n_features: int, pool: np.ndarray) -> dict:
+    """A tree with one test per level, its nodes level by level and its leaves in a random order."""
+    nodes, leaves = 2**depth - 1, 2**depth
+    level = np.repeat(np.arange(depth), 2 ** np.arange(depth))
+    names = ~rng.permutation(leaves)
+    children = np.r_[np.arange(1, nodes), names][: 2 * nodes]
+    return {
+        "feature": rng.integers(n_features, size=depth)[level],
+        "threshold": rng.choice(pool, depth)[level],
+        "missing_left": rng.integers(2, size=depth)[level],
+        "set": np.full(nodes, -1),
+        "left": children[0::2],
+        "right": children[1::2],
+        "gain": np.ones(nodes),
+        "value": rng.normal(size=leaves),
+        "documents": np.ones(leaves),
+        "sets": np.empty(0, np.uint64),
+    }
+
+
+def random_forest(
+    seed: int, *, trees=5, leaves=9, n_features=4, outputs=1, thresholds=20, categorical=(), symmetric=None
+) -> TreeModel:
+    """Trees of `leaves` leaves, or of as many as each entry of a list says; symmetric ones of the given depths."""
     rng = np.random.default_rng(seed)
     pool = np.unique(rng.normal(size=thresholds).astype(np.float32))
     known = {feature: np.arange(rng.integers(1, 256), dtype=np.float32) - 3 for feature in categorical}
-    made = [random_tree(rng, leaves, n_features, pool, known) for _ in range(trees * outputs)]
+    sizes = leaves if isinstance(leaves, list) else [leaves] * trees * outputs
+    made = [random_tree(rng, size, n_features, pool, known) for size in sizes]
+    for depth in symmetric or ():
+        made.insert(int(rng.integers(len(made) + 1)), symmetric_tree(rng, depth, n_features, pool))
     return TreeModel(forest_of(made, rng.normal(size=outputs), known), n_features, outputs)
 
 
@@ -89,6 +115,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "255 thresholds": {"leaves": 600, "trees": 3, "n_features": 1, "thresholds": 255},
     "more outputs": {"outputs": 3},
     "no trees": {"trees": 0},
+    "symmetric": {"trees": 0, "symmetric": [0, 1, 2, 6, 6, 8, 9]},
+    "symmetric and others": {"trees": 3, "symmetric": [6, 3, 6], "outputs": 2, "thresholds": 300},
+    "large and small": {"leaves": [9, 700, 1, 256, 257, 60], "thresholds": 400},
+    "thresholds for several parts": {"leaves": [200] * 12, "n_features": 2, "thresholds": 3000},
+    "a hundred trees": {"trees": 100, "leaves": 31, "thresholds": 200},
+    "many features": {"leaves": [40] * 3, "n_features": 40_000},
 }  # fmt: skip
 
 
@@ -125,6 +157,50 @@ def test_bytes_are_the_same_for_any_threads_any_rows_around_and_without_avx2(kin
         assert model.scores(X).tobytes() == scores.tobytes()
     finally:
         _core.use_avx2(True)
+
+
+def in_other_memory(X: np.ndarray) -> dict[str, np.ndarray]:
+    """The same numbers as float32 and float64, in many memory orders."""
+    wide = np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)
+    return {
+        "columns": np.asfortranarray(X),
+        "every other": wide[::2, ::3],
+        "backwards": np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
+        "float64": X.astype(np.float64),
+        "columns of float64": np.asfortranarray(X.astype(np.float64)),
+        "one row again and again": np.broadcast_to(X[1], X.shape),
+        "bytes that are not aligned": np.frombuffer(b"-" + X.tobytes(), np.uint8)[1:].view(np.float32).reshape(X.shape),
+        "big-endian": X.astype(">f4"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["plain", "symmetric and others", "large and small", "categories"])
+@pytest.mark.parametrize("n", [2, 5, 40, 300])
+def test_features_may_lie_in_memory_in_any_order(kind, n):
+    model = random_forest(7, **KINDS[kind])
+    X = some_rows(model, n)
+    for what, same in in_other_memory(X).items():
+        wanted = model.scores(np.ascontiguousarray(same, np.float32))
+        assert model.scores(same).tobytes() == wanted.tobytes(), what
+        np.testing.assert_array_equal(model.leaves(same), model.leaves(np.ascontiguousarray(same, np.float32)), what)
+
+
+def test_a_double_counts_as_the_nearest_float():
+    tree = {
+        "feature": [0],
+        "threshold": [np.float32(0.1)],
+        "left": [-1],
+        "right": [-2],
+        "missing_left": [0],
+        "set": [-1],
+    }
+    leaf = {"gain": [1.0], "value": [1.0, 2.0], "documents": [1, 1], "sets": []}
+    arrays = forest_of([{name: np.array(value) for name, value in (tree | leaf).items()}], np.zeros(1), {})
+    model = TreeModel(arrays, 1, 1)
+    above = np.nextafter(np.float64(np.float32(0.1)), 1)
+    rows = np.array([[0.1], [above], [np.nextafter(np.float32(0.1), np.float32(1))]])
+    np.testing.assert_array_equal(model.scores(rows), [1, 1, 2])
+    np.testing.assert_array_equal(model.scores(np.repeat(rows, 100, axis=0)), np.repeat([1, 1, 2], 100))
 
 
 def test_training_scores_are_the_models_scores():
@@ -185,7 +261,7 @@ TAMPERED: dict[str, tuple[Any, str]] = {
     "offsets below 0": (lambda a: first(a, "leaf_offsets", -7, 1), "leaf_offsets"),
     "offsets past the end": (lambda a: first(a, "leaf_offsets", 10**6, -1), "leaf_offsets"),
     "no offsets": (lambda a: {"model.node_offsets": np.empty(0, np.int64)}, "node_offsets"),
-    "one tree's leaves given to another": (lambda a: first(a, "leaf_offsets", 3, 1), "as many leaves"),
+    "one tree's leaves given to another": (lambda a: first(a, "leaf_offsets", 3, 1), "one leaf more"),
     "nodes of two lengths": (lambda a: cut(a, "left"), "length"),
     "gains of another length": (lambda a: cut(a, "gain"), "gain"),
     "documents of another length": (lambda a: cut(a, "documents"), "documents"),

@@ -67,7 +67,7 @@ class TreeModel(Model):
         """The base and the values of all trees, added in their order."""
         self.check_features(features)
         out = np.empty(len(features) * self.n_outputs)
-        self.forest.scores(np.ascontiguousarray(features, np.float32), out, num_threads)
+        self.forest.scores(readable(features), out, num_threads)
         shaped: Floats = out.reshape(len(features), self.n_outputs) + self._arrays["base"]
         return shaped[:, 0] if self.n_outputs == 1 else shaped
 
@@ -75,7 +75,7 @@ class TreeModel(Model):
         """The leaf of every row in every tree, [documents × trees]."""
         self.check_features(features)
         out = np.empty((len(features), self.n_trees), np.int32)
-        self.forest.leaves(np.ascontiguousarray(features, np.float32), out, num_threads)
+        self.forest.leaves(readable(features), out, num_threads)
         return out
 
     def arrays(self) -> Arrays:
@@ -100,6 +100,12 @@ class TreeModel(Model):
         sets = self._arrays["sets"].reshape(-1, 4)[chosen].reshape(-1)
         numbered = np.where(out["set"] >= 0, np.cumsum(out["set"] >= 0) - 1, -1).astype(np.int32)
         return {**out, "set": numbered, "sets": sets}
+
+
+def readable(features: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return features as the core reads them: float32 or float64 in any memory order, without a copy where possible."""
+    plain = features.dtype in (np.float32, np.float64) and features.flags.aligned
+    return features if plain else np.ascontiguousarray(features, np.float32)
 
 
 def forest_of(trees: Sequence[Arrays], base: Floats, categories: dict[int, npt.NDArray[np.float32]]) -> Arrays:
