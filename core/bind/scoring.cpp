@@ -9,26 +9,14 @@ namespace {
 
 using nb::literals::operator""_a;
 
-// Features of type float or double, in any memory order.
-using AnyMatrix = nb::ndarray<nb::ro, nb::numpy, nb::ndim<2>, nb::device::cpu>;
+// Features in any memory order.
+template <class T>
+using Features = nb::ndarray<const T, nb::numpy, nb::ndim<2>, nb::device::cpu>;
 
 template <class T>
-ScoreTable<T> table_of(const AnyMatrix& features) {
-  return {static_cast<const T*>(features.data()), features.shape(0), features.shape(1), features.stride(0),
-          features.stride(1)};
-}
-
-// Calls use(table) with the features as they lie in memory.
-template <class Use>
-void with_table(const AnyMatrix& features, const Forest& forest, Use&& use) {
+ScoreTable<T> table_of(const Forest& forest, const Features<T>& features) {
   if (features.shape(1) != forest.features()) throw std::invalid_argument("the forest has another number of features");
-  if (features.dtype() == nb::dtype<float>()) {
-    use(table_of<float>(features));
-  } else if (features.dtype() == nb::dtype<double>()) {
-    use(table_of<double>(features));
-  } else {
-    throw std::invalid_argument("features must be float32 or float64");
-  }
+  return {features.data(), features.shape(0), features.shape(1), features.stride(0), features.stride(1)};
 }
 
 void make_forest(Forest* self, std::size_t n_features, std::size_t outputs, Vector<std::int64_t> node_offsets,
@@ -45,20 +33,24 @@ void make_forest(Forest* self, std::size_t n_features, std::size_t outputs, Vect
   new (self) Forest(arrays, n_features, outputs);
 }
 
-void scores(const Forest& forest, AnyMatrix features, MutableVector<double> out, int num_threads) {
-  if (out.size() != features.shape(0) * forest.outputs()) {
+template <class T>
+void scores(const Forest& forest, Features<T> features, MutableVector<double> out, int num_threads) {
+  const ScoreTable<T> table = table_of(forest, features);
+  if (out.size() != table.rows * forest.outputs()) {
     throw std::invalid_argument("out must have one number per document and output");
   }
   const ReleasedGil released;
-  with_table(features, forest, [&](const auto& table) { forest.scores(table, {out.data(), out.size()}, num_threads); });
+  forest.scores(table, {out.data(), out.size()}, num_threads);
 }
 
-void leaves(const Forest& forest, AnyMatrix features, MutableMatrix<std::int32_t> out, int num_threads) {
-  if (out.size() != features.shape(0) * forest.trees()) {
+template <class T>
+void leaves(const Forest& forest, Features<T> features, MutableMatrix<std::int32_t> out, int num_threads) {
+  const ScoreTable<T> table = table_of(forest, features);
+  if (out.size() != table.rows * forest.trees()) {
     throw std::invalid_argument("out must have one number per document and tree");
   }
   const ReleasedGil released;
-  with_table(features, forest, [&](const auto& table) { forest.leaves(table, {out.data(), out.size()}, num_threads); });
+  forest.leaves(table, {out.data(), out.size()}, num_threads);
 }
 
 }  // namespace
@@ -68,8 +60,10 @@ void bind_scoring(nb::module_& m) {
       .def("__init__", &make_forest, nb::kw_only(), "n_features"_a, "outputs"_a, "node_offsets"_a, "leaf_offsets"_a,
            "feature"_a, "threshold"_a, "left"_a, "right"_a, "missing_left"_a, "set"_a, "sets"_a, "value"_a,
            "category_features"_a, "category_offsets"_a, "categories"_a)
-      .def("scores", &scores, "features"_a, "out"_a, "num_threads"_a)
-      .def("leaves", &leaves, "features"_a, "out"_a, "num_threads"_a);
+      .def("scores", &scores<float>, "features"_a.noconvert(), "out"_a, "num_threads"_a)
+      .def("scores", &scores<double>, "features"_a.noconvert(), "out"_a, "num_threads"_a)
+      .def("leaves", &leaves<float>, "features"_a.noconvert(), "out"_a, "num_threads"_a)
+      .def("leaves", &leaves<double>, "features"_a.noconvert(), "out"_a, "num_threads"_a);
 }
 
 }  // namespace podium::bind
