@@ -20,6 +20,11 @@ PODIUM_AVX2 void lambda_row_avx2(std::size_t p, std::size_t n, const LogisticRow
   row.curvature ? logistic_row<true>(p, p + 1, n, 1.0, row) : logistic_row<false>(p, p + 1, n, 1.0, row);
 }
 
+void add_partners(std::size_t p, std::span<const std::uint32_t> partners, const LogisticRow& row) {
+  row.curvature ? logistic_partners<true>(p, p + 1, partners, 1.0, row)
+                : logistic_partners<false>(p, p + 1, partners, 1.0, row);
+}
+
 class Lambdas {
  public:
   // The `draw`-th of the orders that noise makes; without noise there is one.
@@ -63,6 +68,15 @@ class Lambdas {
     const auto add_row = has_avx2() ? lambda_row_avx2 : lambda_row_portable;
     for (InterruptBlocks block(rows, n_); block.next();) {
       for (std::size_t p = block.begin(); p < block.end(); ++p) {
+        if (const auto partners = scratch_.swaps.few_partners(p)) {
+          for (const std::uint32_t q : *partners) scratch_.row[q] = damped(scratch_.swaps.pair(p, q), p, q);
+          if (fast) {
+            add_partners(p, *partners, row);
+          } else {
+            for (const std::uint32_t q : *partners) add(p, q, scratch_.row[q]);
+          }
+          continue;
+        }
         scratch_.swaps.row(p, scratch_.row, p + 1);
         if (damps_) damp(p);
         if (fast) {

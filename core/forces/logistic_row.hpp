@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "dispatch.hpp"
 
@@ -20,6 +21,36 @@ struct LogisticRow {
   double* total;         // Σ |force| over pairs; or null
 };
 
+// What a row adds to document i itself, in four lanes.
+struct LogisticLanes {
+  double force[4] = {0, 0, 0, 0}, curvature[4] = {0, 0, 0, 0}, total[4] = {0, 0, 0, 0};
+};
+
+template <bool kCurvature>
+PODIUM_INLINE void logistic_pair(std::size_t i, std::size_t j, double scale, const LogisticRow& row,
+                                 LogisticLanes& lanes, std::size_t lane) {
+  if (row.label[i] == row.label[j]) return;
+  const double weight = std::fabs(row.weight[j]) * scale;
+  const double share = row.exponential[j] / (row.exponential[i] + row.exponential[j]);
+  const double pull = row.label[i] > row.label[j] ? weight * share : 0.0 - weight * (1 - share);
+  row.force[j] -= pull;
+  lanes.force[lane] += pull;
+  lanes.total[lane] += std::fabs(pull);
+  if constexpr (kCurvature) {
+    const double bend = weight * share * (1 - share);
+    row.curvature[j] += bend;
+    lanes.curvature[lane] += bend;
+  }
+}
+
+template <bool kCurvature>
+PODIUM_INLINE void add_lanes(std::size_t i, const LogisticLanes& lanes, const LogisticRow& row) {
+  const auto sum = [](const double (&lane)[4]) { return (lane[0] + lane[1]) + (lane[2] + lane[3]); };
+  if (row.total) *row.total += sum(lanes.total);
+  row.force[i] += sum(lanes.force);
+  if constexpr (kCurvature) row.curvature[i] += sum(lanes.curvature);
+}
+
 // Adds the pairs (i, j), j from `begin` to n: to the force and curvature of i and of every j. Sums of i are kept in
 // four lanes, j in the lane (j − begin) mod 4, and the lanes are added as a tree: one order on every machine.
 template <bool kCurvature>
@@ -27,7 +58,6 @@ PODIUM_INLINE void logistic_row(std::size_t i, std::size_t begin, std::size_t n,
   typedef double Four __attribute__((vector_size(32)));
   typedef std::int64_t Mask __attribute__((vector_size(32)));
   const double label = row.label[i], own = row.exponential[i];
-  double force[4] = {0, 0, 0, 0}, curvature[4] = {0, 0, 0, 0}, total[4] = {0, 0, 0, 0};
   std::size_t j = begin;
   Four f = {0, 0, 0, 0}, c = {0, 0, 0, 0}, t = {0, 0, 0, 0};
   const Four one = {1, 1, 1, 1}, zero = {0, 0, 0, 0};
@@ -59,26 +89,22 @@ PODIUM_INLINE void logistic_row(std::size_t i, std::size_t begin, std::size_t n,
       c += bend;
     }
   }
-  std::memcpy(force, &f, sizeof f);
-  std::memcpy(curvature, &c, sizeof c);
-  std::memcpy(total, &t, sizeof t);
-  for (std::size_t lane = 0; j < n; ++j, ++lane) {
-    if (label == row.label[j]) continue;
-    const double weight = std::fabs(row.weight[j]) * scale;
-    const double share = row.exponential[j] / (own + row.exponential[j]);
-    const double pull = label > row.label[j] ? weight * share : 0.0 - weight * (1 - share);
-    row.force[j] -= pull;
-    force[lane] += pull;
-    total[lane] += std::fabs(pull);
-    if constexpr (kCurvature) {
-      const double bend = weight * share * (1 - share);
-      row.curvature[j] += bend;
-      curvature[lane] += bend;
-    }
-  }
-  if (row.total) *row.total += (total[0] + total[1]) + (total[2] + total[3]);
-  row.force[i] += (force[0] + force[1]) + (force[2] + force[3]);
-  if constexpr (kCurvature) row.curvature[i] += (curvature[0] + curvature[1]) + (curvature[2] + curvature[3]);
+  LogisticLanes lanes;
+  std::memcpy(lanes.force, &f, sizeof f);
+  std::memcpy(lanes.curvature, &c, sizeof c);
+  std::memcpy(lanes.total, &t, sizeof t);
+  for (std::size_t lane = 0; j < n; ++j, ++lane) logistic_pair<kCurvature>(i, j, scale, row, lanes, lane);
+  add_lanes<kCurvature>(i, lanes, row);
+}
+
+// The same sums if all pairs but those with `partners`, which rise from `begin` on, have weight 0. Weights of others
+// are not read.
+template <bool kCurvature>
+PODIUM_INLINE void logistic_partners(std::size_t i, std::size_t begin, std::span<const std::uint32_t> partners,
+                                     double scale, const LogisticRow& row) {
+  LogisticLanes lanes;
+  for (const std::uint32_t j : partners) logistic_pair<kCurvature>(i, j, scale, row, lanes, (j - begin) % 4);
+  add_lanes<kCurvature>(i, lanes, row);
 }
 
 }  // namespace podium

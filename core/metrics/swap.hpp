@@ -3,17 +3,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "metrics/metric.hpp"
-#include "metrics/pairs.hpp"
+#include "metrics/swap_cascade.hpp"
+#include "metrics/swap_classes.hpp"
+#include "metrics/swap_pairs.hpp"
 
 namespace podium {
 
-// After prepare(), O(n) for most metrics, each delta costs O(1). Metrics over pairs of documents exchange the
-// two scores and cost O(log n) per delta of a row. Metrics of the list family are computed anew for each delta, O(n).
-// ΔZ is symmetric; tied documents stand in the order given.
+// After prepare(), O(n) for most metrics, each delta costs O(1), and a row of them is a loop without branches. Metrics
+// over pairs of documents with very many levels of labels cost O(log n) per delta of a row. Metrics of the list family
+// are computed anew for each delta, O(n). ΔZ is symmetric; tied documents stand in the order given.
 class SwapDeltas {
  public:
   // Both must outlive the deltas. The query must be ranked to its full depth; where only the first positions count, as
@@ -28,44 +31,40 @@ class SwapDeltas {
   std::size_t depth() const { return depth_; }
   // ΔZ of position p with every position q, by q; those before `first` may be left as they are.
   void row(std::size_t p, std::span<double> out, std::size_t first = 0);
+  // The positions past p, in order, outside of which ΔZ with p is 0, if they are so few that visiting them one by one
+  // is faster than a row: nothing changes if the two have the same label, or are of the same class to the metric.
+  std::optional<std::span<const std::uint32_t>> few_partners(std::size_t p) const;
   // ΔZ of one pair; for metrics over pairs a whole row is cheaper.
   double pair(std::size_t p, std::size_t q);
   // About how many steps pair() takes.
-  std::size_t pair_cost() const { return family_ == MetricFamily::pairs || family_ == MetricFamily::list ? size_ : 1; }
+  std::size_t pair_cost() const { return kind_ == Kind::pairs || kind_ == Kind::list ? size_ : 1; }
 
  private:
-  // Sets relevant_, scale_ and constant_; false where no document is relevant.
-  bool count_relevant();
-  void prepare_additive();
-  void prepare_map();
-  void prepare_mrr();
-  void prepare_err();
-  void prepare_bpref();
-  void prepare_pairs();
-  void prepare_list();
+  enum class Kind { constant, additive, classes, cascade, pairs, list };
+
+  Kind prepare_additive();
+  Kind prepare_classes(ClassSwaps::Prepare prepare);
+  Kind prepare_cascade();
+  Kind prepare_pairs();
+  Kind prepare_list();
+  // Keeps uncommon_, the positions whose label is not the most common one, if they are few and rows are many.
+  void find_uncommon();
   double additive(std::size_t p, std::size_t q) const { return (gains_[p] - gains_[q]) * (weights_[q] - weights_[p]); }
-  double map(std::size_t upper, std::size_t lower) const;
-  double mrr(std::size_t upper, std::size_t lower) const;
-  double err(std::size_t upper, std::size_t lower) const;
-  double bpref(std::size_t upper, std::size_t lower) const;
-  void pairs_row(std::size_t p, std::span<double> out);
   double list(std::size_t upper, std::size_t lower);
   double list_value() const;
 
   const Metric* metric_ = nullptr;
-  MetricScratch scratch_;
   const RankedQuery* query_ = nullptr;
-  MetricFamily family_ = MetricFamily::additive;
-  bool constant_ = true;  // no swap changes the metric, because the query is empty for it
+  Kind kind_ = Kind::constant;  // constant: no swap changes the metric, because the query is empty for it
   std::size_t size_ = 0, depth_ = 0;
-  double scale_ = 1, value_ = 0;
-  std::vector<double> gains_, weights_, sums_, reach_, scores_;  // by position; each family says what it keeps
-  std::vector<std::uint32_t> counts_, limited_, limited_next_, levels_;
-  std::vector<double> row_;
-  std::size_t first_ = 0, second_ = 0, relevant_ = 0, nonrelevant_ = 0;
-  PairCounts pairs_;
-  Fenwick between_;
-  std::size_t distinct_ = 0;
+  MetricScratch scratch_;
+  std::vector<double> gains_, weights_, scores_, row_;  // by position; each kind says what it keeps
+  double value_ = 0, common_ = 0;
+  bool has_common_ = false;
+  std::vector<std::uint32_t> uncommon_;
+  ClassSwaps classes_;
+  CascadeSwaps cascade_;
+  PairSwaps pairs_;
 };
 
 }  // namespace podium

@@ -157,6 +157,34 @@ def test_fast_paths_equal_the_naive_twin_on_longer_lists(name):
     np.testing.assert_allclose(found.curvature, expected[1], rtol=1e-9, atol=1e-10)
 
 
+TREC_BPREF = "bpref(convention='trec_eval', ties='input')"  # negative labels are not judged
+LONG_LISTS = {
+    "few relevant": [0] * 94 + [1, 1, 2, 3, 1, 4],
+    "few not relevant": [0, 0, 0] + [1, 2, 3, 4] * 20,
+    "half": [0, 0, 1, 2, 0, 1] * 12,
+    "negative": [-1, 0, 1, 0, 2, 0] * 12,
+    "many levels": np.arange(80) / 20,
+    "never read to the end": [4] * 300 + [0, 1, 2],
+}
+
+
+@pytest.mark.parametrize("labels", LONG_LISTS.values(), ids=LONG_LISTS)
+@by_name(["ndcg", "map", "map@9", "mrr", "err", "bpref", TREC_BPREF, "auc", "kendall_tau"])
+def test_long_lists_equal_the_naive_twin(name, labels):
+    """Long enough that pairs which change nothing are left out, and that the rest is computed from tables."""
+    rng = np.random.default_rng(5)
+    force = podium.force(f"lambdarank({name}, damping=True)")
+    if min(labels) < 0 and name in ("ndcg", "err"):
+        return
+    labels = np.array(labels, float)
+    scores = rng.permutation(len(labels)) / 9.0
+    if len(labels) > 200:
+        scores = np.sort(scores)[::-1]
+    found, expected = compute(force, scores, make(labels)), over_pairs(force, scores, labels)
+    np.testing.assert_allclose(found.force, expected[0], rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(found.curvature, expected[1], rtol=1e-9, atol=1e-10)
+
+
 @by_name([name for name in EVERY if podium.force(name).has_cost])
 def test_force_and_curvature_are_the_slopes_of_the_cost(name):
     rng = np.random.default_rng(1)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+import podium
 from podium import _core
 from podium.metrics import METRICS
 
@@ -45,3 +46,15 @@ def test_the_search_for_infinity_without_avx2(baseline: None) -> None:
         features = np.zeros((100, 10), np.float32)
         features.flat[where] = -np.inf
         assert _core.first_infinite(features, 1) == where
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("share", [0.02, 0.4])
+def test_lambdas_without_avx2(name: str, share: float, baseline: None) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random(403) < share, rng.integers(1, 5, 403), 0)
+    data = podium.RankingData(np.zeros((403, 1)), labels, np.zeros(403))
+    force, scores = podium.force(f"lambdarank({name})"), rng.normal(size=403)
+    plain = [part.tobytes() for part in force(scores, data)]
+    _core.use_avx2(True)
+    assert plain == [part.tobytes() for part in force(scores, data)]
