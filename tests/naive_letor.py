@@ -47,7 +47,8 @@ def _value(token: bytes) -> float:
 def _comment_id(comment: bytes) -> str:
     text = comment.strip(b" \t\r")
     match = re.match(rb"docid[ \t\r]*=[ \t\r]*([^ \t\r]+)", text)
-    return (match[1] if match else text).decode()
+    found = (match[1] if match else text).decode(errors="surrogateescape")
+    return "".join(chr(ord(c) - 0xDC00) if 0xDC80 <= ord(c) <= 0xDCFF else c for c in found)
 
 
 def _line(line: bytes, naive: Naive, max_index: int) -> None:

@@ -41,27 +41,49 @@ std::string token_at(const char* p) {
   return {p, stop};
 }
 
+// Returns the length of the UTF-8 character at p, or 0 if the bytes there are not one.
+int utf8_length(const unsigned char* p, const unsigned char* end) {
+  if (*p < 0x80) return 1;
+  const int length = *p >= 0xF0 ? 4 : *p >= 0xE0 ? 3 : 2;
+  if (*p < 0xC2 || *p > 0xF4 || end - p < length) return 0;
+  const unsigned char second = p[1];
+  if ((*p == 0xE0 && second < 0xA0) || (*p == 0xED && second > 0x9F) || (*p == 0xF0 && second < 0x90) ||
+      (*p == 0xF4 && second > 0x8F)) {
+    return 0;
+  }
+  for (int k = 1; k < length; ++k) {
+    if ((p[k] & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
 bool is_utf8(std::string_view text) {
   const auto* p = reinterpret_cast<const unsigned char*>(text.data());
   const auto* const end = p + text.size();
   while (p < end) {
-    if (*p < 0x80) {
-      ++p;
-      continue;
-    }
-    const int extra = *p >= 0xF0 ? 3 : *p >= 0xE0 ? 2 : 1;
-    if (*p < 0xC2 || *p > 0xF4 || end - p <= extra) return false;
-    const unsigned char second = p[1];
-    if ((*p == 0xE0 && second < 0xA0) || (*p == 0xED && second > 0x9F) || (*p == 0xF0 && second < 0x90) ||
-        (*p == 0xF4 && second > 0x8F)) {
-      return false;
-    }
-    for (int k = 1; k <= extra; ++k) {
-      if ((p[k] & 0xC0) != 0x80) return false;
-    }
-    p += extra + 1;
+    const int length = utf8_length(p, end);
+    if (length == 0) return false;
+    p += length;
   }
   return true;
+}
+
+// Appends text as UTF-8. A byte that is not part of a UTF-8 character is taken as Latin-1, so that different bytes stay
+// different.
+void append_as_utf8(std::string& out, std::string_view text) {
+  const auto* p = reinterpret_cast<const unsigned char*>(text.data());
+  const auto* const end = p + text.size();
+  while (p < end) {
+    const int length = utf8_length(p, end);
+    if (length == 0) {
+      out.push_back(static_cast<char>(0xC0 | (*p >> 6)));
+      out.push_back(static_cast<char>(0x80 | (*p & 0x3F)));
+      ++p;
+    } else {
+      out.append(reinterpret_cast<const char*>(p), static_cast<std::size_t>(length));
+      p += length;
+    }
+  }
 }
 
 // The document id in a comment: X of `docid = X …`, else the whole comment without the blanks around it.
@@ -143,7 +165,8 @@ class LetorParser::Lines {
     const std::size_t first_entry = count_;
     if (!parse_entries(first_entry)) return false;
     close_row(label, first_entry);
-    return *p_ != '#' || parse_comment();
+    if (*p_ == '#') parse_comment();
+    return true;
   }
 
   bool parse_label(double& label) {
@@ -301,17 +324,19 @@ class LetorParser::Lines {
     if (!block_.comment_ends.empty()) block_.comment_ends.push_back(static_cast<std::int64_t>(block_.comments.size()));
   }
 
-  bool parse_comment() {
+  void parse_comment() {
     const char* const begin = p_ + 1;
     p_ = static_cast<const char*>(std::memchr(begin, '\n', static_cast<std::size_t>(end_ - begin) + 1));
-    if (!options_.comments) return true;
+    if (!options_.comments) return;
     const std::string_view id = document_id(begin, p_);
-    if (id.empty()) return true;
-    if (!is_utf8(id)) return fail(LetorFault::not_utf8, id.data());
+    if (id.empty()) return;
     if (block_.comment_ends.empty()) block_.comment_ends.assign(block_.labels.size(), 0);
-    block_.comments.append(id);
+    if (is_utf8(id)) {
+      block_.comments.append(id);
+    } else {
+      append_as_utf8(block_.comments, id);
+    }
     block_.comment_ends.back() = static_cast<std::int64_t>(block_.comments.size());
-    return true;
   }
 
   // An entry takes at least four characters (" 1:0"), so with room for a quarter of the text no value needs a check.

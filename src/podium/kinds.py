@@ -141,7 +141,7 @@ def _is_per_query_table(head: bytes) -> bool:
 
 def looks_like_letor(head: bytes) -> bool:
     """Recognize LETOR text: the first line that is not blank or a comment reads `number [qid:x] index:value…`."""
-    lines = (line.strip() for line in head.splitlines())
+    lines = (line.strip() for line in head.removeprefix(b"\xef\xbb\xbf").splitlines())
     first = next((line for line in lines if line and not line.startswith(b"#")), b"")
     return LETOR_LINE.match(first) is not None
 

@@ -32,7 +32,7 @@ podium.convert(sys.argv[1], sys.argv[2], num_threads=2)
 
 def full_data() -> podium.RankingData:
     rng = np.random.default_rng(5)
-    X = rng.normal(size=(7, 3)).astype(np.float32)
+    X = np.column_stack([rng.normal(size=(7, 3)), [0, 1, np.nan, 1, 0, 0, 1]]).astype(np.float32)
     X[2, 1] = np.nan
     return podium.RankingData(
         X,
@@ -42,7 +42,8 @@ def full_data() -> podium.RankingData:
         document_weights=np.arange(7),
         query_weights={"ü": 1, "b": 2.5, "c": 0},
         pairs=podium.Pairs.of([0, 1], [2, 3], [0.5, 1]),
-        feature_names=["x", "y", "z"],
+        feature_names=["x", "y", "z", "brand"],
+        categorical_features={"brand": ["acme", "bolt"]},
     )
 
 
@@ -60,6 +61,28 @@ def test_round_trip_keeps_every_part(tmp_path):
     data = full_data()
     write_cache(data, tmp_path / "a.podium-data")
     assert_same(podium.read(tmp_path / "a.podium-data"), data)
+
+
+@pytest.mark.parametrize(
+    "categories", [{"x": ["b", "a"]}, ["y"], {"z": ["only"], "x": None, "y": ["p", "q", "r"]}, {"x": [], "y": ["p"]}]
+)
+def test_categories_are_kept(tmp_path, categories):
+    data = full_data()
+    codes = np.where([True, False, False, False], np.nan, np.zeros_like(data.features))
+    data = data.replace(features=codes, categorical_features=categories)
+    write_cache(data, tmp_path / "a.podium-data")
+    assert_same(podium.read(tmp_path / "a.podium-data"), data)
+
+
+@pytest.mark.parametrize("absent", ["zero", "missing"])
+def test_what_sparse_text_leaves_out_is_remembered(tmp_path, absent):
+    (tmp_path / "a.letor").write_text("1 qid:1 1:5\n0 qid:1 2:6\n")
+    data = podium.read(tmp_path / "a.letor", absent=absent)
+    podium.convert(tmp_path / "a.letor", tmp_path / "streamed.podium-data", read_options={"absent": absent})
+    podium.write(data, tmp_path / "written.podium-data")
+    for name in ("streamed", "written"):
+        again = podium.read(tmp_path / f"{name}.podium-data").absent_value
+        np.testing.assert_equal(again, {"zero": 0.0, "missing": np.nan}[absent])
 
 
 @pytest.mark.parametrize("features", [0, 1, 2, 3])
@@ -104,7 +127,9 @@ def test_a_cut_file_is_refused(tmp_path, keep):
         (lambda h: h.pop("labels"), "damaged"),
         (lambda h: h["labels"].update(dtype="X9"), "damaged"),
         (lambda h: h["labels"].update(shape=[3]), "damaged"),
-        (lambda h: h["features"].update(shape=[21, 1]), "damaged"),
+        (lambda h: h.pop("categories.counts"), "damaged"),
+        (lambda h: h.update({"categories.columns": h["query_offsets"]}), "categories do not add up"),
+        (lambda h: h["features"].update(shape=[28, 1]), "damaged"),
         (lambda h: h["labels"].update(data_offsets=[0, 10**12]), "damaged"),
         (lambda h: h["query_offsets"].update(data_offsets=h["row_order"]["data_offsets"], shape=[7]), "damaged"),
     ],

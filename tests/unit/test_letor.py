@@ -281,20 +281,38 @@ def test_a_cut_last_line_is_noticed(tmp_path):
     assert podium.read(file).n_documents == 3
 
 
-def test_not_utf8(tmp_path):
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [
+        (b"caf\xe9", "caf\u00e9"),
+        (b"docid = \xe9t\xe9 inc = 1", "\u00e9t\u00e9"),
+        (b"d\xc3\xb6c\xff", "d\u00f6c\u00ff"),
+        (b"a\xc3", "a\u00c3"),
+        (b"\xed\xa0\x80", "\u00ed\u00a0\u0080"),
+    ],
+)
+def test_stray_bytes_in_a_comment_are_read_as_latin1(tmp_path, zipped, comment, expected):
     file = tmp_path / "latin.txt"
-    file.write_bytes(b"1 qid:1 1:5 # caf\xe9\n")
-    with pytest.raises(podium.FormatError, match="UTF-8"):
-        podium.read(file)
+    text = b"# \xff\xfe\n1 qid:1 1:5 # plain\n0 qid:1 1:6 # " + comment + b"\n"
+    file.write_bytes(gzip.compress(text) if zipped else text)
+    assert list(podium.read(file).document_ids) == ["plain", expected]
     assert podium.read(file, document_ids=False).document_ids is None
 
 
+def test_a_query_id_must_be_utf8(tmp_path):
+    file = tmp_path / "latin.txt"
+    file.write_bytes(b"1 qid:caf\xe9 1:5\n")
+    with pytest.raises(podium.FormatError, match=r"latin.txt:1:7: found 'caf.*', which is not UTF-8"):
+        podium.read(file)
+
+
 def test_byte_order_mark(tmp_path):
-    (tmp_path / "a.letor").write_bytes(b"\xef\xbb\xbf1 qid:1 1:5\n")
-    (tmp_path / "a.letor.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf1 qid:1 1:5\n"))
-    assert (
-        podium.read(tmp_path / "a.letor").labels.tolist() == podium.read(tmp_path / "a.letor.gz").labels.tolist() == [1]
-    )
+    for text in (b"1 qid:1 1:5\n", b"# a comment\n1 qid:1 1:5\n"):
+        (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbf" + text)
+        (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + text))
+        assert podium.read(tmp_path / "a.txt").labels.tolist() == [1]
+        assert podium.read(tmp_path / "a.txt.gz").labels.tolist() == [1]
 
 
 def test_files_of_a_fold_count_features_from_the_same_index(tmp_path):

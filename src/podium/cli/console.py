@@ -27,7 +27,7 @@ from podium.formats import FORMATS, find_format, guess_format, read, read_scores
 from podium.formats.format import Progress as ProgressCall
 from podium.metrics import METRICS
 
-DROPPABLE = ("document_ids", "document_weights", "feature_names", "pairs", "query_weights")
+DROPPABLE = ("categorical_features", "document_ids", "document_weights", "feature_names", "pairs", "query_weights")
 
 out = Console()
 err = Console(stderr=True)
@@ -205,7 +205,7 @@ def read_options(path: Path, format_name: str | None, given: list[str] | None) -
 
 def _value(name: str, text: str) -> Any:
     """Whole numbers and true or false as such, `features` as a list, all else as the text it is."""
-    if name == "features":
+    if name in ("features", "categorical_features"):
         return text.split(",")
     if text.lower() in ("true", "false"):
         return text.lower() == "true"

@@ -110,6 +110,7 @@ def recode(
             continue
         changed = features.copy() if changed is None else changed
         held[column], code = _recoding(here, there)
+        _check_codes(feature_name(column, names), changed[:, column], here)
         changed[:, column] = _recoded(changed[:, column], code)
     return (features if changed is None else changed), as_categorical_features(
         held, names, features if changed is None else changed

@@ -138,12 +138,20 @@ def _as_array(qid: Any) -> Array:
 
 
 def _arrow_ids(qid: Any) -> Array:
-    """Ids of a pyarrow array; a null is None, so that whole numbers stay whole."""
-    if qid.null_count or str(qid.type).startswith("dictionary"):
+    """Return the ids of a pyarrow array; a null is None, so that integers stay integers."""
+    import pyarrow as pa
+
+    if qid.null_count:
         ids = np.empty(len(qid), object)
         ids[:] = qid.to_pylist()
         return ids
-    return np.asarray(qid)
+    if pa.types.is_dictionary(qid.type):
+        qid = qid.cast(qid.type.value_type)
+    if not (pa.types.is_string(qid.type) or pa.types.is_large_string(qid.type) or pa.types.is_string_view(qid.type)):
+        return np.asarray(qid)
+    chunks = qid.cast(pa.large_string()).chunks if isinstance(qid, pa.ChunkedArray) else [qid.cast(pa.large_string())]
+    encoded = pa.concat_arrays(chunks or [pa.array([], pa.large_string())]).dictionary_encode()
+    return np.asarray(text_array(encoded.dictionary.to_pylist())[encoded.indices.to_numpy()])
 
 
 def _plain_objects(ids: Array) -> Array:

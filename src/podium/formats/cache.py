@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import Pairs, RankingData, Strings
+from podium.data.categories import Categories, as_categorical_features
 from podium.data.checks import check_pairs
 from podium.data.grouping import text_array
 from podium.data.ordering import check_row_order
-from podium.errors import DataError, FormatError
+from podium.errors import DataError, FormatError, ParameterError
 from podium.files import atomic_write
 from podium.formats.format import Format, Progress
 from podium.formats.letor import iterate_blocks
@@ -83,7 +84,8 @@ def convert_letor(
                 )
         ids, counts = parts.pop("query_ids"), parts.pop("counts")
         offsets, nothing = np.append(0, np.cumsum(counts)), np.empty((rows.n_rows, 0), np.float32)
-        shell = RankingData.of_parts(check=False, features=nothing, query_ids=ids, query_offsets=offsets, **parts)
+        parts |= {"query_ids": ids, "query_offsets": offsets, "absent_value": options.absent_value}
+        shell = RankingData.of_parts(check=False, features=nothing, **parts)
         _finish(file, (rows.n_rows, needed[1]), _tensors(path, shell))
 
 
@@ -120,7 +122,22 @@ def _tensors(path: Any, data: RankingData) -> dict[str, Array]:
         tensors |= _text("document_ids", data.document_ids.compact())
     if data.feature_names is not None:
         tensors |= _text("feature_names", Strings.of(data.feature_names))
+    if data.categorical_features is not None:
+        tensors |= _categories(data.categorical_features)
+    if data.absent_value is not None:
+        tensors["absent_value"] = np.array([data.absent_value])
     return tensors
+
+
+def _categories(categories: Categories) -> dict[str, Array]:
+    """Return the columns of the categorical features, how many categories each has (-1: without names), and all the names."""
+    counts = [-1 if names is None else len(names) for names in categories.values()]
+    texts = [text for names in categories.values() for text in names or ()]
+    return {
+        "categories.columns": np.array(list(categories), np.int64),
+        "categories.counts": np.array(counts, np.int64),
+        **_text("categories", Strings.of(texts)),
+    }
 
 
 def _text(name: str, strings: Strings) -> dict[str, Array]:
@@ -162,7 +179,9 @@ def read_cache(
             check_row_order(data.row_order, data.n_documents)
         if data.pairs is not None:
             check_pairs(data.pairs, data.query_offsets)
-    except (KeyError, DataError, UnicodeDecodeError) as error:
+        if data.categorical_features is not None:
+            as_categorical_features(data.categorical_features, data.feature_names, data.features[:0])
+    except (KeyError, DataError, ParameterError, UnicodeDecodeError) as error:
         raise FormatError(path, f"the cache is damaged ({error}); make it again from its source") from None
     return data
 
@@ -227,9 +246,28 @@ def _parts(tensors: dict[str, Array]) -> dict[str, Any]:
     parts["query_ids"] = tensors["query_ids"] if ids is None else text_array(list(ids))
     parts["document_ids"] = strings("document_ids")
     parts["feature_names"] = None if names is None else tuple(names)
+    parts["categorical_features"] = _read_categories(tensors, strings("categories"))
+    if "absent_value" in tensors:
+        if tensors["absent_value"].shape != (1,):
+            raise DataError("absent_value is not one number")
+        parts["absent_value"] = float(tensors["absent_value"][0])
     if "pairs.winner" in tensors:
         parts["pairs"] = Pairs(*(tensors[f"pairs.{name}"] for name in ("winner", "loser", "probability", "weight")))
     return parts
+
+
+def _read_categories(tensors: dict[str, Array], texts: Strings | None) -> dict[int, tuple[str, ...] | None] | None:
+    if texts is None:
+        return None
+    columns, counts, names = tensors["categories.columns"], tensors["categories.counts"], list(texts)
+    are_flat = all(array.ndim == 1 and array.dtype == np.int64 for array in (columns, counts))
+    if not are_flat or len(columns) != len(counts) or np.maximum(counts, 0).sum() != len(names):
+        raise DataError("categories do not add up")
+    ends = np.cumsum(np.maximum(counts, 0))
+    return {
+        int(column): None if count < 0 else tuple(names[end - count : end])
+        for column, count, end in zip(columns.tolist(), counts.tolist(), ends.tolist(), strict=True)
+    }
 
 
 CACHE = Format(

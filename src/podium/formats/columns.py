@@ -1,9 +1,9 @@
-"""Which column of a table is what: the roles of columns, shared by CSV, Arrow, Parquet and frames."""
+"""The roles of a table's columns (label, query id, feature and so on), for CSV, Arrow, Parquet and frames alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict
 
 import numpy as np
@@ -29,16 +29,25 @@ class RoleOptions(TypedDict, total=False):
     weight_column: str
     query_weight_column: str
     features: Sequence[str] | None
+    categorical_features: Sequence[str] | None
 
 
 ROLE_NAMES = tuple(RoleOptions.__annotations__)
+COLUMN_NAMES = tuple(name for name in ROLE_NAMES if name.endswith("_column"))
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Names of the columns. Label and query must be there; the others are used where they are there.
+    """Which column of a table is what.
 
-    `features` are the columns that are features, in their order; by default every column without another role.
+    Attributes:
+        label_column: Name of the column of labels, which must be there.
+        query_column: Name of the column of query ids, which must be there.
+        document_column: Name of the column of document ids, used if it is there.
+        weight_column: Name of the column of document weights, used if it is there.
+        query_weight_column: Name of the column of query weights, used if it is there; one value in all rows of a query.
+        features: Names of the columns that are features, in their order; by default every column without another role.
+        categorical_features: Names of the features whose values are categories, whatever their type.
     """
 
     label_column: str = "label"
@@ -47,22 +56,30 @@ class Roles:
     weight_column: str = "weight"
     query_weight_column: str = "query_weight"
     features: Sequence[str] | None = None
+    categorical_features: Sequence[str] | None = None
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Roles:
-        """Roles from options by name; an unknown name is a ParameterError."""
+        """Return the roles that options name; an unknown option is a ParameterError."""
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
                 raise unknown_name("option", name, known)
-        if isinstance(options.get("features"), str):
-            raise ParameterError("features", options["features"], "must be a list of column names")
+        for name in ("features", "categorical_features"):
+            if isinstance(options.get(name), str):
+                raise ParameterError(name, options[name], "must be a list of column names")
         return cls(**options)
 
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """The columns of one table, by name; None where there is none for the role."""
+    """The columns of one table, by name; None if there is none for the role.
+
+    Attributes:
+        named: Whether somebody named the features, so that text, times and lists among them are there on purpose.
+        categorical: The features to read as categories, whatever their type.
+        categories: The categories of the features to write as such, in the order of their codes.
+    """
 
     label: str
     query: str
@@ -70,22 +87,25 @@ class ColumnPlan:
     weight: str | None
     query_weight: str | None
     features: tuple[str, ...]
+    named: bool = False
+    categorical: frozenset[str] = frozenset()
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
-        """Every column in use, roles first."""
+        """Return every column in use, roles first."""
         roles = (self.label, self.query, self.document, self.weight, self.query_weight)
         return [name for name in roles if name is not None] + list(self.features)
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the features, or None where they are f0, f1, …: what unnamed features are written as."""
+        """Return the names of the features; None if they are f0, f1, …, which is how features without names are written."""
         return None if self.features == default_names(len(self.features)) else self.features
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of a table, column by column; `qid` and weights have one value a row."""
+    """Some rows of a table, column by column; query ids and both kinds of weights have one value per row."""
 
     labels: npt.NDArray[np.float64]
     qid: Array
@@ -96,43 +116,78 @@ class Block:
 
 
 def plan_reading(names: Sequence[str], roles: Roles) -> ColumnPlan:
-    """Which of the table's columns has which role."""
+    """Decide which of a table's columns has which role."""
     found = f"Columns found: {', '.join(map(repr, names))}"
-    if len(set(names)) != len(names):
-        twice = next(name for k, name in enumerate(names) if name in names[:k])
+    twice = _first_repeated(names)
+    if twice is not None:
         raise DataError(f"column {twice!r} occurs twice; give each column its own name. {found}")
-    chosen: dict[str, str | None] = {}
-    for role, default in (
-        ("label_column", None),
-        ("query_column", None),
-        ("document_column", Roles.document_column),
-        ("weight_column", Roles.weight_column),
-        ("query_weight_column", Roles.query_weight_column),
-    ):
-        name = getattr(roles, role)
-        if name in names:
-            chosen[role] = name
-        elif name == default:
-            chosen[role] = None
-        else:
-            raise DataError(f"there is no column {name!r}; name one with {role}=…. {found}")
-    used = [name for name in chosen.values() if name is not None]
-    if len(set(used)) != len(used):
-        raise ParameterError(f"one column is given two roles: {roles}")
-    given = [name for name in names if name not in used] if roles.features is None else list(roles.features)
-    for name in given:
-        if name not in names:
+    label = _role_column(names, roles, "label_column", None, found)
+    query = _role_column(names, roles, "query_column", None, found)
+    document, weight, query_weight = (
+        _role_column(names, roles, role, getattr(Roles, role), found)
+        for role in ("document_column", "weight_column", "query_weight_column")
+    )
+    used = [name for name in (label, query, document, weight, query_weight) if name is not None]
+    twice = _first_repeated(used)
+    if twice is not None:
+        second = [role for role in COLUMN_NAMES if getattr(roles, role) == twice][1]
+        raise ParameterError(second, twice, "names a column that has another role", "give each role its own column")
+    features = _feature_columns(names, used, roles, found)
+    for name in roles.categorical_features or ():
+        if name not in features:
+            raise ParameterError("categorical_features", name, "names no feature column", f"name features. {found}")
+    return ColumnPlan(
+        str(label),
+        str(query),
+        document,
+        weight,
+        query_weight,
+        features,
+        named=roles.features is not None,
+        categorical=frozenset(roles.categorical_features or ()),
+    )
+
+
+def _first_repeated(names: Iterable[str]) -> str | None:
+    """Return the first name that occurs a second time, or None."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def _role_column(names: Sequence[str], roles: Roles, role: str, default: str | None, found: str) -> str | None:
+    """Return the column of a role; None if there is none and the role may be empty."""
+    name: str = getattr(roles, role)
+    if name in names:
+        return name
+    if name == default:
+        return None
+    raise DataError(f"there is no column {name!r}; name one with {role}=…. {found}")
+
+
+def _feature_columns(names: Sequence[str], used: Sequence[str], roles: Roles, found: str) -> tuple[str, ...]:
+    if roles.features is None:
+        return tuple(name for name in names if name not in used)
+    known = set(names)
+    for name in roles.features:
+        if name not in known:
             raise DataError(f"there is no column {name!r}, asked for in features=…. {found}")
-        if name in used or (given.count(name) > 1 and roles.features is not None):
-            raise ParameterError(
-                f"column {name!r} is asked for as a feature and has another role or is asked for twice"
-            )
-    label, query, document, weight, query_weight = chosen.values()
-    return ColumnPlan(str(label), str(query), document, weight, query_weight, tuple(given))
+        if name in used:
+            raise ParameterError("features", name, "names a column that has another role", "leave it out")
+    twice = _first_repeated(roles.features)
+    if twice is not None:
+        raise ParameterError("features", twice, "names a column twice", "name each column once")
+    return tuple(roles.features)
 
 
 def plan_writing(data: RankingData, roles: Roles) -> ColumnPlan:
-    """The columns that the data is written as; refuses what a table cannot hold."""
+    """Decide which columns the data is written as; a DataError says what a table cannot hold."""
+    for name in ("features", "categorical_features"):
+        if getattr(roles, name) is not None:
+            raise ParameterError(name, rule="is an option for reading", remedy="leave it out: every feature is written")
     if data.pairs is not None:
         raise DataError(
             "a table of documents has no place for preference pairs; write data.replace(pairs=None), or the binary cache"
@@ -145,25 +200,36 @@ def plan_writing(data: RankingData, roles: Roles) -> ColumnPlan:
         None if data.document_weights is None else roles.weight_column,
         None if data.query_weights is None else roles.query_weight_column,
         features,
+        categories=_written_categories(data, features),
     )
-    seen: set[str] = set()
-    for name in plan.names:
-        if name in seen:
-            raise DataError(
-                f"two columns would be called {name!r}; rename the feature, or the role with an option such as "
-                f"label_column=…"
-            )
-        seen.add(name)
-    # a reader takes a column by its name, so a feature must not be called as an absent role
-    optional = {roles.document_column, roles.weight_column, roles.query_weight_column}
+    twice = _first_repeated(plan.names)
+    if twice is not None:
+        raise DataError(
+            f"two columns would be called {twice!r}; rename the feature, or the role with an option such as "
+            "label_column=…"
+        )
+    # A reader finds a role by its name, so no feature may have the name of a role that the data does not use.
+    unused = {roles.document_column, roles.weight_column, roles.query_weight_column}
     for name in features:
-        if name in optional:
+        if name in unused:
             raise DataError(f"feature {name!r} has the name of another role; rename it, or the role with an option")
     return plan
 
 
+def _written_categories(data: RankingData, features: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    written = {}
+    for column, names in (data.categorical_features or {}).items():
+        if names is None:
+            raise DataError(
+                f"feature {features[column]!r} is categorical and its categories have no names, which a table cannot hold; "
+                "write the binary cache, or the codes as numbers: data.replace(categorical_features=None)"
+            )
+        written[features[column]] = names
+    return written
+
+
 def written_ids(query_ids: Array) -> Array:
-    """Query ids as files hold them: numbers as they are, any other value as its text."""
+    """Return query ids as files hold them: numbers as they are, any other value as its text."""
     if query_ids.dtype.kind in "iuf":
         return query_ids
     texts = id_texts(query_ids)
@@ -173,7 +239,7 @@ def written_ids(query_ids: Array) -> Array:
 
 
 def row_blocks(data: RankingData, rows: int = BLOCK_ROWS) -> Iterator[Block]:
-    """The data in the caller's order, some rows at a time."""
+    """Yield the data in the caller's row order, some rows at a time."""
     held = np.arange(data.n_documents) if data.row_order is None else positions(data.row_order)
     ids, queries = written_ids(data.query_ids), data.document_queries
     for start in range(0, data.n_documents, rows):
@@ -190,15 +256,21 @@ def row_blocks(data: RankingData, rows: int = BLOCK_ROWS) -> Iterator[Block]:
         )
 
 
-def assemble(plan: ColumnPlan, block: Block) -> RankingData:
-    """RankingData of a whole table."""
+def assemble(
+    plan: ColumnPlan,
+    block: Block,
+    feature_names: Sequence[str] | None,
+    categories: Mapping[int, tuple[str, ...] | None] | None = None,
+) -> RankingData:
+    """Return the data of a whole table."""
     data = RankingData(
         block.features,
         block.labels,
         block.qid,
         document_ids=block.document_ids,
         document_weights=block.weights,
-        feature_names=plan.feature_names,
+        feature_names=feature_names,
+        categorical_features=categories or None,
     )
     if block.query_weights is None:
         return data
@@ -209,6 +281,6 @@ def assemble(plan: ColumnPlan, block: Block) -> RankingData:
         k = int(np.argmax(differs))
         raise DataError(
             f"column {plan.query_weight!r} is {weights[k]:g} in row {caller_row(data, k)} "
-            f"and {first[data.document_queries[k]]:g} before in query {data.qid[k]}; a query has one weight"
+            f"and {first[data.document_queries[k]]:g} in an earlier row of query {data.qid[k]}; a query has one weight"
         )
     return data.replace_grouped(query_weights=first)

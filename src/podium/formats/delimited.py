@@ -1,15 +1,12 @@
 """CSV and TSV with named columns, gzip or plain.
 
-pyarrow reads and writes where it is installed; without it, and to say where a bad cell stands, Python's csv module does.
+pyarrow reads and writes them if it is installed. Without it, and to say where a bad cell stands, Python's csv module does.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, Unpack
 
@@ -17,9 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData, Strings
+from podium.data.categories import category_names
+from podium.data.frame_columns import sorted_categories
 from podium.errors import DataError, FormatError, MissingExtraError
-from podium.formats.arrow import record_batch, require_pyarrow, strings_of
+from podium.formats.arrow import record_batch, require_pyarrow
 from podium.formats.columns import (
+    COLUMN_NAMES,
     ROLE_NAMES,
     Block,
     ColumnPlan,
@@ -30,18 +30,15 @@ from podium.formats.columns import (
     plan_writing,
     row_blocks,
 )
-from podium.formats.decimals import ids_from_texts, nearest_float32, shortest
-from podium.formats.format import Format
-from podium.formats.opening import read_bytes, reading, text_lines, writing
+from podium.formats.decimals import shortest
+from podium.formats.delimited_arrow import is_plain_text, read_with_arrow
+from podium.formats.delimited_text import MISSING, PARSE_ROWS, read_header, read_text
+from podium.formats.format import Format, Progress
+from podium.formats.opening import is_plain_file, reading, writing
 from podium.kinds import looks_like_csv, looks_like_tsv
 from podium.threads import resolve_threads
 
 PathLike = str | os.PathLike[str]
-Progress = Callable[[int, int], None]
-
-MISSING = ("", "nan", "NaN", "NULL", "NA")
-TOO_LARGE = 2.0**128 - 2.0**103  # from here on the nearest float32 is infinite
-PARSE_ROWS = 4096
 
 
 def read_delimited(
@@ -52,218 +49,112 @@ def read_delimited(
     progress: Progress | None = None,
     **roles: Unpack[RoleOptions],
 ) -> RankingData:
-    """A table of text with a header as RankingData; see `Roles` for the options.
+    """Return the data of a table of text with a header.
 
-    An empty cell, nan, NaN, NULL and NA are missing features. Query ids are int64 where all of them print as one.
+    An empty cell, nan, NaN, NULL and NA are missing features. Query ids are integers if all of them are written as such.
+
+    Args:
+        path: The file, plain or gzip.
+        delimiter: What separates the cells of a row.
+        num_threads: Number of threads; by default every core this process may use.
+        progress: Called with (bytes done, bytes in all).
+        **roles: Which column is what; see `Roles`.
     """
     use_threads = resolve_threads(num_threads) > 1
-    plan, names = _read_header(path, delimiter, Roles.of(roles))
-    total = Path(path).stat().st_size
+    names = read_header(path, delimiter)
     try:
-        data = assemble(plan, _read_with_arrow(path, delimiter, plan, names, use_threads, progress))
-    except FormatError:
-        raise
-    except (MissingExtraError, DataError, ValueError, EOFError, OSError) as reason:
-        block = _read_with_csv(path, delimiter, plan, names)  # says where a bad cell stands
+        plan = plan_reading(names, Roles.of(roles))
+    except DataError as error:
+        raise FormatError(path, str(error), line=1) from None
+    data = _fast_data(path, delimiter, plan, names, use_threads, progress)
+    if data is None:
+        block, texts = read_text(path, delimiter, plan, names)  # says where a bad cell stands
         try:
-            data = assemble(plan, block)
+            data = _with_categories(plan, block, texts)
         except DataError as error:
-            raise FormatError(path, str(error)) from reason
+            raise FormatError(path, str(error)) from None
     if progress is not None:
+        total = Path(path).stat().st_size
         progress(total, total)
     return data
+
+
+def _fast_data(
+    path: PathLike, delimiter: str, plan: ColumnPlan, names: Sequence[str], use_threads: bool, progress: Progress | None
+) -> RankingData | None:
+    """Return the data as pyarrow reads it; None if pyarrow is not there, refuses it, or might read it in another way."""
+    try:
+        require_pyarrow()
+        with reading(path) as stream:
+            if not is_plain_text(stream, delimiter):
+                return None
+            stream.seek(0)
+            text = (
+                None if is_plain_file(stream) else stream.read()
+            )  # Arrow's gzip does not notice a file that is cut short
+        block, texts = read_with_arrow(path, text, delimiter, plan, names, use_threads, progress)
+        return _with_categories(plan, block, texts)
+    except FormatError:
+        raise
+    except (MissingExtraError, DataError, ValueError, EOFError, OSError):
+        return None
+
+
+def _with_categories(plan: ColumnPlan, block: Block, texts: dict[str, list[str]]) -> RankingData:
+    """Return the data with the columns of categories put between those of numbers."""
+    if not plan.categorical:
+        return assemble(plan, block, plan.feature_names)
+    rows, numeric = len(block.labels), iter(block.features.T)
+    matrix = np.empty((rows, len(plan.features)), np.float32)
+    categories = {}
+    for column, name in enumerate(plan.features):
+        if name in plan.categorical:
+            matrix[:, column], categories[column] = _coded(name, texts[name])
+        else:
+            matrix[:, column] = next(numeric)
+    whole = Block(block.labels, block.qid, block.document_ids, block.weights, block.query_weights, matrix)
+    return assemble(plan, whole, plan.feature_names, categories)
+
+
+def _coded(name: str, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], tuple[str, ...]]:
+    """Return the code of each text and the categories; an empty cell is missing, as it is for numbers."""
+    categories = category_names(name, sorted_categories(set(texts).difference(MISSING)))
+    code_of = {text: float(code) for code, text in enumerate(categories)}
+    return np.array([code_of.get(text, np.nan) for text in texts], np.float32), categories
 
 
 def write_delimited(data: RankingData, path: PathLike, delimiter: str, **roles: Unpack[RoleOptions]) -> None:
     """Write data as text, rows in the caller's order, each number as its shortest exact decimal; pairs are refused."""
     plan = plan_writing(data, Roles.of(roles))
-    _refuse_missing_ids(data)
+    _refuse_missing_texts(data, plan)
     with writing(path, "csv" if delimiter == "," else "tsv") as file:
         file.write(_csv_line(plan.names, delimiter).encode())
         try:
             require_pyarrow()
         except MissingExtraError:
-            _write_with_csv(data, file, delimiter)
+            _write_with_csv(data, plan, file, delimiter)
         else:
             _write_with_arrow(data, plan, file, delimiter)
 
 
-def _read_header(path: PathLike, delimiter: str, roles: Roles) -> tuple[ColumnPlan, list[str]]:
-    with reading(path) as stream:
-        try:
-            names = next(csv.reader(text_lines(path, stream), delimiter=delimiter, strict=True))
-        except (csv.Error, StopIteration) as error:
-            raise FormatError(path, f"the header cannot be read: {error}", line=1) from None
-    try:
-        return plan_reading(names, roles), names
-    except DataError as error:
-        raise FormatError(path, str(error), line=1) from None
-
-
-def _read_with_arrow(
-    path: PathLike, delimiter: str, plan: ColumnPlan, names: Sequence[str], use_threads: bool, progress: Progress | None
-) -> Block:
-    pa = require_pyarrow()
-    import pyarrow.csv as pa_csv
-
-    types = dict.fromkeys(plan.features, pa.float32())
-    types |= {name: pa.float64() for name in (plan.label, plan.weight, plan.query_weight) if name is not None}
-    types |= {name: pa.large_string() for name in (plan.query, plan.document) if name is not None}
-    total = Path(path).stat().st_size
-    matrices: list[npt.NDArray[np.float32]] = []
-    columns: dict[str, list[Any]] = {name: [] for name in plan.names if name not in set(plan.features)}
-    with reading(path) as text:  # says clearly what cannot be read at all
-        plain = isinstance(text, io.BufferedReader) and isinstance(text.raw, io.FileIO)
-    # Arrow's own file: its threads read ahead, and must not need the interpreter, least of all when that ends. Its gzip
-    # takes a file that is cut short for a whole one, so that is read here.
-    with (
-        pa.OSFile(os.fspath(path)) if plain else pa.BufferReader(read_bytes(path)) as stream,
-        pa_csv.open_csv(
-            stream,
-            pa_csv.ReadOptions(
-                use_threads=use_threads, block_size=1 << 23, skip_rows_after_names=1, column_names=names
-            ),
-            pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            pa_csv.ConvertOptions(column_types=types, null_values=MISSING, include_columns=plan.names),
-        ) as reader,
-    ):
-        for batch in reader:
-            if progress is not None and plain:
-                progress(stream.tell(), total)  # of a gzip only the end is known
-            matrix = np.empty((batch.num_rows, len(plan.features)), np.float32)
-            for k, name in enumerate(plan.features):
-                matrix[:, k] = batch.column(name).to_numpy(zero_copy_only=False)
-            matrices.append(matrix)
-            for name, parts in columns.items():
-                parts.append(batch.column(name))
-    tables = {name: pa.chunked_array(parts, types[name]) for name, parts in columns.items()}
-
-    def numbers(name: str | None) -> Any:
-        return None if name is None else tables[name].to_numpy()
-
-    encoded = pa.concat_arrays(tables[plan.query].chunks).dictionary_encode()
-    ids = encoded.dictionary.to_pylist()
-    if any(text in MISSING for text in ids):
-        raise DataError("a query id is missing")
-    return Block(
-        labels=numbers(plan.label),
-        qid=ids_from_texts(ids)[encoded.indices.to_numpy()],
-        document_ids=None if plan.document is None else strings_of(tables[plan.document], plan.document),
-        weights=numbers(plan.weight),
-        query_weights=numbers(plan.query_weight),
-        features=np.concatenate(matrices),
-    )
-
-
-def _read_with_csv(path: PathLike, delimiter: str, plan: ColumnPlan, names: Sequence[str]) -> Block:
-    position = {name: column for column, name in enumerate(names)}
-    numeric = [name for name in (plan.label, plan.weight, plan.query_weight) if name is not None]
-    numbers: dict[str, list[float]] = {name: [] for name in numeric}
-    matrices: list[npt.NDArray[np.float32]] = []
-    texts: list[list[str]] = []
-    queries: list[str] = []
-    documents: list[str] = []
-    chosen = [position[name] for name in plan.features]
-    for line, cells in _csv_rows(path, delimiter, len(names)):
-        for name in numeric:
-            numbers[name].append(_role_number(path, line, name, position[name], cells[position[name]], plan))
-        query = cells[position[plan.query]]
-        if query in MISSING:
-            raise _bad_cell(path, line, plan.query, position[plan.query], query, "every row needs a query id")
-        queries.append(query)
-        if plan.document is not None:
-            documents.append(cells[position[plan.document]])
-        for column in chosen:
-            _feature_number(path, line, names[column], column, cells[column])
-        texts.append([cells[column] for column in chosen])
-        if len(texts) == PARSE_ROWS:
-            matrices.append(_feature_matrix(texts, len(chosen)))
-            texts = []
-    matrices.append(_feature_matrix(texts, len(chosen)))
-    if not queries:
-        raise FormatError(path, "the table has a header and no rows")
-    arrays = {name: np.array(values) for name, values in numbers.items()}
-    return Block(
-        labels=arrays[plan.label],
-        qid=ids_from_texts(queries),
-        document_ids=None if plan.document is None else Strings.of(documents),
-        weights=None if plan.weight is None else arrays[plan.weight],
-        query_weights=None if plan.query_weight is None else arrays[plan.query_weight],
-        features=np.concatenate(matrices),
-    )
-
-
-def _csv_rows(path: PathLike, delimiter: str, width: int) -> Iterator[tuple[int, list[str]]]:
-    """(line, cells) of each row after the header."""
-    with reading(path) as stream:
-        rows = csv.reader(text_lines(path, stream), delimiter=delimiter, strict=True)
-        next(rows)
-        line = rows.line_num + 1
-        try:
-            for cells in rows:
-                if cells and len(cells) != width:
-                    raise FormatError(
-                        path,
-                        f"the row has {len(cells)} cells and the header {width}; give each row one cell a column",
-                        line=line,
-                    )
-                if cells:
-                    yield line, cells
-                line = rows.line_num + 1
-        except csv.Error as error:
-            raise FormatError(path, f"{error}; check the quotes", line=line) from None
-
-
-def _feature_matrix(texts: list[list[str]], width: int) -> npt.NDArray[np.float32]:
-    flat = [text for row in texts for text in row]
-    values = np.array([math.nan if text.strip() in MISSING else float(text) for text in flat])
-    return nearest_float32(values, flat).reshape(len(texts), width)
-
-
-def _feature_number(path: PathLike, line: int, name: str, column: int, text: str) -> None:
-    if text.strip() in MISSING:
-        return
-    value = _as_float(text)
-    if value is None:
-        raise _bad_cell(path, line, name, column, text, "a feature is a number, or empty where missing")
-    if not abs(value) < TOO_LARGE:
-        raise _bad_cell(path, line, name, column, text, "a feature must be finite as float32, so below 3.4e38 in size")
-
-
-def _role_number(path: PathLike, line: int, name: str, column: int, text: str, plan: ColumnPlan) -> float:
-    value = _as_float(text)
-    if value is None or not math.isfinite(value):
-        what = "label" if name == plan.label else "weight"
-        raise _bad_cell(path, line, name, column, text, f"a {what} is a finite number: give one or drop the row")
-    if name != plan.label and value < 0:
-        raise _bad_cell(path, line, name, column, text, "a weight is not negative")
-    return value
-
-
-def _as_float(text: str) -> float | None:
-    try:
-        return None if "_" in text else float(text)
-    except ValueError:
-        return None
-
-
-def _bad_cell(path: PathLike, line: int, name: str, column: int, text: str, rule: str) -> FormatError:
-    found = f"is {text!r}" if text else "is empty"
-    return FormatError(path, f"column {name!r} {found}; {rule}", line=line, column=column + 1)
-
-
-def _refuse_missing_ids(data: RankingData) -> None:
-    if data.query_ids.dtype.kind == "U":
-        for text in data.query_ids.tolist():
+def _refuse_missing_texts(data: RankingData, plan: ColumnPlan) -> None:
+    """Refuse ids and categories that would be read back as missing."""
+    for text in data.query_ids.tolist() if data.query_ids.dtype.kind == "U" else ():
+        if text in MISSING:
+            raise DataError(f"query id {text!r} would be read back as missing; rename the query")
+    for name, categories in plan.categories.items():
+        for text in categories:
             if text in MISSING:
-                raise DataError(f"query id {text!r} would be read back as missing; rename the query")
+                raise DataError(f"category {text!r} of feature {name!r} would be read back as missing; rename it")
 
 
 def _write_with_arrow(data: RankingData, plan: ColumnPlan, file: IO[bytes], delimiter: str) -> None:
+    import pyarrow as pa
     import pyarrow.csv as pa_csv
 
     special = np.frombuffer(f'{delimiter}"\r\n'.encode(), np.uint8)
     texts = [] if data.document_ids is None else [data.document_ids.compact().data]
+    texts += [Strings.of(categories).data for categories in plan.categories.values()]
     if data.query_ids.dtype.kind not in "iuf":
         texts.append(Strings.of(data.query_ids.tolist()).data)
     quoting = "needed" if any(np.isin(text, special).any() for text in texts) else "none"
@@ -271,26 +162,30 @@ def _write_with_arrow(data: RankingData, plan: ColumnPlan, file: IO[bytes], deli
     writer = None
     for block in row_blocks(data):
         batch = record_batch(plan, block)
+        decoded = [
+            column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in batch.columns
+        ]
+        batch = pa.record_batch(decoded, names=plan.names)
         writer = writer or pa_csv.CSVWriter(file, batch.schema, write_options=options)
         writer.write_batch(batch)
     if writer is not None:
         writer.close()
 
 
-def _write_with_csv(data: RankingData, file: IO[bytes], delimiter: str) -> None:
+def _write_with_csv(data: RankingData, plan: ColumnPlan, file: IO[bytes], delimiter: str) -> None:
     for block in row_blocks(data, PARSE_ROWS):
-        lines = []
-        heads = [shortest(block.labels), [str(value) for value in block.qid.tolist()]]
-        heads += [] if block.document_ids is None else [list(block.document_ids)]
-        heads += [shortest(weights) for weights in (block.weights, block.query_weights) if weights is not None]
-        for head, features in zip(zip(*heads, strict=True), block.features, strict=True):
-            cells = ("" if cell == "nan" else cell for cell in shortest(features))
-            lines.append(_csv_line([*head, *cells], delimiter))
-        file.write("".join(lines).encode())
+        columns = [shortest(block.labels), [str(value) for value in block.qid.tolist()]]
+        columns += [] if block.document_ids is None else [list(block.document_ids)]
+        columns += [shortest(weights) for weights in (block.weights, block.query_weights) if weights is not None]
+        for name, values in zip(plan.features, block.features.T, strict=True):
+            names = plan.categories.get(name)
+            texts = shortest(values) if names is None else ["nan" if v != v else names[int(v)] for v in values]
+            columns.append(["" if text == "nan" else text for text in texts])
+        file.write("".join(_csv_line(cells, delimiter) for cells in zip(*columns, strict=True)).encode())
 
 
 def _csv_line(cells: Sequence[str], delimiter: str) -> str:
-    """A line with quotes where they are needed; Python's csv module leaves a lone carriage return without."""
+    """Return a line, with quotes around the cells that need them; Python's csv module leaves a lone carriage return without."""
     special = (delimiter, '"', "\r", "\n")
     quoted = ('"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in special) else cell for cell in cells)
     return delimiter.join(quoted) + "\n"
@@ -304,7 +199,7 @@ def _format(name: str, delimiter: str, suffix: str, looks_like: Callable[[bytes]
         write_delimited(data, path, delimiter, **options)
 
     what = f"{name.upper()} with a header, columns by name"
-    return Format(name, (suffix,), "data", what, read, write, looks_like, ROLE_NAMES, ROLE_NAMES)
+    return Format(name, (suffix,), "data", what, read, write, looks_like, ROLE_NAMES, COLUMN_NAMES)
 
 
 CSV = _format("csv", ",", ".csv", looks_like_csv)

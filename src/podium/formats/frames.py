@@ -5,49 +5,44 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
-from podium.data import RankingData, Strings
-from podium.errors import DataError, MissingExtraError, ParameterError, unknown_name
-from podium.formats.arrow import from_table, record_batch, require_pyarrow
-from podium.formats.columns import Block, RoleOptions, Roles, assemble, plan_reading, plan_writing, row_blocks
-
-LIBRARIES = ("pandas", "polars", "pyarrow")
+from podium.data import RankingData
+from podium.data.frame_columns import LIBRARIES, Frame, is_frame
+from podium.errors import MissingExtraError, ParameterError, unknown_name
+from podium.formats.arrow import record_batch, require_pyarrow
+from podium.formats.columns import ColumnPlan, RoleOptions, Roles, plan_reading, plan_writing, row_blocks
+from podium.formats.gathering import gather
 
 
 def from_frame(frame: Any, **roles: Unpack[RoleOptions]) -> RankingData:
-    """RankingData of a pandas or polars frame or a pyarrow table, columns by name; see `Roles` for the options."""
-    library = type(frame).__module__.partition(".")[0]
-    if library == "pyarrow":
-        return from_table(frame, Roles.of(roles))
-    if library not in LIBRARIES or not hasattr(frame, "columns"):
-        raise ParameterError(f"a frame is from pandas, polars or pyarrow, not a {type(frame).__name__}")
-    columns = dict(zip(map(str, frame.columns), frame.columns, strict=False))
-    if len(columns) != len(frame.columns):
-        raise DataError("two columns of the frame have the same name; rename one")
-    plan = plan_reading(list(columns), Roles.of(roles))
+    """Return the data of a frame, whose columns are found by name.
 
-    def numbers(name: str | None) -> npt.NDArray[Any] | None:
-        return None if name is None else _numbers(frame[columns[name]], name, library)
+    Columns of numbers are features, and those of a category type are categorical features. A column of text, of dates or
+    times, or of lists is refused unless `features` names it: text then becomes a categorical feature, a time becomes days,
+    and a list one feature per place.
 
-    features = np.empty((len(frame), len(plan.features)), np.float32)
-    for k, name in enumerate(plan.features):
-        with np.errstate(over="ignore"):  # RankingData reports what is infinite as float32
-            features[:, k] = _numbers(frame[columns[name]], name, library)
-    labels = _numbers(frame[columns[plan.label]], plan.label, library)
-    block = Block(
-        labels=labels,
-        qid=frame[columns[plan.query]],
-        document_ids=None if plan.document is None else _texts(frame[columns[plan.document]], plan.document, library),
-        weights=numbers(plan.weight),
-        query_weights=numbers(plan.query_weight),
-        features=features,
-    )
-    return assemble(plan, block)
+    Args:
+        frame: A pandas DataFrame, a polars DataFrame or LazyFrame, or a pyarrow Table, RecordBatch or RecordBatchReader.
+        **roles: Names of the columns that are not features, and which columns are features; see `Roles`.
+    """
+    if not is_frame(frame):
+        raise ParameterError(
+            "frame",
+            rule=f"must be a frame of pandas, polars or pyarrow, not a {type(frame).__name__}",
+            remedy="make RankingData(X, y, qid) of arrays",
+        )
+    whole = Frame(frame)
+    return gather(plan_reading(whole.names, Roles.of(roles)), [whole], whole.n_rows)
 
 
 def to_frame(data: RankingData, library: str = "pandas", **roles: Unpack[RoleOptions]) -> Any:
-    """The data as a frame of the library, rows in the caller's order: label, query id, the other roles, the features."""
+    """Return the data as a frame: label, query id, the other roles and the features, rows in the caller's order.
+
+    Args:
+        data: The data.
+        library: The library of the frame: pandas, polars or pyarrow.
+        **roles: Names for the columns that are not features; see `Roles`.
+    """
     if library not in LIBRARIES:
         raise unknown_name("library of frames", library, LIBRARIES)
     plan = plan_writing(data, Roles.of(roles))
@@ -59,34 +54,25 @@ def to_frame(data: RankingData, library: str = "pandas", **roles: Unpack[RoleOpt
     heads += [block.weights, block.query_weights]
     columns = dict(zip(plan.names, [head for head in heads if head is not None], strict=False))
     if library == "pandas":
-        pandas = _load("pandas")
-        features = pandas.DataFrame(block.features, columns=list(plan.features))
-        return pandas.concat([pandas.DataFrame(columns), features], axis=1)
+        return _pandas_frame(plan, columns, block.features)
     polars = _load("polars")
-    return polars.DataFrame(columns | dict(zip(plan.features, block.features.T, strict=True)))
+    for name, values in zip(plan.features, block.features.T, strict=True):
+        codes = plan.categories.get(name)
+        columns[name] = values if codes is None else polars.Series(_texts(values, codes), dtype=polars.Enum(codes))
+    return polars.DataFrame(columns)
 
 
-def _numbers(series: Any, name: str, library: str) -> npt.NDArray[Any]:
-    """A column of numbers, NaN where missing."""
-    if library == "polars":
-        if not (series.dtype.is_numeric() or str(series.dtype) in ("Boolean", "Null")):
-            raise _not_numbers(name, str(series.dtype))
-        return np.asarray(series.cast(_load("polars").Float64).to_numpy())
-    try:
-        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
-    except (TypeError, ValueError):
-        raise _not_numbers(name, str(series.dtype)) from None
+def _pandas_frame(plan: ColumnPlan, columns: dict[str, Any], features: Any) -> Any:
+    pandas = _load("pandas")
+    frame = pandas.DataFrame(features, columns=list(plan.features))
+    for name, categories in plan.categories.items():
+        codes = np.where(np.isnan(frame[name]), -1, frame[name]).astype(np.int64)
+        frame[name] = pandas.Categorical.from_codes(codes, categories)
+    return pandas.concat([pandas.DataFrame(columns), frame], axis=1)
 
 
-def _not_numbers(name: str, kind: str) -> DataError:
-    return DataError(f"column {name!r} is {kind}, not numbers; cast it, or name the feature columns with features=[…]")
-
-
-def _texts(series: Any, name: str, library: str) -> Strings:
-    missing = int(series.null_count() if library == "polars" else series.isna().sum())
-    if missing:
-        raise DataError(f"column {name!r} has {missing} missing document ids; give one a row")
-    return Strings.of(series)
+def _texts(codes: Any, categories: tuple[str, ...]) -> list[str | None]:
+    return [None if np.isnan(code) else categories[int(code)] for code in codes]
 
 
 def _load(library: str) -> Any:

@@ -76,7 +76,7 @@ def write_letor(
 
 
 def _refuse_what_letor_lacks(path: Any, data: RankingData) -> None:
-    for name in ("document_weights", "query_weights", "pairs", "feature_names"):
+    for name in ("document_weights", "query_weights", "pairs", "feature_names", "categorical_features"):
         if getattr(data, name) is not None:
             raise DataError(
                 f"{os.fspath(path)}: LETOR text cannot hold {name}; write the cache (.podium-data), or leave them out: data.replace({name}=None), --drop {name}"

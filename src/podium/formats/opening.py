@@ -33,6 +33,11 @@ def reading(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         yield stream
 
 
+def is_plain_file(stream: IO[bytes]) -> bool:
+    """Return whether a stream that `reading` gives is the file itself, rather than decompressed."""
+    return isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
+
+
 def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
     """The file as it stands, open for reading, or the clear sentence why not."""
     try:
