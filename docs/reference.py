@@ -146,15 +146,19 @@ FORCES = [
     "hinge",
     "squared_hinge",
     "exponential",
+    "pairwise_regression",
+    "pairwise_regression(ties=True)",
     "neighbors(ranknet)",
     "listnet",
     "listmle",
     "xendcg",
+    "finite_difference(ndcg)",
     "structrank",
     "squared",
     "ordinal",
     "prank",
     "multiclass",
+    "regularized(ranknet)",
 ]
 BETWEEN = re.compile("(?<=<!-- laws table: begin -->\n).*?(?=<!-- laws table: end -->)", re.DOTALL)
 METRIC_TABLES = re.compile(

@@ -88,9 +88,11 @@ void bind_forces(nb::module_& m) {
       .value("hinge", ForceKind::hinge)
       .value("squared_hinge", ForceKind::squared_hinge)
       .value("exponential", ForceKind::exponential)
+      .value("pairwise_regression", ForceKind::pairwise_regression)
       .value("listnet", ForceKind::listnet)
       .value("listmle", ForceKind::listmle)
       .value("xendcg", ForceKind::xendcg)
+      .value("finite_difference", ForceKind::finite_difference)
       .value("structrank", ForceKind::structrank)
       .value("squared", ForceKind::squared)
       .value("ordinal", ForceKind::ordinal)
@@ -127,8 +129,9 @@ void bind_forces(nb::module_& m) {
       .def(
           "__init__",
           [](ForceSpec* spec, ForceKind kind, double sigma, double margin, bool ties, bool neighbors,
-             std::size_t truncation, bool normalize, bool damping, double noise, std::size_t draws,
-             const MetricSpec& metric, std::size_t classes, const CdnSpec* cdn, const CustomForce* custom) {
+             std::size_t truncation, bool normalize, bool damping, double noise, std::size_t draws, double step,
+             bool lower_is_better, double alpha, const MetricSpec& metric, std::size_t classes, const CdnSpec* cdn,
+             const CustomForce* custom) {
             new (spec) ForceSpec{kind,
                                  sigma,
                                  margin,
@@ -139,6 +142,9 @@ void bind_forces(nb::module_& m) {
                                  damping,
                                  noise,
                                  draws,
+                                 step,
+                                 lower_is_better,
+                                 alpha,
                                  metric,
                                  classes,
                                  cdn == nullptr ? CdnSpec{} : *cdn,
@@ -146,8 +152,8 @@ void bind_forces(nb::module_& m) {
           },
           nb::arg("kind"), nb::kw_only(), nb::arg("sigma"), nb::arg("margin"), nb::arg("ties"), nb::arg("neighbors"),
           nb::arg("truncation"), nb::arg("normalize"), nb::arg("damping"), nb::arg("noise"), nb::arg("draws"),
-          nb::arg("metric"), nb::arg("classes"), nb::arg("cdn").none() = nb::none(),
-          nb::arg("custom").none() = nb::none());
+          nb::arg("step"), nb::arg("lower_is_better"), nb::arg("alpha"), nb::arg("metric"), nb::arg("classes"),
+          nb::arg("cdn").none() = nb::none(), nb::arg("custom").none() = nb::none());
   nb::class_<ForceInputs>(m, "ForceInputs", "Labels, weights and pairs of queries, ready for forces.")
       .def(
           "__init__",

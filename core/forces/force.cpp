@@ -22,6 +22,8 @@ Force::Force(ForceSpec spec, std::size_t longest) : spec_(std::move(spec)), metr
     case ForceKind::hinge:
     case ForceKind::squared_hinge:
     case ForceKind::exponential:
+    case ForceKind::pairwise_regression:
+    case ForceKind::finite_difference:
     case ForceKind::listnet:
     case ForceKind::listmle:
     case ForceKind::xendcg:
@@ -33,6 +35,17 @@ Force::Force(ForceSpec spec, std::size_t longest) : spec_(std::move(spec)), metr
 }
 
 void Force::compute(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const {
+  compute_plain(query, scratch, sums);
+  if (spec_.alpha == 0) return;
+  for (std::size_t i = 0; i < query.scores.size(); ++i) {
+    const double s = query.scores[i];
+    sums.force[i] -= spec_.alpha * s;
+    if (sums.curvature) sums.curvature[i] += spec_.alpha;
+    if (sums.cost) *sums.cost += 0.5 * spec_.alpha * s * s;
+  }
+}
+
+void Force::compute_plain(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const {
   switch (spec_.kind) {
     case ForceKind::lambdarank:
     case ForceKind::step:
@@ -43,6 +56,8 @@ void Force::compute(const ForceQuery& query, ForceScratch& scratch, const ForceS
       return listmle_force(query, scratch, sums);
     case ForceKind::xendcg:
       return xendcg_force(query, scratch, sums);
+    case ForceKind::finite_difference:
+      return finite_difference_force(spec_, metric_, query, scratch, sums);
     case ForceKind::structrank:
       return cdn_force(spec_, query, scratch, sums);
     case ForceKind::squared:
@@ -60,6 +75,7 @@ void Force::compute(const ForceQuery& query, ForceScratch& scratch, const ForceS
     case ForceKind::hinge:
     case ForceKind::squared_hinge:
     case ForceKind::exponential:
+    case ForceKind::pairwise_regression:
       return pair_force(spec_, query, scratch, sums);
   }
   unreachable();

@@ -23,9 +23,11 @@ enum class ForceKind {
   hinge,
   squared_hinge,
   exponential,
+  pairwise_regression,
   listnet,
   listmle,
   xendcg,
+  finite_difference,
   structrank,
   squared,
   ordinal,
@@ -45,19 +47,22 @@ struct CustomForce {
 
 struct ForceSpec {
   ForceKind kind = ForceKind::ranknet;
-  double sigma = 1;            // steepness of the logistic
-  double margin = 1;           // spring, step, hinges
-  bool ties = false;           // ranknet: train on equal labels with target ½
-  bool neighbors = false;      // only pairs adjacent in the sorted list
-  std::size_t truncation = 0;  // lambdarank: only pairs with one among the first this many; 0: all
-  bool normalize = false;      // lambdarank: forces of a query times log₂(1 + S)/S, S = Σ over pairs of 2|force|
-  bool damping = false;        // lambdarank: a pair's |ΔZ| is divided by 0.01 + |gap|
-  double noise = 0;            // lambdarank: places are those of scores with noise, π/√3 times this
-  std::size_t draws = 1;       // of the noise, or of partners; averaged
-  MetricSpec metric = {};      // lambdarank, step
-  std::size_t classes = 2;     // ordinal, multiclass: labels 0 to classes − 1
-  CdnSpec cdn = {};            // structrank
-  CustomForce custom = {};     // custom
+  double sigma = 1;              // steepness of the logistic
+  double margin = 1;             // spring, step, hinges
+  bool ties = false;             // ranknet, pairwise_regression: train on pairs of equal labels too
+  bool neighbors = false;        // only pairs adjacent in the sorted list
+  std::size_t truncation = 0;    // lambdarank: only pairs with one among the first this many; 0: all
+  bool normalize = false;        // lambdarank: forces of a query times log₂(1 + S)/S, S = Σ over pairs of 2|force|
+  bool damping = false;          // lambdarank: a pair's |ΔZ| is divided by 0.01 + |gap|
+  double noise = 0;              // lambdarank: places are those of scores with noise, π/√3 times this
+  std::size_t draws = 1;         // of the noise, or of partners; averaged
+  double step = 0.5;             // finite_difference: how far a document is moved, as a share of the spread of scores
+  bool lower_is_better = false;  // finite_difference: whether the metric should fall
+  double alpha = 0;              // adds ½ alpha Σ s² to the cost of a query
+  MetricSpec metric = {};        // lambdarank, step, finite_difference
+  std::size_t classes = 2;       // ordinal, multiclass: labels 0 to classes − 1
+  CdnSpec cdn = {};              // structrank
+  CustomForce custom = {};       // custom
 };
 
 // A preference given in so many words: documents of the query, by number.
@@ -110,6 +115,9 @@ class Force {
   void compute(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const;
 
  private:
+  // The same without the regularizer.
+  void compute_plain(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const;
+
   ForceSpec spec_;
   Metric metric_;
   std::size_t outputs_ = 1, parameters_ = 0;
@@ -117,12 +125,18 @@ class Force {
 
 // Forces over pairs of documents.
 void pair_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
+// ½ Σ over pairs of (o − (l_i − l_j))², in O(n): the pairs of a query with different labels, or all of them.
+void pairwise_regression_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch,
+                               const ForceSums& sums);
 void lambda_force(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch,
                   const ForceSums& sums);
 // Forces over the whole list.
 void listnet_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
 void xendcg_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
 void listmle_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
+// What the metric gains if one document after the other is moved up and down a little; made to sum to 0.
+void finite_difference_force(const ForceSpec& spec, const Metric& metric, const ForceQuery& query,
+                             ForceScratch& scratch, const ForceSums& sums);
 // A force over pairs of preferences; `parameters` of the query take the place of w1 and w2.
 void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
 // Forces on each document alone.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "dispatch.hpp"
 #include "exponentials.hpp"
@@ -23,6 +24,8 @@ Pull pull(const ForceSpec& spec, double o, double target) {
       return squared_hinge_pull(o, spec.margin);
     case ForceKind::exponential:
       return exponential_pull(o);
+    case ForceKind::pairwise_regression:
+      return regression_pull(o, target);
     case ForceKind::ranknet:
       return logistic_pull(o, spec.sigma, target);
     case ForceKind::lambdarank:
@@ -30,6 +33,7 @@ Pull pull(const ForceSpec& spec, double o, double target) {
     case ForceKind::listnet:
     case ForceKind::listmle:
     case ForceKind::xendcg:
+    case ForceKind::finite_difference:
     case ForceKind::structrank:
     case ForceKind::squared:
     case ForceKind::ordinal:
@@ -53,15 +57,23 @@ void add_pair(const ForceSpec& spec, const ForceQuery& query, const ForceSums& s
   if (sums.cost) *sums.cost += weight * p.cost;
 }
 
+// What the labels want of a pair: the gap in scores for pairwise_regression, the probability that the winner wins for
+// others.
+double labeled_target(const ForceSpec& spec, double winner, double loser) {
+  if (spec.kind == ForceKind::pairwise_regression) return winner - loser;
+  return winner > loser ? 1.0 : 0.5;
+}
+
 // A pair as its labels have it; equal labels only where ties are trained on.
 void add_labeled(const ForceSpec& spec, const ForceQuery& query, const ForceSums& sums, std::size_t a, std::size_t b) {
-  const double weight = query.weight(a) * query.weight(b);
-  if (query.labels[a] > query.labels[b]) return add_pair(spec, query, sums, a, b, 1.0, weight);
-  if (query.labels[b] > query.labels[a]) return add_pair(spec, query, sums, b, a, 1.0, weight);
-  if (spec.ties) add_pair(spec, query, sums, a, b, 0.5, weight);
+  if (query.labels[b] > query.labels[a]) std::swap(a, b);
+  if (query.labels[a] == query.labels[b] && !spec.ties) return;
+  const double target = labeled_target(spec, query.labels[a], query.labels[b]);
+  add_pair(spec, query, sums, a, b, target, query.weight(a) * query.weight(b));
 }
 
 // With probability P̄ the winner wins, else the other way: the logistic takes that as its target, others as two pairs.
+// Without labels, pairwise_regression wants a gap of 1.
 void add_given(const ForceSpec& spec, const ForceQuery& query, const ForceSums& sums, const GivenPair& pair) {
   const double weight = pair.weight * query.weight(pair.winner) * query.weight(pair.loser);
   if (spec.kind == ForceKind::ranknet) {
@@ -272,6 +284,7 @@ void pair_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& sc
     }
     return;
   }
+  if (spec.kind == ForceKind::pairwise_regression) return pairwise_regression_force(spec, query, scratch, sums);
   const auto [least, most] = std::minmax_element(query.scores.begin(), query.scores.end());
   const double range = *most - *least, middle = *least + range / 2;
   const bool margin = spec.kind == ForceKind::hinge || spec.kind == ForceKind::squared_hinge;

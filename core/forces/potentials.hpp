@@ -49,6 +49,11 @@ inline Pull squared_hinge_pull(double o, double margin) {
   return {2 * (margin - o), 2, (margin - o) * (margin - o)};
 }
 
+// ½ (o − gap)²: the difference of two scores should be that of the labels.
+inline Pull regression_pull(double o, double gap) {
+  return {gap - o, 1, 0.5 * (gap - o) * (gap - o)};
+}
+
 // e^{−o} [RankBoost]; past o = −60 it goes on as its tangent, so that no score overflows it.
 inline constexpr double kSteepest = 60;
 inline Pull exponential_pull(double o) {

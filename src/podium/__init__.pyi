@@ -31,6 +31,7 @@ from podium.forces import custom_force as custom_force
 from podium.forces import force as force
 from podium.forces import force_picture as force_picture
 from podium.forces import laws as laws
+from podium.forces import regularized as regularized
 from podium.formats import convert as convert
 from podium.formats import from_frame as from_frame
 from podium.formats import read as read

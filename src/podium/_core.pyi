@@ -188,23 +188,27 @@ class ForceKind(enum.Enum):
 
     exponential = 6
 
-    listnet = 7
+    pairwise_regression = 7
 
-    listmle = 8
+    listnet = 8
 
-    xendcg = 9
+    listmle = 9
 
-    structrank = 10
+    xendcg = 10
 
-    squared = 11
+    finite_difference = 11
 
-    ordinal = 12
+    structrank = 12
 
-    prank = 13
+    squared = 13
 
-    multiclass = 14
+    ordinal = 14
 
-    custom = 15
+    prank = 15
+
+    multiclass = 16
+
+    custom = 17
 
 class CdnTopology(enum.Enum):
     full = 0
@@ -237,7 +241,7 @@ class CustomForce:
 class ForceSpec:
     """A force as the core sees it; forces make it from their parameters."""
 
-    def __init__(self, kind: ForceKind, *, sigma: float, margin: float, ties: bool, neighbors: bool, truncation: int, normalize: bool, damping: bool, noise: float, draws: int, metric: MetricSpec, classes: int, cdn: CdnSpec | None = None, custom: CustomForce | None = None) -> None: ...
+    def __init__(self, kind: ForceKind, *, sigma: float, margin: float, ties: bool, neighbors: bool, truncation: int, normalize: bool, damping: bool, noise: float, draws: int, step: float, lower_is_better: bool, alpha: float, metric: MetricSpec, classes: int, cdn: CdnSpec | None = None, custom: CustomForce | None = None) -> None: ...
 
 class ForceInputs:
     """Labels, weights and pairs of queries, ready for forces."""

@@ -24,6 +24,8 @@ def pull(force: Force, o: float, target: float) -> tuple[float, float]:
         return (2 * (margin - o), 2) if o < margin else (0, 0)
     if force.name == "exponential":
         return (math.exp(-o), math.exp(-o)) if o >= -60 else (math.exp(60), 0)
+    if force.name == "pairwise_regression":
+        return target - o, 1
     raise AssertionError(force)
 
 
@@ -36,7 +38,7 @@ def lambda_pull(force: Force, o: float, delta: float) -> tuple[float, float]:
 
 
 def over_pairs(force: Force, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    acting = force.inner or force
+    acting = force.acting
     n, total = len(scores), 0.0
     most = acting.parameter("truncation", 0) or n
     damps = acting.parameter("damping", False) and len(set(scores)) > 1
@@ -57,7 +59,8 @@ def over_pairs(force: Force, scores: np.ndarray, labels: np.ndarray) -> tuple[np
                 delta = swap(acting.metric, scores, labels, i, j)
                 f, w = lambda_pull(acting, o, delta / (0.01 + abs(o)) if damps else delta)
             else:
-                f, w = pull(acting, o, 0.5 if tied else 1.0)
+                gap = labels[i] - labels[j]
+                f, w = pull(acting, o, gap if acting.name == "pairwise_regression" else 0.5 if tied else 1.0)
             total += 2 * f
             out[i] += f
             out[j] -= f
@@ -66,6 +69,20 @@ def over_pairs(force: Force, scores: np.ndarray, labels: np.ndarray) -> tuple[np
     if acting.parameter("normalize", False) and total > 0:
         out, bend = out * math.log2(1 + total) / total, bend * math.log2(1 + total) / total
     return out, bend
+
+
+def by_moving(force: Force, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """finite_difference: the metric computed twice per document, with its score raised and lowered."""
+    n, asked = len(scores), force.metric
+    assert asked is not None
+    step = force.parameter("step") * (np.std(scores) if scores.max() > scores.min() else 1.0)
+
+    def value(moved: np.ndarray) -> float:
+        found = float(asked.per_query(moved, labels, [0, n])[0])
+        return 0.0 if math.isnan(found) else found
+
+    slopes = np.array([(value(scores + step * e) - value(scores - step * e)) / (2 * step) for e in np.eye(n)])
+    return (slopes - slopes.mean()) * (1 if asked.higher_is_better else -1)
 
 
 def over_preferences(

@@ -14,6 +14,7 @@ import pytest
 from sklearn.base import clone
 
 import podium
+from generated import any_schedule
 from podium.data import RankingData, Run
 from podium.errors import DataError, ParameterError
 from podium.forces import FORCES, Force
@@ -163,6 +164,21 @@ def test_trees_train_for_a_function() -> None:
         mine.fit(data)
     built_in = podium.LambdaMART(metric="dcg", n_estimators=3, seed=0).fit(data)
     assert mine.predict(data) == pytest.approx(built_in.predict(data))
+
+
+@pytest.mark.parametrize("spec", ["linear", "net(5)", "trees(num_leaves=4)", "kernel(rbf, landmarks=20)"])
+def test_every_model_follows_the_slope_of_a_function(spec: str) -> None:
+    """finite_difference of a user's function is that of the built-in metric, whatever model it drives."""
+    data, models = make_data(10, 6), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in ("finite_difference(custom_metrics:dcg)", "finite_difference(dcg)"):
+            assert str(podium.force(name)) == name
+            schedule = any_schedule(spec, epochs=5, learning_rate=0.05)
+            models.append(podium.Ranker(force=name, model=spec, seed=0, **schedule).fit(data))
+    mine, built_in = (model.predict(data) for model in models)
+    assert np.ptp(mine) > 0
+    np.testing.assert_allclose(mine, built_in, atol=1e-5 * np.ptp(built_in))
 
 
 def test_lambdarank_reads_functions_by_name() -> None:

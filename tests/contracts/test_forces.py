@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_forces import over_pairs, over_preferences
+from naive_forces import by_moving, over_pairs, over_preferences
 
 import podium
 from podium.forces import FORCES, Force
@@ -35,6 +35,8 @@ PAIRS = [
     "hinge(margin=2)",
     "squared_hinge",
     "exponential",
+    "pairwise_regression",
+    "pairwise_regression(ties=True)",
     *[f"lambdarank({name})" for name in METRICS],
     "lambdarank(ndcg(gain='linear')@5, sigma=2)",
     "lambdarank(ndcg, truncation=2)",
@@ -49,6 +51,7 @@ PAIRS = [
     "step(map, margin=0.5)",
     "neighbors(ranknet)",
     "neighbors(lambdarank(ndcg@10))",
+    "neighbors(pairwise_regression(ties=True))",
 ]
 PREFERENCES = [
     "structrank",
@@ -59,11 +62,26 @@ PREFERENCES = [
     "structrank(independent, w1=2, scale='sum')",
 ]
 RANDOM = ["structrank(random)", "structrank(random, w1=0.5, partners=2, draws=4)"]
-LISTS = ["listnet", "listmle", "xendcg"]
+DIFFERENCES = [f"finite_difference({name}, step=0.37)" for name in METRICS]
+DIFFERENCES += [
+    "finite_difference(ndcg(gain='linear')@5, step=1.7)",
+    "finite_difference(ndcg(ties='average'), step=0.37)",
+]
+LISTS = ["listnet", "listmle", "xendcg", "finite_difference(ndcg@10)", "finite_difference(kendall_tau)"]
 POINTS = ["squared", "ordinal", "prank", "multiclass"]
 OWN = ["custom_forces:ranknet(compile=False)", "custom_forces:ranknet"]  # the second compiled, where Numba is installed
-BUILT_IN = [*PAIRS, *PREFERENCES, *RANDOM, *LISTS, *POINTS]
-EVERY = [*BUILT_IN, *OWN]
+REGULARIZED = [
+    "regularized(ranknet, alpha=0.3)",
+    "regularized(lambdarank(ndcg@10))",
+    "regularized(neighbors(hinge))",
+    "regularized(structrank(independent))",
+    "regularized(listnet, alpha=0.02)",
+    "regularized(squared)",
+    "regularized(ordinal)",
+    "regularized(multiclass, alpha=0.05)",
+]
+BUILT_IN = [*PAIRS, *PREFERENCES, *RANDOM, *LISTS, *POINTS, *REGULARIZED]
+EVERY = [*BUILT_IN, *OWN, "regularized(custom_forces:ranknet, alpha=0.3)"]
 
 
 def by_name(names):
@@ -120,6 +138,81 @@ def test_pairs_equal_the_naive_twin(name, documents):
     expected = over_pairs(force, scores, labels)
     np.testing.assert_allclose(found.force, expected[0], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.curvature, expected[1], rtol=1e-9, atol=1e-12)
+
+
+@by_name(DIFFERENCES)
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from([-2.0, -0.5, 0.0, 0.25, 0.25, 1.0, 1.5, 7.0])),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_finite_differences_equal_the_naive_twin(name, documents):
+    force = podium.force(name)
+    labels, scores = np.array(documents, np.float64).T
+    found = compute(force, scores, make(labels))
+    np.testing.assert_allclose(found.force, by_moving(force, scores, labels), rtol=1e-9, atol=1e-12)
+    assert (found.curvature == 0).all()
+
+
+def test_finite_differences_of_custom_metrics_equal_the_naive_twin():
+    rng = np.random.default_rng(2)
+    labels, scores = rng.integers(0, 3, 15).astype(float), rng.normal(size=15)
+    for metric in (podium.custom_metric(first_label), podium.custom_metric(last_label, higher_is_better=False)):
+        with pytest.warns(UserWarning, match="calling your function twice for every document"):
+            force = Force.of(FORCES["finite_difference"], metric, step=1.3)
+        found = compute(force, scores, make(labels)).force
+        assert np.abs(found).max() > 0
+        np.testing.assert_allclose(found, by_moving(force, scores, labels), rtol=1e-9, atol=1e-12)
+
+
+def first_label(scores, labels):
+    return float(labels[0])
+
+
+def last_label(scores, labels):
+    return float(labels[-1])
+
+
+@by_name(REGULARIZED)
+def test_a_regularizer_pulls_every_score_to_zero(name):
+    rng = np.random.default_rng(3)
+    force, data = podium.force(name), make(rng.integers(0, 4, 12).astype(float), [5, 7])
+    scores, alpha = some_scores(force, data, rng), force.parameter("alpha")
+    found, plain = compute(force, scores, data), compute(force.inner, scores, data)
+    np.testing.assert_allclose(found.force, plain.force - alpha * scores, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(found.curvature, plain.curvature + alpha, rtol=1e-12, atol=1e-14)
+    if force.has_cost:
+        extra = np.add.reduceat((scores**2).reshape(12, -1).sum(axis=1), [0, 5]) * alpha / 2
+        np.testing.assert_allclose(found.cost, plain.cost + extra, rtol=1e-12)
+    for able in ("has_cost", "has_curvature", "convex", "draws", "compares", "unmoved"):
+        assert getattr(force, able) == getattr(force.inner, able), able
+    assert (force.n_outputs(data), force.n_parameters(data)) == (
+        force.inner.n_outputs(data),
+        force.inner.n_parameters(data),
+    )
+    assert podium.regularized(force.inner, alpha) == force
+
+
+@by_name(["pairwise_regression", "pairwise_regression(ties=True)"])
+def test_pairwise_regression_adds_up_its_pairs(name):
+    rng = np.random.default_rng(4)
+    labels, scores, weights = rng.normal(size=9).round(0) / 2, rng.normal(size=9), rng.uniform(0.5, 2, 9)
+    found = compute(podium.force(name), scores, make(labels, document_weights=weights))
+    force, bend, cost = np.zeros(9), np.zeros(9), 0.0
+    for i in range(9):
+        for j in range(i):
+            if labels[i] != labels[j] or "ties" in name:
+                w, miss = weights[i] * weights[j], labels[i] - labels[j] - (scores[i] - scores[j])
+                force[i] += w * miss
+                force[j] -= w * miss
+                bend[[i, j]] += w
+                cost += w * miss**2 / 2
+    np.testing.assert_allclose(found.force, force, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(found.curvature, bend, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(found.cost, cost, rtol=1e-12)
 
 
 @by_name(PREFERENCES)
@@ -268,9 +361,9 @@ def test_one_document_and_equal_labels(name):
     force = podium.force(name)
     single = compute(force, some_scores(force, make([1.0]), np.random.default_rng(0)), make([1.0]))
     assert np.isfinite(single.force).all()
-    if force.definition.over in ("pairs", "preferences"):
+    if force.definition.over in ("pairs", "preferences") and "alpha" not in force.parameter_names:
         assert (single.force == 0).all()
-        if not (force.inner or force).parameter("ties", False):
+        if not force.acting.parameter("ties", False):
             assert (compute(force, [3.0, 1.0, 2.0], make([1.0, 1.0, 1.0])).force == 0).all()
 
 
@@ -341,6 +434,11 @@ def test_draws_are_new_each_round_and_follow_the_query_not_its_place():
         ("structrank(random, partners=0)", "from 1 to 1000"),
         ("structrank(scale='total')", "Known: mean, sum"),
         ("neighbors(neighbors(ranknet))", "needs a force over pairs"),
+        ("neighbors(regularized(ranknet))", "needs a force over pairs"),
+        ("regularized(regularized(ranknet))", "needs a force that is not regularized yet"),
+        ("regularized", "needs a force, as in regularized"),
+        ("regularized(ranknet, alpha=-1)", "alpha=-1 must be a number of at least 0"),
+        ("finite_difference(ndcg, step=0)", "step=0 must be a number above 0"),
         ("ranknet(sigma=1", "cannot be read"),
         ("ranknet(sigma=__import__('os'))", "cannot be read"),
     ],
@@ -367,7 +465,14 @@ def test_what_a_force_refuses():
 def test_a_large_query_is_fast_where_the_algebra_allows():
     rng = np.random.default_rng(10)
     data = make(rng.integers(0, 5, 100_000).astype(float))
-    for name in ("hinge", "squared_hinge", "exponential", "lambdarank(ndcg@10)"):
+    for name in (
+        "hinge",
+        "squared_hinge",
+        "exponential",
+        "pairwise_regression",
+        "lambdarank(ndcg@10)",
+        "finite_difference(ndcg@10)",
+    ):
         found = compute(podium.force(name), rng.normal(size=100_000), data)
         assert np.isfinite(found.force).all()
 

@@ -18,7 +18,7 @@ from podium.models.nadaraya_watson import NadarayaWatson, NadarayaWatsonSpec
 from podium.models.references import References, document_votes
 from podium.training.model_descent import ModelDescent
 
-DRIVING = [name for name in BUILT_IN if podium.force(name).name != "multiclass"]
+DRIVING = [name for name in BUILT_IN if podium.force(name).definition.outputs == "one"]
 WITH_COST = [name for name in DRIVING if podium.force(name).has_cost]
 
 

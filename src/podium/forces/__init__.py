@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy.typing as npt
 
 from podium.errors import ParameterError, unknown_name
-from podium.forces import lists, networks, pairs, points
+from podium.forces import lists, networks, pairs, points, wrappers
 from podium.forces.custom import custom_force, named_custom_force
 from podium.forces.definition import ForceDefinition
 from podium.forces.force import Force, ForceData
@@ -28,6 +28,7 @@ __all__ = [
     "force",
     "force_picture",
     "laws",
+    "regularized",
 ]
 
 FORCES: dict[str, ForceDefinition] = {
@@ -40,20 +41,23 @@ FORCES: dict[str, ForceDefinition] = {
         pairs.HINGE,
         pairs.SQUARED_HINGE,
         pairs.EXPONENTIAL,
+        pairs.PAIRWISE_REGRESSION,
         pairs.NEIGHBORS,
         lists.LISTNET,
         lists.LISTMLE,
         lists.XENDCG,
+        lists.FINITE_DIFFERENCE,
         networks.STRUCTRANK,
         points.SQUARED,
         points.ORDINAL,
         points.PRANK,
         points.MULTICLASS,
+        wrappers.REGULARIZED,
     )
 }
 
 
-EXAMPLES = "ranknet, ranknet(sigma=2), lambdarank(ndcg@10) or neighbors(lambdarank(ndcg@10))"
+EXAMPLES = "ranknet, ranknet(sigma=2), lambdarank(ndcg@10) or regularized(lambdarank(ndcg@10), alpha=0.1)"
 
 
 def force(name: str | Force | Function) -> Force:
@@ -83,6 +87,19 @@ def force(name: str | Force | Function) -> Force:
     if definition.takes == "force" and inner is not None:
         return Force.of(definition, force(inner), **parts.settings)
     return Force.of(definition, inner, **parts.settings)
+
+
+def regularized(force: str | Force | Function, alpha: float = 0.1) -> Force:
+    """Return the force with −α·s_i added: its cost, if it has one, grows by ½α Σ s².
+
+    The name of the result reads back, as in `regularized(lambdarank(ndcg@10), alpha=0.2)`. `podium.laws` reports the smallest
+    α that makes a force convex.
+
+    Args:
+        force: a name, a force, or a function of yours.
+        alpha: the strength α of the regularizer.
+    """
+    return Force.of(FORCES["regularized"], _force(force), alpha=alpha)
 
 
 def restore_force(name: str, first: Metric | Force, parameters: dict[str, object]) -> Force:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -74,6 +75,24 @@ METHOD = Parameter(
     "With topology 'full': 'exact' sums term by term, 'chebyshev' interpolates, 'auto' takes the faster of the two.",
 )
 TIES = Parameter("ties", False, Flag(), "Whether pairs of equal labels are trained on too, with target probability ½.")
+EQUAL_GAPS = Parameter(
+    "ties", False, Flag(), "Whether pairs of equal labels are trained on too: their scores should be equal."
+)
+STEP_SHARE = Parameter(
+    "step",
+    0.5,
+    POSITIVE,
+    "How far a document is moved up and down, as a share of the standard deviation of the query's scores, or of 1 if they are "
+    "equal.",
+    search=Search(0.01, 3.0, log=True),
+)
+ALPHA = Parameter(
+    "alpha",
+    0.1,
+    NOT_NEGATIVE,
+    "Strength of the regularizer; podium laws reports the smallest one that makes a force convex.",
+    search=Search(1e-4, 10.0, log=True),
+)
 
 
 @dataclass(frozen=True)
@@ -87,6 +106,10 @@ class ForceDefinition:
         source: where it was published.
         parameters: its settings.
         takes: what stands first in the parentheses of its name: a metric, another force, or nothing.
+        accepts: with `takes="force"`: whether it can be over a force.
+        accepts_text: with `takes="force"`: which forces these are, in words.
+        inherits: with `takes="force"`: which of the attributes below are those of that force.
+        metric_calls: with `takes="metric"`: how often a metric of the user's own is called, in words.
         leading: a parameter that may stand first in the parentheses without its name.
         learnable: parameters that `Force.compute` may be given in each call and returns the gradients of.
         over: what it sums over: pairs of documents, pairs of preferences, whole lists, or documents alone.
@@ -108,6 +131,10 @@ class ForceDefinition:
     source: str
     parameters: tuple[Parameter, ...] = ()
     takes: Literal["metric", "force"] | None = None
+    accepts: Callable[[Force], bool] = lambda force: True
+    accepts_text: str = "a force"
+    inherits: tuple[str, ...] = ()
+    metric_calls: str = "for every pair of documents with different labels"
     leading: str | None = None
     learnable: tuple[str, ...] = ()
     over: Literal["pairs", "preferences", "lists", "points"] = "pairs"
@@ -121,6 +148,10 @@ class ForceDefinition:
     starting_score: Callable[[RankingData], float] = lambda data: 0.0
     unmoved: Callable[[Force], str | None] = lambda force: None
     core_options: Callable[[Force], dict[str, Any]] = lambda force: {}
+
+    def over_force(self, inner: ForceDefinition) -> ForceDefinition:
+        """Return this row as it is over a force of another row: with the attributes that it inherits."""
+        return dataclasses.replace(self, **{name: getattr(inner, name) for name in self.inherits})
 
 
 def always(force: Force) -> bool:

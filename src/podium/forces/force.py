@@ -27,6 +27,13 @@ from podium.threads import resolve_threads
 Floats = npt.NDArray[np.float64]
 Value = str | float | int
 NO_METRIC = metric("dcg")
+CORE_DEFAULTS: dict[str, Any] = {
+    "neighbors": False,
+    "step": 0.5,
+    "lower_is_better": False,
+    "alpha": 0.0,
+    "cdn": None,
+}
 
 
 class ForceData:
@@ -107,11 +114,11 @@ class Force:
                 raise ParameterError(f"{definition.name} needs a metric, not the force {str(first)!r}")
             meant = metric(first)
             if meant.custom is not None:
-                warn_slow(f"{definition.name}({meant})")
+                warn_slow(f"{definition.name}({meant})", definition.metric_calls)
             return cls(definition, metric=meant, given=kept)
-        if not isinstance(first, Force) or first.definition.over != "pairs" or first.definition.takes == "force":
-            raise ParameterError(f"{definition.name} needs a force over pairs such as ranknet; found {str(first)!r}")
-        return cls(definition, inner=first, given=kept)
+        if not isinstance(first, Force) or not definition.accepts(first):
+            raise ParameterError(f"{definition.name} needs {definition.accepts_text}; found {str(first)!r}")
+        return cls(definition.over_force(first.definition), inner=first, given=kept)
 
     @property
     def name(self) -> str:
@@ -119,15 +126,27 @@ class Force:
         return self.definition.name
 
     @property
+    def acting(self) -> Force:
+        """The innermost force: itself, unless it changes another one."""
+        return self if self.inner is None else self.inner.acting
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The names of its settings and, if it changes another force, of the settings of that one."""
+        own = tuple(parameter.name for parameter in self.definition.parameters)
+        return own if self.inner is None else own + self.inner.parameter_names
+
+    @property
     def has_cost(self) -> bool:
         """Whether there is a cost that the force is the downhill of."""
+        if self.inner is not None and "has_cost" in self.definition.inherits:
+            return self.inner.has_cost
         return self.definition.has_cost if self.custom is None else self.custom.cost is not None
 
     @property
     def draws(self) -> bool:
         """Whether it draws random numbers, anew each round."""
-        acting = self.inner or self
-        return acting.definition.draws(acting)
+        return self.definition.draws(self.acting)
 
     @property
     def convex(self) -> bool:
@@ -137,12 +156,12 @@ class Force:
     @property
     def has_curvature(self) -> bool:
         """Whether it has a second derivative for Newton steps."""
-        return (self.inner or self).definition.has_curvature
+        return self.definition.has_curvature
 
     @property
     def compares(self) -> bool:
         """Whether it needs two documents with different labels in a query to do anything."""
-        return self.custom is None and self.definition.over != "points"
+        return self.acting.custom is None and self.definition.over != "points"
 
     @property
     def has_pair_cost(self) -> bool:
@@ -156,7 +175,7 @@ class Force:
     @property
     def unmoved(self) -> str | None:
         """Why the force does nothing to equal scores, where boosting starts; None if it does something."""
-        return self.definition.unmoved(self)
+        return self.definition.unmoved(self.acting)
 
     @property
     def is_importable(self) -> bool:
@@ -207,13 +226,16 @@ class Force:
 
     def core_spec(self, classes: int = 2) -> _core.ForceSpec:
         """The force as the core sees it."""
-        acting = self.inner or self
+        acting, options = self.acting, dict[str, Any]()
+        layer: Force | None = self
+        while layer is not None:
+            options |= layer.definition.core_options(layer)
+            layer = layer.inner
         return _core.ForceSpec(
             _core.ForceKind[acting.name],
             sigma=float(acting.parameter("sigma")),
             margin=float(acting.parameter("margin")),
             ties=bool(acting.parameter("ties", False)),
-            neighbors=self.inner is not None,
             truncation=int(acting.parameter("truncation", 0)),
             normalize=bool(acting.parameter("normalize", False)),
             damping=bool(acting.parameter("damping", False)),
@@ -222,7 +244,7 @@ class Force:
             metric=core_spec(acting.metric or NO_METRIC),
             classes=classes,
             custom=None if acting.custom is None else acting.custom.core(),
-            **{"cdn": None, **acting.definition.core_options(acting)},
+            **CORE_DEFAULTS | options,
         )
 
     def n_classes(self, data: ForceData | RankingData) -> int:
@@ -244,7 +266,7 @@ class Force:
         if isinstance(data, ForceData) and self in data.checked:
             return
         labels, rule = data.labels, self.definition.labels
-        for part in ("document_weights", "pairs") if self.custom is not None else ():
+        for part in ("document_weights", "pairs") if self.acting.custom is not None else ():
             if getattr(data, part) is not None:
                 raise DataError(
                     f"{self}: a force of your own acts on scores and labels alone, and this data has {part.replace('_', ' ')}; "
@@ -268,7 +290,7 @@ class Force:
             raise DataError(
                 f"{self}: labels must be whole levels 0, 1, 2, … below 1000; found {labels.min():g} to {labels.max():g}"
             )
-        carried = (self.inner or self).metric
+        carried = self.acting.metric
         if carried is not None and data.pairs is not None and len(labels) and (labels == labels[0]).all():
             raise DataError(
                 f"{self}: its strength is what {carried} would gain by a swap, and with equal labels everywhere that is "
@@ -369,11 +391,11 @@ class Force:
 
 
 @functools.lru_cache(maxsize=64)
-def warn_slow(name: str) -> None:
-    """Warn once of each force whose swap deltas are computed by calling a user's function."""
+def warn_slow(name: str, calls: str) -> None:
+    """Warn once of each force that is computed by calling a user's metric again and again."""
     warnings.warn(
-        f"{name}: the gain of a swap is found by calling your function for every pair of documents with different labels, in "
-        "every round; that is slow for long queries, and much slower without Numba",
+        f"{name}: the force is found by calling your function {calls}, in every round; that is slow for long queries, and "
+        "much slower without Numba",
         stacklevel=4,
     )
 

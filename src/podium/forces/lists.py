@@ -1,6 +1,15 @@
 """Forces over the whole list of a query."""
 
-from podium.forces.definition import ForceDefinition, always
+from typing import Any
+
+from podium.forces.definition import STEP_SHARE, ForceDefinition, always
+from podium.forces.force import Force
+
+
+def _difference(force: Force) -> dict[str, Any]:
+    assert force.metric is not None
+    return {"step": float(force.parameter("step")), "lower_is_better": not force.metric.higher_is_better}
+
 
 LISTNET = ForceDefinition(
     name="listnet",
@@ -28,4 +37,17 @@ XENDCG = ForceDefinition(
     convex=True,
     labels="not negative",
     draws=always,
+)
+FINITE_DIFFERENCE = ForceDefinition(
+    name="finite_difference",
+    summary="The slope of a metric by finite differences: each document is moved up and down, all others fixed.",
+    formula="λ_i = (Z(s + εe_i) − Z(s − εe_i)) / 2ε, less its mean over the query; ε = step · standard deviation of s",
+    source="LambdaRank, NIPS 2006, §6.2",
+    parameters=(STEP_SHARE,),
+    takes="metric",
+    metric_calls="twice for every document",
+    over="lists",
+    has_cost=False,
+    has_curvature=False,
+    core_options=_difference,
 )

@@ -3,6 +3,7 @@
 from podium.forces.definition import (
     DAMPING,
     DRAWS,
+    EQUAL_GAPS,
     MARGIN,
     NOISE,
     NORMALIZE,
@@ -81,11 +82,24 @@ EXPONENTIAL = ForceDefinition(
     source="RankBoost",
     convex=True,
 )
+PAIRWISE_REGRESSION = ForceDefinition(
+    name="pairwise_regression",
+    summary="Squared error of score gaps: the scores of two documents should differ as their labels do; O(n) per query. "
+    "A preference given as a pair should have a gap of 1.",
+    formula="C = ½(o − (l_i − l_j))²; force (l_i − l_j) − o, curvature 1",
+    source="pairwise approach by regression, Li 2014, Table 2.8",
+    parameters=(EQUAL_GAPS,),
+    convex=True,
+)
 NEIGHBORS = ForceDefinition(
     name="neighbors",
     summary="Another force over pairs, kept only for documents that stand next to each other.",
     formula="Σ over pairs adjacent in the sorted list",
     source="LambdaRank, NIPS 2006, §6.2",
     takes="force",
+    accepts=lambda force: force.definition.over == "pairs" and force.definition.takes != "force",
+    accepts_text="a force over pairs such as ranknet",
+    inherits=("has_curvature", "draws", "unmoved"),
     has_cost=False,
+    core_options=lambda force: {"neighbors": True},
 )

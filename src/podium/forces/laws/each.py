@@ -168,7 +168,8 @@ def convex(smooth: Sequence[Slopes], loops: Sequence[Loop], *, has_cost: bool) -
     if rising:
         words += f", and the force rises at once at {len(rising)} of {len(jumps)} jumps: no α mends that."
     elif bent:
-        words += f". From α = {number(alpha)} on, taking α·s_i off each force makes it convex at all of them."
+        enough = _rounded_up(alpha)
+        words += f". From α = {enough} on, taking α·s_i off each force makes it convex at all of them: regularized(…, alpha={enough})."
     else:
         words += f"{', and the force falls at every jump' if jumps else ''}: α = 0."
     words += "" if has_cost else " (There is no cost to be convex; the force alone is judged.)"
@@ -180,6 +181,12 @@ def convex(smooth: Sequence[Slopes], loops: Sequence[Loop], *, has_cost: bool) -
         numbers={"alpha": math.inf if rising else alpha, "alpha_between_jumps": alpha},
         counterexample=_plainest(bent) or _plainest(rising),
     )
+
+
+def _rounded_up(alpha: float) -> str:
+    """Return three digits of a positive number, none of them too small."""
+    unit = 10.0 ** (math.floor(math.log10(alpha)) - 2)
+    return f"{math.ceil(alpha / unit) * unit:.3g}"
 
 
 MEET, PART = 1e-11, 1e-5  # two neighbors are brought this close (a share of their gap), then move this far at most

@@ -40,7 +40,7 @@ def judge(
     sample = Sample(field, asked)
     smooth, left_out = slopes(sample, rng)
     walked = [loop for loop in loops(field, _corners(asked, len(given), draws, rng)) if loop.settled]
-    judged_by = metric(metric_name or (force.inner or force).metric or "ndcg")
+    judged_by = metric(metric_name or force.acting.metric or "ndcg")
     of_a_cost = each.conservative(field, smooth, left_out, walked)
     findings = {
         "momentum": each.momentum(sample),

@@ -150,7 +150,7 @@ def _scores(place: Floats) -> Floats:
 
 def _field_panel(force: Force, judged_by: str | Metric | None) -> Iterable[str]:
     field, middle = _one_score(force), np.array([NARROW / 2, 80 + RADIUS + 20])
-    judge = metric(judged_by or (force.inner or force).metric or "ndcg")
+    judge = metric(judged_by or force.acting.metric or "ndcg")
     better = "higher" if judge.higher_is_better else "lower"
 
     def at(place: Floats) -> Floats:
