@@ -2,6 +2,7 @@
 
 #include "bind/bind.hpp"
 #include "bind/force_inputs.hpp"
+#include "scoring/finite.hpp"
 #include "scoring/forest.hpp"
 
 namespace podium::bind {
@@ -14,9 +15,20 @@ template <class T>
 using Features = nb::ndarray<const T, nb::numpy, nb::ndim<2>, nb::device::cpu>;
 
 template <class T>
+ScoreTable<T> table_of(const Features<T>& features) {
+  return {features.data(), features.shape(0), features.shape(1), features.stride(0), features.stride(1)};
+}
+
+template <class T>
 ScoreTable<T> table_of(const Forest& forest, const Features<T>& features) {
   if (features.shape(1) != forest.features()) throw std::invalid_argument("the forest has another number of features");
-  return {features.data(), features.shape(0), features.shape(1), features.stride(0), features.stride(1)};
+  return table_of(features);
+}
+
+template <class T>
+bool has_infinite(Features<T> features, int num_threads) {
+  const ReleasedGil released;
+  return any_infinite(table_of(features), num_threads);
 }
 
 void make_forest(Forest* self, std::size_t n_features, std::size_t outputs, Vector<std::int64_t> node_offsets,
@@ -56,6 +68,9 @@ void leaves(const Forest& forest, Features<T> features, MutableMatrix<std::int32
 }  // namespace
 
 void bind_scoring(nb::module_& m) {
+  const char* about = "Whether a feature is infinite, or too large for float32.";
+  m.def("any_infinite", &has_infinite<float>, "features"_a.noconvert(), "num_threads"_a, about);
+  m.def("any_infinite", &has_infinite<double>, "features"_a.noconvert(), "num_threads"_a, about);
   nb::class_<Forest>(m, "Forest", "Trained trees, compiled for scoring.")
       .def("__init__", &make_forest, nb::kw_only(), "n_features"_a, "outputs"_a, "node_offsets"_a, "leaf_offsets"_a,
            "feature"_a, "threshold"_a, "left"_a, "right"_a, "missing_left"_a, "set"_a, "sets"_a, "value"_a,

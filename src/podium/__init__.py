@@ -39,6 +39,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "training": ("Checkpoint", "Epoch"),
     "posteriors": (),
+    "scoring": ("Scorer", "load_scorer"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -64,6 +64,8 @@ from podium.rankers import Tuning as Tuning
 from podium.rankers import cross_validate as cross_validate
 from podium.rankers import load as load
 from podium.rankers import tune as tune
+from podium.scoring import Scorer as Scorer
+from podium.scoring import load_scorer as load_scorer
 from podium.training import Checkpoint as Checkpoint
 from podium.training import Epoch as Epoch
 

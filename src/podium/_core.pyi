@@ -396,6 +396,13 @@ class Booster:
 
     def recall_tree(self, *, feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], set: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], documents: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> BoostedTree: ...
 
+@overload
+def any_infinite(features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], num_threads: int) -> bool: ...
+
+@overload
+def any_infinite(features: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], num_threads: int) -> bool:
+    """Whether a feature is infinite, or too large for float32."""
+
 class Forest:
     """Trained trees, compiled for scoring."""
 

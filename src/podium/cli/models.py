@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.artifact import is_artifact, load_artifact
+from podium.artifact import is_artifact
 from podium.cli.console import note, read_data, read_ranking, refuse_swapped
 from podium.data import RankingData
 from podium.errors import DataError, ParameterError
-from podium.scoring import Scorer, match_features
+from podium.scoring import Scorer, load_scorer, match_features
 
 
 def is_model(path: Path) -> bool:
@@ -23,11 +23,10 @@ def is_model(path: Path) -> bool:
     return path.suffix == ".podium" or is_artifact(path)
 
 
-def load_scorer(path: Path, data: Path) -> Scorer:
-    """The model of a file, ready to score."""
+def load_model(path: Path, data: Path) -> Scorer:
+    """Return the model of a file, ready to score."""
     _refuse_model_behind(data)
-    artifact = load_artifact(path)
-    return Scorer.of(artifact.header, artifact.arrays, path)
+    return load_scorer(path)
 
 
 def _refuse_model_behind(data: Path) -> None:
@@ -70,7 +69,7 @@ class Rankings:
 
     def __init__(self, paths: Iterable[Path], data: Path) -> None:
         self.paths, self.data = list(paths), data
-        self.scorers = {path: load_scorer(path, data) for path in self.paths if is_model(path)}
+        self.scorers = {path: load_model(path, data) for path in self.paths if is_model(path)}
         for path in self.paths:
             _refuse_model_behind(data)
             if path not in self.scorers:

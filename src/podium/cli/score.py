@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from podium.cli.console import DataFile, Json, ReadOption, Threads, check_outputs, print_json, say
-from podium.cli.models import Rows, load_scorer, scores_of
+from podium.cli.models import Rows, load_model, scores_of
 from podium.data import Run
 from podium.errors import DataError, ParameterError
 from podium.files import Output
@@ -68,7 +68,7 @@ def score(
     """
     target = _target_format(out, format_name)
     format_name = None if format_name == target else format_name
-    scorer = load_scorer(model, data)
+    scorer = load_model(model, data)
     if out is not None:
         check_outputs(Output(out, target, "--out"), inputs=[model, data], read=read)
     rows = Rows.read(data, format_name, read, threads)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,14 @@ def library_of(value: object) -> str:
     return type(value).__module__.partition(".")[0]
 
 
+def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
+    """Return whether values are a masked array. NumPy loads its support for them only when somebody makes one."""
+    return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray)
+
+
 def refuse_masked(name: str, values: Any, rule: str) -> Any:
     """Return the values without a mask; raise a DataError if any of them is masked."""
-    if not isinstance(values, np.ma.MaskedArray):
+    if not is_masked(values):
         return values
     hidden = np.ma.getmaskarray(values)
     if hidden.any():
@@ -30,7 +36,7 @@ def refuse_masked(name: str, values: Any, rule: str) -> Any:
 
 def fill_masked(values: Any) -> Any:
     """Return a masked array of real numbers as floats with NaN for masked values, and anything else as it is."""
-    if not isinstance(values, np.ma.MaskedArray) or values.dtype.kind not in "iufb":
+    if not is_masked(values) or values.dtype.kind not in "iufb":
         return values
     return np.ma.filled(values.astype(np.float64 if values.dtype.kind != "f" else values.dtype), np.nan)
 
@@ -45,7 +51,7 @@ def real_numbers(values: Any, dtype: type[np.floating[Any]]) -> Array:
     elif library_of(values) == "pandas" and hasattr(values, "to_numpy"):
         given = _pandas_numbers(values)
     else:
-        given = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+        given = values if is_masked(values) else np.asarray(values)
     if given.dtype.kind in "cmMV":
         raise TypeError(f"{given.dtype} is not a real number")
     if given.dtype.kind in "UST" or (
@@ -53,7 +59,7 @@ def real_numbers(values: Any, dtype: type[np.floating[Any]]) -> Array:
     ):
         raise TypeError("text is not a real number")
     with np.errstate(over="ignore"):  # a value too large for float32 is reported later as infinite
-        if isinstance(given, np.ma.MaskedArray):
+        if is_masked(given):
             given = np.ma.filled(given.astype(dtype), np.nan)
         return np.asarray(given, dtype, order="C")
 

@@ -60,10 +60,12 @@ class Model(ABC):
     Attributes:
         n_features: how many features a document must have.
         n_outputs: how many scores a document gets; forces over pairs and lists want one.
+        reads_any_floats: Whether `scores` takes float32 and float64 in any memory order, without a copy.
     """
 
     n_features: int
     n_outputs: int
+    reads_any_floats: ClassVar[bool] = False
 
     @abstractmethod
     def scores(self, features: Features, *, num_threads: int = 1) -> Floats:

@@ -44,6 +44,8 @@ class TreeModel(Model):
     `documents`, how many training documents fell there; where trees begin, `node_offsets` and `leaf_offsets`.
     """
 
+    reads_any_floats = True
+
     def __init__(self, arrays: Arrays, n_features: int, n_outputs: int) -> None:
         self.n_features, self.n_outputs = n_features, n_outputs
         self._arrays = {name: np.ascontiguousarray(arrays[name], kind) for name, kind in DTYPES.items()}

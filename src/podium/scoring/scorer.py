@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium import _core
+from podium.artifact import load_artifact
 from podium.data import RankingData
 from podium.data.categories import Categories, recode, with_categories
 from podium.data.checks import caller_row
 from podium.data.conversion import convert_features
 from podium.data.feature_names import feature_name
 from podium.data.normalize import NORMALIZATIONS, normalize
-from podium.errors import DataError, FormatError
+from podium.errors import DataError, FormatError, ParameterError, is_integer
 from podium.models import Model, restore_model
 from podium.models.heads import to_scores
 from podium.threads import resolve_threads
@@ -60,15 +62,48 @@ class Scorer:
             raise FormatError(path, f"is a Podium model with a part missing or wrong: {error!r}") from None
 
     def scores(self, rows: RankingData | npt.ArrayLike, *, num_threads: int | None = None) -> Floats:
-        """Return one score per row, in the caller's row order."""
+        """Return one score per row, in the caller's row order.
+
+        Trees read float32 and float64 arrays in any memory order without copying them. The call is thread-safe.
+        """
         data = rows if isinstance(rows, RankingData) else None
-        outputs = self.model.scores(self.features(rows), num_threads=resolve_threads(num_threads))
+        threads = resolve_threads(num_threads)
+        features = self._plain_features(rows, threads)
+        outputs = self.model.scores(self.features(rows) if features is None else features, num_threads=threads)
         if not np.isfinite(outputs).all():
             held = int(np.argwhere(~np.isfinite(outputs))[0][0])
             row = held if data is None else caller_row(data, held)
             raise DataError(f"the score of row {row} is not finite; its features are too large for the model")
         scores = to_scores(outputs)
         return scores if data is None else data.to_caller_order(scores)
+
+    def rank(
+        self, rows: npt.ArrayLike, k: int | None = None, *, num_threads: int | None = None
+    ) -> npt.NDArray[np.intp]:
+        """Return the positions of the best k rows, the best first; of all rows without k. Equal scores keep the rows' order.
+
+        The rows are the documents of one query.
+        """
+        if isinstance(rows, RankingData) and rows.n_queries > 1:
+            raise DataError(f"rank takes the documents of one query, and the data has {rows.n_queries} queries")
+        if k is not None and (not is_integer(k) or k < 0):
+            raise ParameterError("k", k, "must be a whole number of at least 0", "leave it out to rank all rows")
+        scores = self.scores(rows, num_threads=num_threads)
+        return np.argsort(-scores, kind="stable")[:k]
+
+    def _plain_features(self, rows: Any, threads: int) -> npt.NDArray[Any] | None:
+        """Return an array of numbers as it is if the model can read it so, or None if it has to be converted."""
+        if (
+            type(rows) is not np.ndarray
+            or rows.ndim != 2
+            or self.normalize is not None
+            or not self.model.reads_any_floats
+        ):
+            return None
+        if not rows.flags.aligned or rows.dtype not in (np.float32, np.float64):
+            return None
+        check_finite(rows, threads)
+        return rows
 
     def features(self, rows: RankingData | npt.ArrayLike) -> Features:
         """Return the features of rows as the model takes them; those of a RankingData in its grouped order."""
@@ -82,10 +117,19 @@ class Scorer:
             )
         given = convert_features(rows)
         check_names(given.names, self.feature_names)
-        check_finite(given.values, given.names)
+        check_finite(given.values, resolve_threads(None), given.names)
         if given.categories is None:
             return given.values
         return recode(given.values, given.categories, self.categories, given.names)[0]
+
+
+def load_scorer(path: str | os.PathLike[str]) -> Scorer:
+    """Load a saved model for scoring alone: no training code, scikit-learn or SciPy is imported.
+
+    `podium.load` gives the whole ranker, which can also be inspected, explained and trained further.
+    """
+    artifact = load_artifact(path)
+    return Scorer.of(artifact.header, artifact.arrays, path)
 
 
 def match_features(
@@ -125,13 +169,15 @@ def save_categories(categories: Categories | None) -> list[Any] | None:
     return None if categories is None else [[column, names and list(names)] for column, names in categories.items()]
 
 
-def check_finite(features: Features, names: Sequence[str] | None = None) -> None:
-    """Check that no feature is infinite; NaN is a missing value."""
-    if np.isinf(features).any():
-        row, column = (int(place) for place in np.argwhere(np.isinf(features))[0])
-        raise DataError(
-            f"feature {feature_name(column, names)!r} of row {row} is infinite, or too large for float32; use NaN for a missing value"
-        )
+def check_finite(features: npt.NDArray[Any], threads: int, names: Sequence[str] | None = None) -> None:
+    """Check that no feature is infinite or too large for float32; NaN is a missing value."""
+    if not _core.any_infinite(features, threads):
+        return
+    with np.errstate(over="ignore"):
+        row, column = (int(place) for place in np.argwhere(np.isinf(features.astype(np.float32)))[0])
+    raise DataError(
+        f"feature {feature_name(column, names)!r} of row {row} is infinite, or too large for float32; use NaN for a missing value"
+    )
 
 
 def check_names(given: Sequence[str] | None, known: Sequence[str] | None) -> None:
