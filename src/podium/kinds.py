@@ -21,7 +21,7 @@ LARGEST_HEADER = 1 << 30
 GZIP_MAGIC = b"\x1f\x8b"
 METADATA_KEY = "podium"
 CHECKPOINT_KIND = "podium checkpoint 1"
-STUDY_KIND = "podium study 1"
+STUDY_NAME = "podium study 2"  # of the one study that an Optuna journal of podium tune holds
 CACHE_KIND = "podium-data"
 LETOR_LINE = re.compile(rb"[-+.0-9eE]+\s+(qid:\S+|\d+:\S+)(\s|$)")
 
@@ -111,7 +111,7 @@ def _first_json_line(head: bytes) -> dict[str, Any]:
 
 
 def _is_study(head: bytes) -> bool:
-    return _first_json_line(head).get("kind") == STUDY_KIND
+    return _first_json_line(head).get("study_name") == STUDY_NAME
 
 
 def _is_training_log(head: bytes) -> bool:

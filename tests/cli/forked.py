@@ -17,7 +17,13 @@ from interrupting import Lines, sends
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
-    ["podium.cli.app", "podium.rankers.pairs", "podium.rankers.svm", "podium.rankers.trees", "podium.rankers.search"]
+    [
+        "podium.cli.app",
+        "podium.rankers.pairs",
+        "podium.rankers.svm",
+        "podium.rankers.trees",
+        "podium.rankers.tuning.study",
+    ]
 )
 HANGS = 1800  # seconds after which a command is taken to hang, on however busy a machine
 

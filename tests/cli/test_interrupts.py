@@ -70,31 +70,44 @@ def test_training_stopped_again_and_again_gives_the_same_bytes(folder, name):
     assert rows_without_seconds(folder / "stopped.log.jsonl") == rows_without_seconds(folder / "whole.log.jsonl")
 
 
+def trials_without_seconds(folder, *words):
+    code, out, err = forked.run(folder, *words, "--json")
+    assert code == 0, out + err
+    found = json.loads(out)["trials"]
+    return [{name: value for name, value in trial.items() if name != "seconds"} for trial in found]
+
+
+TUNE = ["tune", "train.txt", "--valid", "vali.txt", "--ranker", "ranknet", "--epochs", 9]
+TUNE += ["--range", "learning_rate=1e-3..1e-1:log", "--range", "hidden=2..6"]
+
+
 def test_a_search_stopped_again_and_again_finds_the_same(folder):
-    words = [
-        "tune",
-        "train.txt",
-        "--valid",
-        "vali.txt",
-        "--ranker",
-        "ranknet",
-        "--epochs",
-        9,
-        "--trials",
-        9,
-        "--halving",
-    ]
-    words += ["--range", "learning_rate=1e-3..1e-1:log", "--range", "hidden=2..6"]
+    words = [*TUNE, "--trials", 12]
     total = forked.count_lines(folder, *words, "--out", "whole", parts=PARTS)
     for number in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM):
         code, _, err = forked.run(folder, *words, "--out", "stopped", stop=Stop(PARTS, total // 5, number))
         assert code == CODES[number], err
         assert not (folder / "stopped").exists()
-    run_to_the_end(folder, *words, "--out", "stopped")
+        if number != signal.SIGKILL:
+            assert "interrupted; no model was written; the trials that have ended are in stopped.study.jsonl" in err
+    found = trials_without_seconds(folder, *words, "--out", "stopped")
+    assert found == trials_without_seconds(folder, *words, "--out", "whole")
     assert (folder / "stopped").read_bytes() == (folder / "whole").read_bytes()
-    found, expected = (rows_without_seconds(folder / f"{out}.study.jsonl") for out in ("stopped", "whole"))
-    assert found == expected
-    assert not (folder / "stopped.study.jsonl.checkpoints").exists()
+    assert not [
+        path for path in folder.iterdir() if path.name.startswith((".", "stopped.")) and "study" not in path.name
+    ]
+
+
+def test_a_search_in_processes_stopped_again_and_again_finds_the_same(folder):
+    words = [*TUNE, "--trials", 6, "--sampler", "random", "--pruner", "none"]
+    whole = trials_without_seconds(folder, *words, "--out", "whole")
+    parallel = [*words, "--jobs", 2, "--out", "stopped"]
+    parts = ("rankers/tuning",)
+    total = forked.count_lines(folder, *[*words, "--jobs", 2, "--out", "counted"], parts=parts)
+    for number in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM):
+        code, _, err = forked.run(folder, *parallel, stop=Stop(parts, total // 5, number))
+        assert code == CODES[number], err
+    assert trials_without_seconds(folder, *parallel) == whole
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

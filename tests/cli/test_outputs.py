@@ -236,16 +236,6 @@ def test_two_outputs_never_share_a_file(inside, refused, words, option, other):
     assert said == f"{option}: is the same file as {other}; give each output a name of its own"
 
 
-@pytest.mark.parametrize("fresh", [[], ["--fresh"]], ids=["", "fresh"])
-@pytest.mark.parametrize("name", ["thesis.txt", "trial-1"])
-def test_a_search_deletes_no_folder_of_the_user(inside, refused, name, fresh):
-    (inside / "s.checkpoints").mkdir()
-    (inside / "s.checkpoints" / name).write_text("years of work\n")
-    said = refused(*TUNE, "--study", "s", *fresh)
-    assert f"but {name} there is none; move it, or give the study another name" in said
-    assert (inside / "s.checkpoints" / name).read_text() == "years of work\n"
-
-
 def test_papers_afresh_delete_no_file_of_the_user(inside, cli):
     words = ["papers", "run", "a-figure2", "--quick", "--no-plots", "--out", "made"]
     cli(*words)

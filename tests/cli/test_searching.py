@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -36,34 +37,66 @@ def test_cv_equals_the_library(cli, parts):
 TUNE = ["tune", "train.txt", "--valid", "vali.txt", "--ranker", "ranknet", "--epochs", 3]
 
 
-def test_tune_finds_writes_and_goes_on(cli, parts):
+def without_seconds(trials):
+    return [{name: value for name, value in trial.items() if name != "seconds"} for trial in trials]
+
+
+def test_tune_finds_writes_and_resumes(cli, parts):
     words = [*TUNE, "--range", "learning_rate=1e-3..1e-1:log", "--range", "hidden=(2,);(3,2)"]
     first = cli(*words, "--trials", 3)
-    assert "best of 3 trials" in first.out
-    assert "--set learning_rate=" in first.out
+    assert "3 trials: 3 complete, 0 pruned, 0 failed" in first.out
+    assert "importance (share of the variation between trials): " in first.out
     assert first.err.count("trial ") == 3
-    more = cli(*words, "--trials", 5)
-    assert "going on after 3 trials (best.podium.study.jsonl); --fresh begins anew\n" in more.err
-    again = cli(*words, "--trials", 5, "--json")
+    more = cli(*words, "--trials", 6)
+    assert "resuming after 3 trials (best.podium.study.jsonl); --fresh starts over\n" in more.err
+    assert [line.split(":")[0] for line in more.err.splitlines() if line.startswith("trial ")] == [
+        "trial 3", "trial 4", "trial 5"
+    ]  # fmt: skip
+    again = cli(*words, "--trials", 6, "--json")
     said = again.json
-    best = f"best is trial {said['best']['number']}, ndcg@10 {said['best']['value']:.4f}"
-    assert f"the search is finished (best.podium.study.jsonl): {best}; more --trials go on, --fresh" in again.err
-    assert len(said["trials"]) == 5
-    assert said["best"]["value"] == max(trial["value"] for trial in said["trials"])
-    lines = (cli.folder / "best.podium.study.jsonl").read_text().splitlines()
-    assert [json.loads(line)["number"] for line in lines[1:]] == [1, 2, 3, 4, 5]
+    assert "all 6 trials are done already (best.podium.study.jsonl); give more --trials to search further" in again.err
+    assert len(said["trials"]) == 6
+    assert said["best"] == said["trials"][0]
+    assert sum(said["importances"].values()) == pytest.approx(1)
+    ranker = podium.RankNet(epochs=3)
+    ranges = {"learning_rate": "1e-3..1e-1:log", "hidden": [(2,), (3, 2)]}
+    expected = podium.tune(ranker, parts[0], valid=parts[1], ranges=ranges, trials=6)
+    assert without_seconds(said["trials"]) == without_seconds(json.loads(json.dumps(expected.to_dict()))["trials"])
     model = podium.load(cli.folder / "best.podium")
     assert model.learning_rate == said["best"]["parameters"]["learning_rate"]
     assert model.best_value_ == said["best"]["value"]
-    trained = ["train", "train.txt", "--valid", "vali.txt", "--ranker", "ranknet", "--epochs", 3]
+    options = shlex.split(more.out.splitlines()[-1].partition("podium train … ")[2])
     cli(
-        *trained, *[f"--set={name}={value}" for name, value in said["best"]["parameters"].items()], "-o", "again.podium"
+        *["train", "train.txt", "--valid", "vali.txt", "--ranker", "ranknet", "--epochs", 3], *options, "-o", "a.podium"
     )
-    np.testing.assert_array_equal(podium.load(cli.folder / "again.podium").predict(parts[1]), model.predict(parts[1]))
-    assert not (cli.folder / "best.podium.study.jsonl.checkpoints").exists()
+    np.testing.assert_array_equal(podium.load(cli.folder / "a.podium").predict(parts[1]), model.predict(parts[1]))
     few = cli(*TUNE, "--range", "hidden=(1,);(2,)", "--trials", 5, "--fresh")
-    assert "only 2 combinations exist, so 2 of 5 trials are run\n" in few.err
-    assert "best of 2 trials" in few.out
+    assert "the ranges hold only 2 combinations, so that 2 of 5 trials are run\n" in few.err
+    assert "2 trials: 2 complete" in few.out
+
+
+def test_tune_by_folds_in_processes_with_declared_ranges(cli, parts):
+    words = ["tune", "train.txt", "--folds", 3, "--ranker", "ranknet", "--epochs", 2, "--sampler", "random"]
+    words += ["--pruner", "none", "--trials", 4, "--json"]
+    said = cli(*words, "--range", "learning_rate", "--range", "sigma", "--jobs", 2).json
+    expected = podium.tune(
+        podium.RankNet(epochs=2),
+        parts[0],
+        folds=3,
+        ranges=["learning_rate", "sigma"],
+        trials=4,
+        sampler="random",
+        pruner="none",
+    )
+    assert without_seconds(said["trials"]) == without_seconds(expected.to_dict()["trials"])
+    everything = cli(*words, "--fresh", "--set", "sigma=2").json
+    assert everything["best"]["parameters"].keys() == {"l2", "learning_rate"}
+
+
+def test_tune_of_a_force_a_model_and_a_schedule(cli, parts):
+    words = ["tune", "train.txt", "--valid", "vali.txt", "--force", "ranknet", "--model", "net(3)"]
+    shown = cli(*words, "--schedule", "adam(epochs=2)", "--range", "learning_rate", "--trials", 2)
+    assert "podium train … --force ranknet --model 'net(3)' --schedule 'adam(epochs=2, rate=" in shown.out
 
 
 @pytest.mark.parametrize(
@@ -75,17 +108,25 @@ def test_tune_finds_writes_and_goes_on(cli, parts):
         (["cv", "train.txt", "--ranker", "ranknet", "--out", "train.txt"], "would be written over"),
         (["cv", "train.txt"], "say what to train"),
         ([*TUNE, "--range", "learning_rte=1..2"], "Did you mean 'learning_rate'?"),
-        ([*TUNE, "--range", "learning_rate"], "--range learning_rate: write NAME=VALUE"),
-        ([*TUNE, "--range", "learning_rate=2..1"], "learning_rate: range 2..1: the first number must be below"),
-        ([*TUNE, "--range", "learning_rate=0..1:log"], "a logarithm needs numbers above 0"),
-        ([*TUNE, "--range", "learning_rate="], "learning_rate: range '': write low..high"),
-        ([*TUNE, "--range", "learning_rate=1e-3-1e-1"], "write low..high, low..high:log"),
-        ([*TUNE, "--range", "learning_rate=0..1:lgo"], "and :log behind them or nothing"),
+        ([*TUNE, "--range", "hidden"], "--range hidden=None has no declared range; write low..high"),
+        ([*TUNE, "--range", "learning_rate=2..1"], "--range learning_rate=2..1 must have a finite lower end below"),
+        ([*TUNE, "--range", "learning_rate=0..1:log"], "--range learning_rate=0..1:log must lie above 0"),
+        ([*TUNE, "--range", "learning_rate="], "--range learning_rate= cannot be read; write low..high"),
+        ([*TUNE, "--range", "learning_rate=1e-3-1e-1"], "--range learning_rate=1e-3-1e-1 cannot be read as numbers"),
+        ([*TUNE, "--range", "learning_rate=0..1:lgo"], "must be two numbers with two dots between them"),
+        ([*TUNE, "--sampler", "grid"], "unknown sampler 'grid'. Known: random, tpe"),
+        ([*TUNE, "--pruner", "halving"], "unknown pruner 'halving'. Known: hyperband, median, none"),
+        ([*TUNE, "--folds", "3"], "give either --valid FILE or --folds N"),
+        (["tune", "train.txt", "--ranker", "ranknet"], "give either --valid FILE or --folds N"),
+        ([*TUNE, "--valid-share", "0.2"], "--valid-share 0.2 is part of a cross-validation; give --folds N"),
+        (
+            ["tune", "train.txt", "--folds", "31", "--ranker", "ranknet"],
+            "--folds 31 must be a whole number from 2 to 18",
+        ),
         ([*TUNE, "--range", "optimizer=adm,sgd"], "unknown optimizer 'adm'. Did you mean 'adam'?"),
         ([*TUNE, "--range", "l2=0..1", "--l2", "0"], "--l2 and --range l2 say two things; leave one of them out"),
         ([*TUNE, "--range", "sigma=0..1", "--set", "sigma=2"], "--set sigma and --range sigma say two things"),
-        ([*TUNE, "--range", "metric=map,ndcg"], "metric cannot be searched for"),
-        ([*TUNE[:-2], "--range", "epochs=1..2", "--halving"], "halving chooses epochs itself"),
+        ([*TUNE, "--range", "metric=map,ndcg"], "--range metric cannot be searched for"),
         ([*TUNE, "--range", "l2=1..2", "--out", "train.txt"], "would be written over"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else None,
@@ -99,5 +140,6 @@ def test_a_study_with_other_settings_is_refused(refused, parts, tmp_path):
     study = tmp_path / "best.podium.study.jsonl"
     podium.tune(ranker, parts[0], valid=parts[1], ranges={"l2": "0..1"}, trials=1, study=study)
     said = refused(*TUNE, "--range", "l2=0..2")
-    assert "begun with another choice of ranges: l2=0.0..1.0 there, l2=0.0..2.0 now; --fresh begins anew" in said
-    assert "begun with another sigma: 1.0 there, 2 now" in refused(*TUNE, "--range", "l2=0..1", "--set", "sigma=2")
+    assert "holds a search with another choice of ranges: l2=0.0..1.0 there, l2=0.0..2.0 now; repeat that" in said
+    assert said.endswith("or start over with --fresh")
+    assert "another sigma: 1.0 there, 2 now" in refused(*TUNE, "--range", "l2=0..1", "--set", "sigma=2")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 
 import numpy as np
@@ -149,35 +148,3 @@ def test_the_identity_is_compared_both_ways(tmp_path):
     write_tensors(path, "checkpoint", {**header, "identity": {**header["identity"], "gravity": "9.81"}}, arrays)
     with pytest.raises(podium.ParameterError, match=r"was written with another gravity: 9.81 there, None now"):
         fit("ranknet", path, 3)
-
-
-ROW = {"number": 1, "rung": 0, "epochs": 1, "parameters": {"learning_rate": 0.1}, "value": 0.5, "best_epoch": 1}
-ROW |= {"seconds": 0.1, "error": None}
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        *({**ROW, "number": value} for value in (-1, 0.5, "1", None, HUGE)),
-        *({**ROW, "value": value} for value in ("high", None, [0.5], HUGE**10)),
-        *({**ROW, "parameters": value} for value in (None, 3, [1])),
-        *({**ROW, "seconds": value} for value in ("long", None)),
-        {**ROW, "strange": 1},
-        {**ROW, "error": "both a value and an error"},
-        {name: value for name, value in ROW.items() if name != "number"},
-        [1, 2],
-        3,
-    ],
-    ids=str,
-)
-def test_studies_that_cannot_be_are_refused(tmp_path, row):
-    path, ranges = tmp_path / "study", {"learning_rate": [0.1]}
-    podium.tune(podium.RankNet(epochs=1), DATA, valid=VALID, ranges=ranges, study=path)
-    first = path.read_text().splitlines()[0]
-    path.write_text(f"{first}\n{json.dumps(row)}\n")
-    with pytest.raises(podium.FormatError, match="is not a study, or is damaged; remove the file"):
-        podium.tune(podium.RankNet(epochs=1), DATA, valid=VALID, ranges=ranges, study=path)
-    for settings in ("null", "3", '"x"', "[1]"):
-        path.write_text(json.dumps({"kind": json.loads(first)["kind"]})[:-1] + f', "settings": {settings}}}\n')
-        with pytest.raises(podium.FormatError, match="is not a study, or is damaged"):
-            podium.tune(podium.RankNet(epochs=1), DATA, valid=VALID, ranges=ranges, study=path)

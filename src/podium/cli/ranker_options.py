@@ -254,7 +254,7 @@ def _refuse_fixed_ranges(chosen: dict[str, Any], ranges: Iterable[str]) -> None:
     """Refuse a setting that is both searched for and given; a force may be given, since it says that no ranker is named."""
     fixed = {name: f"--{name.replace('_', '-')}" for name, given in chosen.items() if given is not None}
     fixed |= {name: f"--set {name}" for name in named_words(chosen["settings"] or (), "--set")}
-    for name in named_words(ranges, "--range"):
+    for name in range_words(ranges):
         flag = FLAGS.get(name, name)
         if flag in fixed and name != "force":
             raise ParameterError(f"{fixed[flag]} and --range {name} say two things; leave one of them out")
@@ -285,6 +285,12 @@ def refuse_idle_stopping(ranker: BaseRanker, remedy: str) -> None:
 def parse_settings(words: Iterable[str], flag: str = "--set") -> dict[str, Any]:
     """Parse `NAME=VALUE` words; a value is a number, a tuple, true, false or none, or else the text it is."""
     return {name: literal(text) for name, text in named_words(words, flag).items()}
+
+
+def range_words(words: Iterable[str]) -> dict[str, str | None]:
+    """Parse the words of --range: `NAME=RANGE`, or only `NAME` for the range that the setting declares."""
+    bare = {word.strip().replace("-", "_"): None for word in words if "=" not in word}
+    return {**bare, **named_words([word for word in words if "=" in word], "--range")}
 
 
 def named_words(words: Iterable[str], flag: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from typing import Any
@@ -9,23 +10,27 @@ from typing import Any
 from podium.errors import ParameterError, PodiumError, python_spelling
 
 NOTES = ("In the force of ", "In the cost of ", "In the metric of ", "In the module ")
-PLACEHOLDERS = {"valid": "FILE"}  # what stands behind an option that an error mentions without a value
+ENTRY = re.compile(r"(?P<of>\w+)\['(?P<name>\w+)'\]")  # of an argument that is a mapping, as in ranges['l2']
+PLACEHOLDERS = {"valid": "FILE", "folds": "N"}  # what stands behind an option that an error mentions without a value
 
 
 def sentence(error: PodiumError) -> str:
     """Return what the command line says about an error."""
     if not isinstance(error, ParameterError):
-        return str(error).replace("give format=…", "give --format …")
+        return str(error).replace("give format=…", "give --format …").replace("fresh=True", "--fresh")
     command = _command(sys.argv[1:])
     return error.phrase(lambda name, value: spell(command, name, value))
 
 
 def spell(command: Any, name: str, value: str | None) -> str:
     """Write a parameter as the command takes it: an option of its own, `--read NAME=VALUE` or `--set NAME=VALUE`."""
-    options = {} if command is None else {parameter.name: parameter.opts[-1] for parameter in command.params}
+    options = {} if command is None else {parameter.name: _flag(parameter.opts) for parameter in command.params}
     others = {"num_threads": ["threads"], "format": ["target_format", "format_name"]}
     flag = next((options[other] for other in [name, *others.get(name, [])] if other in options), "")
     plain = None if value is None else value.strip("'")
+    entry = ENTRY.fullmatch(name)
+    if entry is not None and entry["of"] in options:
+        return f"{options[entry['of']]} {entry['name']}={plain or ''}"
     if flag.startswith("--"):
         behind = PLACEHOLDERS.get(name, "") if plain is None else {"None": "none"}.get(plain, plain)
         return f"{flag} {behind}".rstrip()
@@ -33,6 +38,11 @@ def spell(command: Any, name: str, value: str | None) -> str:
         if way in options and name in names:
             return f"{options[way]} {name}={plain or ''}"
     return python_spelling(name, value)
+
+
+def _flag(spellings: list[str]) -> str:
+    """Return the long spelling of an option, or the name of an argument."""
+    return next((each for each in spellings if each.startswith("--")), spellings[-1])
 
 
 def _command(words: list[str]) -> Any:

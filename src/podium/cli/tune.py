@@ -26,14 +26,13 @@ from podium.cli.console import (
     say,
     show,
 )
-from podium.cli.ranker_options import named_words, takes_ranker
+from podium.cli.ranker_options import range_words, refuse_idle_stopping, takes_ranker
 from podium.cli.stopping import Stoppable, Stopped
-from podium.errors import FormatError, ParameterError
 from podium.files import Output
-from podium.rankers.study import REMEDY, Trial
 
 if TYPE_CHECKING:
     from podium.rankers import BaseRanker, Tuning
+    from podium.rankers.tuning.result import Trial
 
 
 @takes_ranker
@@ -41,150 +40,175 @@ def tune(
     ranker: BaseRanker,
     data: DataFile,
     valid: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--valid",
             metavar="FILE",
-            help="Judged data that is not trained on: trials are compared on it.",
+            help="Judged data to compare trials on. Give either this or --folds.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            "--folds",
+            min=2,
+            help="Instead of --valid: compare trials by cross-validation with this many folds of whole queries.",
+            show_default=False,
+        ),
+    ] = None,
+    valid_share: Annotated[
+        float | None,
+        typer.Option(
+            "--valid-share",
+            help="With --folds: choose the best round on this share of each fold's training queries. By default every "
+            "training runs to its last round.",
+            show_default=False,
+        ),
+    ] = None,
     ranges: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--range",
             "-r",
             metavar="NAME=RANGE",
-            help="A parameter and where to look for it: low..high, low..high:log, or values apart by commas, or by "
-            "semicolons where they have commas themselves: (5,);(10,). Once for each parameter.",
+            help="Search this setting in this range: low..high, low..high:log, or values separated by commas, or by "
+            "semicolons if they contain commas, as in (5,);(10,). NAME alone takes the range that the setting declares. May be "
+            "given more than once. By default every setting with a declared range is searched, unless you set it.",
             show_default=False,
         ),
-    ],
-    trials: Annotated[int, typer.Option("--trials", min=1, help="How many draws from the ranges to try.")] = 30,
-    halving: Annotated[
-        bool,
+    ] = None,
+    trials: Annotated[int, typer.Option("--trials", min=1, help="Number of trials in all.")] = 30,
+    sampler: Annotated[
+        str,
         typer.Option(
-            "--halving",
-            help="Successive halving: all trials for a few epochs, the best third of them for three times as many, and "
-            "so on up to --epochs.",
+            "--sampler", help="How settings are proposed: tpe, near those that did well; or random, independently."
         ),
-    ] = False,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file of the best model.")] = Path("best.podium"),
+    ] = "tpe",
+    pruner: Annotated[
+        str,
+        typer.Option(
+            "--pruner",
+            help="Which trials are given up early: median, those below the median of others at the same round; hyperband, by "
+            "comparisons at a few rounds; or none.",
+        ),
+    ] = "median",
+    jobs: Annotated[
+        int,
+        typer.Option("--jobs", "-j", min=1, help="Number of processes that train trials at the same time."),
+    ] = 1,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write the best model to.")] = Path("best.podium"),
     study: Annotated[
         Path | None,
         typer.Option(
             "--study",
-            help="The file that keeps the trials, a JSON line each. By default OUT.study.jsonl.",
+            help="File that keeps the trials, and that a search resumes from. By default OUT.study.jsonl.",
             show_default=False,
         ),
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Begin anew where the study is there already.")] = False,
-    show_trials: Annotated[int, typer.Option("--show", min=1, help="How many of the best trials to show.")] = 10,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over if the study exists.")] = False,
+    show_trials: Annotated[int, typer.Option("--show", min=1, help="Number of trials to show, the best first.")] = 10,
     format_name: FormatName = None,
     read: ReadOption = None,
     json: Json = False,
 ) -> None:
-    """Search for parameters: train with draws from ranges, and keep what is best on the validation data.
+    """Search for the settings with which a ranker is best, with Optuna.
 
-    Every trial that is done is a line of the study. When the search is stopped, in whatever way, the same command goes on
-    from there; with more --trials it goes on searching (not so with --halving). The winner is the same each time.
+    Every trial that has ended is kept in the study. If the search is stopped, run the same command again: it resumes. With more
+    --trials it searches further.
+
+    A trial is judged by the metric of the model that it keeps, on the validation data; or, with --folds, by the mean over all
+    queries, each ranked by a ranker that was not trained on it. The model that is written is trained with the best settings.
     """
     refuse_stream(out, "--out")
+    target = study or Path(f"{out}.study.jsonl")
     check_outputs(
         Output(out, "model", "--out"),
-        Output(study or Path(f"{out}.study.jsonl"), "study", "--study" if study else "", continued=not fresh),
+        Output(target, "study", "--study" if study else "", continued=not fresh),
         inputs=[data, valid],
         read=read,
     )
-    study = study or Path(f"{out}.study.jsonl")
-    declared = named_words(ranges, "--range")
-    expected = _check_early(ranker, declared, trials, halving)
-    judged, checked = read_parts([data, valid], format_name, read, ranker.num_threads)
-    before = study.read_bytes().count(b"\n") - 1 if study.is_file() and not fresh else 0
+    declared = range_words(ranges) if ranges else None
+    _check_early(ranker, declared, sampler, pruner, valid=valid, folds=folds, valid_share=valid_share)
+    if folds is not None and valid_share is None:
+        refuse_idle_stopping(ranker, "--valid-share SHARE")
+    judged, *rest = read_parts([data, *([] if valid is None else [valid])], format_name, read, ranker.num_threads)
     with Stoppable() as stop:
         try:
             result = _search(
                 ranker,
                 judged,
-                valid=checked,
+                valid=rest[0] if rest else None,
+                folds=folds,
+                valid_share=valid_share,
                 ranges=declared,
                 trials=trials,
-                halving=halving,
+                sampler=sampler,
+                pruner=pruner,
+                jobs=jobs,
                 seed=ranker.seed,
-                study=study,
+                study=target,
                 fresh=fresh,
-                before=before,
-                expected=expected,
                 callbacks=[stop],
             )
         except KeyboardInterrupt:
             raise Stopped(
-                f"interrupted; no model was written; the trials so far are in {study}: the same command goes on",
+                f"interrupted; no model was written; the trials that have ended are in {target}: run the same command again "
+                "to resume the search",
                 stop.code,
             ) from None
         stop.finish()
         result.ranker.save(out)
         if json:
-            print_json(
-                {
-                    "model": str(out),
-                    "study": str(study),
-                    "metric": result.metric,
-                    "best": result.best.to_dict(),
-                    "trials": [trial.to_dict() for trial in result.trials],
-                }
-            )
+            print_json({"model": str(out), **result.to_dict()})
         else:
-            _tell(result, out, study, show_trials)
+            _tell(result, out, show_trials)
 
 
-def _check_early(ranker: BaseRanker, ranges: dict[str, str], trials: int, halving: bool) -> int:
-    """Finds out what is wrong with the ranges before the data is read; gives how many trainings there will be."""
-    from podium.rankers.search import check_ranges, draw_trials, rungs
+def _check_early(ranker: BaseRanker, ranges: dict[str, str | None] | None, *chosen: str, **judging: Any) -> None:
+    """Find out what is wrong with the options before the data is read."""
+    from podium.rankers.tuning.search import check_search
 
-    if "force" in ranges:
+    if "force" in (ranges or ()):
         look_in_current_folder()
-    count = len(draw_trials(ranker, check_ranges(ranker, ranges), trials, seed=ranker.seed, halving=halving))
-    if count < trials:
-        note(f"only {count} combination{'s exist' if count > 1 else ' exists'}, so {count} of {trials} trials are run")
-    return sum(each for each, _ in rungs(count, ranker.max_epochs, 3)) if halving else count
+    check_search(ranker, ranges, *chosen, **judging)
 
 
-def _search(
-    ranker: BaseRanker, data: Any, *, trials: int, study: Path, before: int, expected: int, **settings: Any
-) -> Tuning:
-    """The search, shown as it goes; `before` trials of the study are done already, of those `expected`."""
-    from podium.rankers.search import tune as search
+def _search(ranker: BaseRanker, data: Any, *, trials: int, study: Path, **settings: Any) -> Tuning:
+    """Run the search, and show how it proceeds: a bar on a terminal, one line per trial elsewhere."""
+    from podium.rankers.tuning.search import tune as search
 
-    done = before
+    done, planned = 0, 0
+
+    def began(found: int, more: int) -> None:
+        nonlocal planned
+        planned = more
+        if found + more < trials:
+            note(f"the ranges hold only {found + more} combinations, so that {found + more} of {trials} trials are run")
+        if found and more:
+            note(f"resuming after {found} trials ({study}); --fresh starts over")
+        elif found:
+            note(
+                f"all {found} trials are done already ({study}); give more --trials to search further, or --fresh to start over"
+            )
+
     with plain_warnings(), progress(f"{trials} trials") as bar:
 
-        def watch(trial: Trial) -> None:
+        def ended(trial: Trial) -> None:
             nonlocal done
-            if before and done == before:
-                note(f"going on after {before} trials ({study}); --fresh begins anew")
             done += 1
             if bar is not None:
-                bar(done, max(expected, done))
+                bar(done, planned)
             else:
                 note(_line(trial, ranker.metric))
 
-        try:
-            result = search(ranker, data, trials=trials, study=study, on_trial=watch, **settings)
-        except (FormatError, ParameterError) as error:
-            raise ParameterError(str(error).replace(REMEDY, "--fresh begins anew")) from None
-    if before and done == before:
-        more = "" if settings["halving"] else "more --trials go on, "
-        note(
-            f"the search is finished ({study}): best is trial {result.best.number}, {result.metric} "
-            f"{result.best.value:.4f}; {more}--fresh begins anew"
-        )
-    return result
+        return search(ranker, data, trials=trials, study=study, on_trial=ended, on_start=began, **settings)
 
 
-def _line(trial: Trial, metric: str) -> str:
-    value = f"failed ({trial.error})" if trial.value is None else f"{metric} {trial.value:.4f}"
-    return f"trial {trial.number}, {trial.epochs} epochs: {value}; {_words(trial)}"
+def _line(trial: Trial, metric: Any) -> str:
+    found = f"{metric} {trial.value:.4f}" if trial.value is not None else trial.state
+    reason = f" ({trial.error})" if trial.error else ""
+    return f"trial {trial.number}: {found}{reason}; {_words(trial)}"
 
 
 def _words(trial: Trial) -> str:
@@ -195,22 +219,32 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else repr(value).replace(" ", "")
 
 
-def _tell(result: Tuning, out: Path, study: Path, count: int) -> None:
+def _tell(result: Tuning, out: Path, count: int) -> None:
     names = list(result.best.parameters)
-    table = make_table(
-        f"best of {len(result.trials)} trials", "trial", result.metric, "best epoch", "of", *names, "seconds"
-    )
+    states = [trial.state for trial in result.trials]
+    counts = ", ".join(f"{states.count(state)} {state}" for state in ("complete", "pruned", "failed"))
+    table = make_table(f"{len(states)} trials: {counts}", "trial", result.metric, *names, "best epoch", "seconds")
     for trial in result.trials[:count]:
-        value, epoch = ("failed", "–") if trial.value is None else (f"{trial.value:.4f}", str(trial.best_epoch))
+        value = trial.state if trial.value is None else f"{trial.value:.4f}"
+        epoch = "–" if trial.best_epoch is None else str(trial.best_epoch)
         drawn = (escape(_plain(value)) for value in trial.parameters.values())
-        table.add_row(str(trial.number), value, epoch, str(trial.epochs), *drawn, f"{trial.seconds:.1f}")
+        table.add_row(str(trial.number), value, *drawn, epoch, f"{trial.seconds:.1f}")
     show(table)
-    say(f"wrote {out}: trial {result.best.number}, {result.metric} {result.best.value:.4f} on the validation data")
-    say(f"wrote {study}; to train with these parameters again:")
-    words = [
-        f"--{name} {shlex.quote(_plain(value))}"
-        if name in ("force", "model")
-        else f"--set {shlex.quote(f'{name}={_plain(value)}')}"
-        for name, value in result.best.parameters.items()
-    ]
-    say(f"  podium train … {' '.join(words)}")
+    if result.importances:
+        shares = ", ".join(f"{name} {share:.2f}" for name, share in result.importances.items())
+        say(f"importance (share of the variation between trials): {shares}")
+    assert result.best.value is not None
+    say(f"wrote {out}: trial {result.best.number}, {result.metric} {result.best.value:.4f}")
+    say(f"wrote {result.study}; to train with these settings again:")
+    say(f"  podium train … {_train_options(result)}")
+
+
+def _train_options(result: Tuning) -> str:
+    axes = {
+        name: str(getattr(result.ranker, name))
+        for name in ("force", "model", "schedule")
+        if hasattr(result.ranker, name)
+    }
+    if axes:  # a setting of a force, a model or a schedule is part of its name
+        return " ".join(f"--{name} {shlex.quote(value)}" for name, value in axes.items())
+    return " ".join(f"--set {shlex.quote(f'{name}={_plain(value)}')}" for name, value in result.best.parameters.items())

@@ -195,7 +195,7 @@ class KernelSettings(InputSettings):
         none="√features",
         search=Search(0.1, 100.0, log=True),
     )
-    degree: int = setting(2, Integer(1, 10), "Degree of the poly kernel.", search=Search(2, 4))
+    degree: int = setting(2, Integer(1, 10), "Degree of the poly kernel.")
     offset: float = setting(1.0, Real(least=0), "Offset of the poly kernel.")
     landmarks: int = setting(
         2000,

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from podium.rankers.perceptrons import OAPBPM, PRank, QuadraticPRank
     from podium.rankers.ranker import Ranker
     from podium.rankers.rankprop import RankProp
-    from podium.rankers.search import Tuning, tune
     from podium.rankers.structrank import StructRank
     from podium.rankers.svm import RankSVM
     from podium.rankers.trees import MART, LambdaMART
+    from podium.rankers.tuning.result import Tuning
+    from podium.rankers.tuning.search import tune
 
 __all__ = [
     "MART",
@@ -78,9 +79,9 @@ TOOLS = {
     "BaseRanker": "base",
     "CrossValidation": "cross_validation",
     "Ranker": "ranker",
-    "Tuning": "search",
+    "Tuning": "tuning.result",
     "cross_validate": "cross_validation",
-    "tune": "search",
+    "tune": "tuning.search",
 }
 HOMES = {place.partition(":")[2]: place.partition(":")[0] for place in PLACES.values()} | TOOLS
 

@@ -6,13 +6,13 @@ import contextlib
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -27,6 +27,7 @@ from podium.explaining import ExplainMixin
 from podium.forces import Force
 from podium.metrics import metric as as_metric
 from podium.models import Model, Spec
+from podium.parameters import Parameter
 from podium.rankers.common import CommonSettings
 from podium.rankers.saving import SaveMixin
 from podium.scoring import Scorer, check_names, match_features
@@ -36,6 +37,7 @@ from podium.training.progress import Callback
 
 Floats = npt.NDArray[np.float64]
 SCORE_BLOCK = 64  # queries that are scored together when looking for scores that differ
+NOT_TUNED = ("also", "metric", "num_threads")  # trials are compared by the metric, and the others change no model
 FIRST_EPOCHS = 3  # a best epoch this early is worth a warning
 Valid = RankingData | tuple[Any, Any, Any]
 
@@ -109,6 +111,15 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         own = {name: used.get(name, value) for name, value in self._saved_parameters().items()}
         axes = {"force": str(plan.force), "model": str(plan.model), "schedule": str(plan.schedule)}
         return {**own, **axes}
+
+    def tunable(self) -> dict[str, tuple[Parameter, Any]]:
+        """Return the settings that a search may vary, by name: how each is declared, and its present value."""
+        return {name: (p, getattr(self, name)) for name, p in self.parameters().items() if name not in NOT_TUNED}
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> Self:
+        """Return an untrained copy with some parameters changed."""
+        changed: Self = clone(self).set_params(**parameters)
+        return changed
 
     @property
     def max_epochs(self) -> int:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from podium.data import RankingData, split
 from podium.data.canonical import check_data
@@ -116,7 +115,7 @@ def cross_validate(
     """
     check_data("data", data)
     asked = [ranker.metric] if metrics is None else metrics
-    share = _check_share(valid_share)
+    share = check_share(valid_share)
     judge = functools.partial(evaluate, metrics=asked, confidence=confidence, seed=seed, num_threads=ranker.num_threads)
     held = np.empty(data.n_documents)
     done: list[Fold] = []
@@ -136,7 +135,8 @@ def cross_validate(
     return CrossValidation(tuple(done), whole, judge(whole, data))
 
 
-def _check_share(share: float | None) -> float | None:
+def check_share(share: float | None) -> float | None:
+    """Return the share, if it is None or lies between 0 and 1."""
     number = as_number(share)
     if share is not None and (number is None or not 0 < number < 1):
         raise ParameterError(
@@ -145,20 +145,10 @@ def _check_share(share: float | None) -> float | None:
     return None if number is None else float(number)
 
 
-def fit_or_stop(
-    ranker: BaseRanker,
-    data: RankingData,
-    valid: RankingData | None = None,
-    *,
-    tell_poor: bool = True,
-    **keywords: Any,
-) -> BaseRanker:
-    """Fits; Ctrl-C, which for a single ranker ends training with the best so far, is raised as it is elsewhere."""
+def fit_or_stop(ranker: BaseRanker, data: RankingData, valid: RankingData | None = None, **keywords: Any) -> BaseRanker:
+    """Fit a ranker, and raise KeyboardInterrupt on Ctrl-C, which otherwise ends training with the best epoch so far."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="training was interrupted")
-        if not tell_poor:
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.filterwarnings("ignore", message="nothing is ranked")
         ranker.fit(data, valid=valid, **keywords)
     if ranker.interrupted_:
         raise KeyboardInterrupt

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from podium.forces import FORCES, Force
 from podium.forces import force as as_force
 from podium.models import Spec
 from podium.models import model as as_model
-from podium.parameters import Rule, setting
+from podium.parameters import Parameter, Rule, setting
 from podium.rankers.base import BaseRanker
 from podium.training import Schedule
 from podium.training import schedule as as_schedule
@@ -48,6 +49,29 @@ class Ranker(BaseRanker):
         if self.schedule is not None:
             return as_schedule(self.schedule)
         return as_schedule("boosting" if self._model().grows else "adam")
+
+    def tunable(self) -> dict[str, tuple[Parameter, Any]]:
+        """Return what a search may vary: force, model, schedule and seed, and the settings of the first three by their names."""
+        force, axes = self._force(), (self._model(), self._schedule())
+        found = {
+            parameter.name: (parameter, force.setting(parameter.name)) for parameter in force.definition.parameters
+        }
+        for axis in axes:
+            found |= {name: (parameter, getattr(axis, name)) for name, parameter in axis.parameters().items()}
+        return found | super().tunable()
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> Self:
+        """Return an untrained copy with some parameters changed; those of force, model and schedule become part of their names."""
+        own = {name: value for name, value in parameters.items() if name in self.parameters()}
+        changed = super().with_parameters(own)
+        rest = {name: value for name, value in parameters.items() if name not in own}
+        for axis, value in (("schedule", changed._schedule()), ("model", changed._model())):
+            inside = {name: rest.pop(name) for name in list(rest) if name in value.parameters()}
+            if inside:
+                changed.set_params(**{axis: str(type(value)(**{**value.values(), **inside}))})
+        if rest:
+            changed.set_params(force=changed._force().replace(**rest))
+        return changed
 
     def _saved_parameters(self) -> dict[str, Any]:
         named = self.force if isinstance(self.force, str) else str(self._force())  # not a function's place in memory
