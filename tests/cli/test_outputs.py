@@ -85,7 +85,7 @@ CASES = {
     ),
 }
 # What each path among a command's parameters is; a new one must be given its place here, and an output its case above.
-INPUTS = {"data", "valid", "start_from", "model", "source", "ranking"}
+INPUTS = {"data", "valid", "start_from", "model", "source", "ranking", "votes"}
 OUTPUTS = {"train": {"out", "log"}, "tune": {"out", "study"}, "cv": {"target"}, "score": {"out"}}
 OUTPUTS |= {"evaluate": {"per_query"}, "laws": {"plot"}, "data convert": {"target"}, "data normalize": {"target"}}
 OUTPUTS |= {"data synth": {"target"}, "data split": {"folder"}, "papers run": {"target"}, "papers all": {"target"}}
