@@ -63,7 +63,9 @@ std::shared_ptr<void> hold_with_gil(T* held) {
 void bind_signals(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_metrics(nb::module_& m);
+void bind_networks(nb::module_& m);
 void bind_forces(nb::module_& m);
+void bind_force_parameters(nb::module_& m);
 void bind_net(nb::module_& m);
 void bind_nadaraya_watson(nb::module_& m);
 void bind_trees(nb::module_& m);

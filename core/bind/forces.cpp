@@ -99,21 +99,6 @@ void bind_forces(nb::module_& m) {
       .value("prank", ForceKind::prank)
       .value("multiclass", ForceKind::multiclass)
       .value("custom", ForceKind::custom);
-  nb::enum_<CdnTopology>(m, "CdnTopology")
-      .value("full", CdnTopology::full)
-      .value("independent", CdnTopology::independent)
-      .value("random", CdnTopology::random);
-  nb::enum_<CdnMethod>(m, "CdnMethod")
-      .value("auto", CdnMethod::automatic)
-      .value("exact", CdnMethod::exact)
-      .value("chebyshev", CdnMethod::chebyshev);
-  nb::class_<CdnSpec>(m, "CdnSpec", "What structrank is told: which pairs of preferences, and how they are summed.")
-      .def(
-          "__init__",
-          [](CdnSpec* spec, CdnTopology topology, double w1, double w2, std::size_t partners, bool mean,
-             CdnMethod method) { new (spec) CdnSpec{topology, w1, w2, partners, mean, method}; },
-          nb::kw_only(), nb::arg("topology"), nb::arg("w1"), nb::arg("w2"), nb::arg("partners"), nb::arg("mean"),
-          nb::arg("method"));
   nb::class_<CustomForce>(m, "CustomForce",
                           "A user's force as the core sees it: functions, and addresses of compiled ones.")
       .def(

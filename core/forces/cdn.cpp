@@ -138,7 +138,7 @@ void add_random_pairs(CdnEdges& edges, const ForceQuery& query, std::size_t part
 }
 
 // Forces, curvatures and slopes from the sums over partners.
-void collect(const CdnEdges& edges, double w1, double w2, double divisor, const ForceSums& sums) {
+void collect(const CdnEdges& edges, double w1, double w2, bool tied, double divisor, const ForceSums& sums) {
   double on_w1 = 0, on_w2 = 0;
   const double share = 1 / divisor;
   for (std::size_t e = 0; e < edges.size();) {
@@ -154,7 +154,7 @@ void collect(const CdnEdges& edges, double w1, double w2, double divisor, const 
     sums.force[winner] += lift;
   }
   if (sums.cost) *sums.cost += edges.cost / divisor;
-  if (sums.parameter_force) sums.parameter_force[0] += on_w1, sums.parameter_force[1] += on_w2;
+  if (sums.parameter_force) sums.parameter_force[0] += on_w1, sums.parameter_force[tied ? 0 : 1] += on_w2;
 }
 
 // ∂²C/∂s² of each document: its edges one by one, less what pairs of them have in common.
@@ -235,10 +235,17 @@ CdnIncidence::CdnIncidence(const CdnEdges& edges, std::size_t documents)
   }
 }
 
+ForceParameters CdnSpec::parameters() const {
+  std::vector<ForceParameter> out{{"w1", ParameterKind::positive}};
+  if (has_w2()) out.push_back({"w2", ParameterKind::positive});
+  return ForceParameters(std::move(out));
+}
+
 void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
   const CdnSpec& cdn = spec.cdn;
-  const double w1 = query.parameters.empty() ? cdn.w1 : query.parameters[0];
-  const double w2 = query.parameters.empty() ? cdn.w2 : query.parameters[1];
+  const std::span<const double> values =
+      query.parameters.empty() ? std::span<const double>(cdn.values) : query.parameters;
+  const double w1 = values[0], w2 = cdn.has_w2() ? values[1] : w1;
   CdnEdges& edges = scratch.cdn;
   bool all_pairs = true;
   switch (cdn.topology) {
@@ -266,7 +273,7 @@ void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scr
     divisor *= static_cast<double>(spec.draws);
   }
   check_interrupt();
-  collect(edges, w1, w2, divisor, sums);
+  collect(edges, w1, w2, cdn.tied, divisor, sums);
   if (asked.curvature) collect_curvature(edges, w1, w2, divisor, sums.curvature);
 }
 

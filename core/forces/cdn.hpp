@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "forces/force_parameters.hpp"
+
 namespace podium {
 
 enum class CdnTopology { full, independent, random };
@@ -18,10 +20,16 @@ enum class CdnMethod { automatic, exact, chebyshev };
 
 struct CdnSpec {
   CdnTopology topology = CdnTopology::full;
-  double w1 = 1, w2 = 1;
-  std::size_t partners = 5;  // random: of each edge, in each draw
-  bool mean = true;          // cost divided by the weight of its terms; else their plain sum
+  bool tied = false;           // w₂ is w₁
+  bool learns = true;          // whether gradient steps move the parameters
+  std::vector<double> values;  // of the parameters, where a call gives none
+  std::size_t partners = 5;    // random: of each edge, in each draw
+  bool mean = true;            // cost divided by the weight of its terms; else their plain sum
   CdnMethod method = CdnMethod::automatic;
+
+  // Whether the second preference of a pair has a steepness of its own.
+  bool has_w2() const { return !tied && topology != CdnTopology::independent; }
+  ForceParameters parameters() const;
 };
 
 struct CdnAsked {

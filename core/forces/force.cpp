@@ -13,7 +13,12 @@ Force::Force(ForceSpec spec, std::size_t longest) : spec_(std::move(spec)), metr
       break;
     case ForceKind::ordinal:
     case ForceKind::prank:
-      parameters_ = spec_.classes - 1;
+      parameters_ = ForceParameters({spec_.classes - 1, {"threshold", ParameterKind::threshold}});
+      learns_ = true;
+      break;
+    case ForceKind::structrank:
+      parameters_ = spec_.cdn.parameters();
+      learns_ = spec_.cdn.learns;
       break;
     case ForceKind::ranknet:
     case ForceKind::lambdarank:
@@ -27,7 +32,6 @@ Force::Force(ForceSpec spec, std::size_t longest) : spec_(std::move(spec)), metr
     case ForceKind::listnet:
     case ForceKind::listmle:
     case ForceKind::xendcg:
-    case ForceKind::structrank:
     case ForceKind::squared:
     case ForceKind::custom:
       break;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "forces/cdn.hpp"
+#include "forces/force_parameters.hpp"
 #include "forces/order_sums.hpp"
 #include "metrics/metric.hpp"
 #include "metrics/ranked.hpp"
@@ -76,7 +77,7 @@ struct ForceQuery {
   std::span<const double> labels;      // finite
   std::span<const double> weights;     // of documents, or empty
   std::span<const GivenPair> pairs;    // take the place of labels where has_pairs
-  std::span<const double> parameters;  // ordinal: thresholds, rising; structrank: w1, w2 or none
+  std::span<const double> parameters;  // values of the force's own parameters; structrank has some of its own
   bool has_pairs = false;
   std::uint64_t seed = 0, round = 0, key = 0;  // what random draws are a function of
 
@@ -108,9 +109,11 @@ class Force {
   Force(ForceSpec spec, std::size_t longest);
 
   const ForceSpec& spec() const { return spec_; }
-  // Scores per document, and numbers of its own that the force learns during descent.
+  // Scores per document.
   std::size_t outputs() const { return outputs_; }
-  std::size_t parameters() const { return parameters_; }
+  // The force's own parameters, and whether gradient steps move them.
+  const ForceParameters& parameters() const { return parameters_; }
+  bool learns() const { return learns_; }
   // Adds the force of one query to `sums`.
   void compute(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const;
 
@@ -120,7 +123,9 @@ class Force {
 
   ForceSpec spec_;
   Metric metric_;
-  std::size_t outputs_ = 1, parameters_ = 0;
+  std::size_t outputs_ = 1;
+  ForceParameters parameters_;
+  bool learns_ = false;
 };
 
 // Forces over pairs of documents.
@@ -137,7 +142,7 @@ void listmle_force(const ForceQuery& query, ForceScratch& scratch, const ForceSu
 // What the metric gains if one document after the other is moved up and down a little; made to sum to 0.
 void finite_difference_force(const ForceSpec& spec, const Metric& metric, const ForceQuery& query,
                              ForceScratch& scratch, const ForceSums& sums);
-// A force over pairs of preferences; `parameters` of the query take the place of w1 and w2.
+// A force over pairs of preferences; `parameters` of the query take the place of its own values.
 void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
 // Forces on each document alone.
 void squared_force(const ForceQuery& query, const ForceSums& sums);

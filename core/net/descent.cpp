@@ -15,12 +15,17 @@ bool all_finite(std::span<const double> values) {
 }  // namespace
 
 Descent::Descent(const DenseNet& net, const Force& force, const NetTask& task, int num_threads)
-    : net_(net), force_(force), task_(task), num_threads_(num_threads), batch_(net_, num_threads_) {
-  const std::size_t held = net_.held_size() + force_.parameters();
+    : net_(net),
+      force_(force),
+      own_(force_.learns() ? force_.parameters().size() : 0),
+      task_(task),
+      num_threads_(num_threads),
+      batch_(net_, num_threads_) {
+  const std::size_t held = net_.held_size() + own_;
   for (auto* vector : {&parameters_, &gradient_, &first_, &second_}) vector->assign(held, 0.0);
-  thresholds_.resize(force_.parameters());
-  task_.table.parameters = thresholds_;
-  read_thresholds();
+  force_values_.resize(own_);
+  task_.table.parameters = force_values_;
+  read_force_parameters();
 }
 
 void Descent::give(const std::vector<double>& held, double* given) const {
@@ -37,7 +42,7 @@ void Descent::hold(std::span<const double> given, std::vector<double>& held) con
 void Descent::set_parameters(std::span<const double> given) {
   hold(given, parameters_);
   batch_.forget_weights();
-  read_thresholds();
+  read_force_parameters();
 }
 
 void Descent::set_moments(std::span<const double> first, std::span<const double> second, std::uint64_t updates) {
@@ -45,12 +50,8 @@ void Descent::set_moments(std::span<const double> first, std::span<const double>
   updates_ = updates;
 }
 
-// Thresholds rise because each is the one before plus an exponential.
-void Descent::read_thresholds() {
-  const double* const raw = parameters_.data() + net_.held_size();
-  for (std::size_t k = 0; k < thresholds_.size(); ++k) {
-    thresholds_[k] = k == 0 ? raw[0] : thresholds_[k - 1] + std::exp(std::clamp(raw[k], -30.0, 30.0));
-  }
+void Descent::read_force_parameters() {
+  if (own_) force_.parameters().to_values(parameters_.data() + net_.held_size(), force_values_.data());
 }
 
 double Descent::absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
@@ -68,7 +69,7 @@ double Descent::absorb(std::span<const std::int64_t> queries, const DescentOptio
 }
 
 double Descent::absorb_chunk(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
-  const std::size_t width = net_.shape().features(), outputs = net_.shape().outputs(), own = thresholds_.size();
+  const std::size_t width = net_.shape().features(), outputs = net_.shape().outputs();
   begin_.resize(queries.size() + 1);
   for (std::size_t k = 0; k < queries.size(); ++k) {
     begin_[k + 1] = begin_[k] + task_.table.documents(static_cast<std::size_t>(queries[k]));
@@ -77,7 +78,7 @@ double Descent::absorb_chunk(std::span<const std::int64_t> queries, const Descen
   batch_.reserve(rows);
   pushes_.resize(std::max(pushes_.size(), rows * outputs));
   cost_.assign(queries.size(), 0.0);
-  threshold_force_.assign(queries.size() * own, 0.0);
+  force_on_values_.assign(queries.size() * own_, 0.0);
   const auto first_row = [&](std::size_t k) {
     return static_cast<std::size_t>(task_.table.query_offsets[static_cast<std::size_t>(queries[k])]);
   };
@@ -107,7 +108,7 @@ double Descent::absorb_chunk(std::span<const std::int64_t> queries, const Descen
                  std::fill_n(force, documents * outputs, 0.0);
                  ForceSums sums{force};
                  if (options.cost) sums.cost = &cost_[k];
-                 if (own) sums.parameter_force = threshold_force_.data() + k * own;
+                 if (own_) sums.parameter_force = force_on_values_.data() + k * own_;
                  // Training that has diverged: no force is defined there. The scores seen, and the cost, say so to the
                  // caller.
                  if (all_finite(query.scores)) {
@@ -118,26 +119,19 @@ double Descent::absorb_chunk(std::span<const std::int64_t> queries, const Descen
                  const double weight = task_.table.query_weight(q);
                  for (std::size_t i = 0; i < documents * outputs; ++i) scores[i] = weight * force[i];
                  cost_[k] *= weight;
-                 for (std::size_t t = 0; t < own; ++t) threshold_force_[k * own + t] *= weight;
+                 for (std::size_t t = 0; t < own_; ++t) force_on_values_[k * own_ + t] *= weight;
                });
   batch_.backward(parameters_.data(), gradient_.data());
   double cost = 0;
   for (std::size_t k = 0; k < queries.size(); ++k) {
     cost += cost_[k];
-    add_threshold_force(threshold_force_.data() + k * own);
+    if (own_) {
+      const auto at = static_cast<std::ptrdiff_t>(net_.held_size());
+      force_.parameters().add_free_force(parameters_.data() + at, force_on_values_.data() + k * own_,
+                                         gradient_.data() + at);
+    }
   }
   return cost;
-}
-
-// A threshold moves every threshold above it: ∂b_t/∂raw_k = 1 for k = 0, e^{raw_k} for 0 < k ≤ t.
-void Descent::add_threshold_force(const double* force) {
-  double* const gradient = gradient_.data() + net_.held_size();
-  const double* const raw = parameters_.data() + net_.held_size();
-  double above = 0;
-  for (std::size_t k = thresholds_.size(); k-- > 0;) {
-    above += force[k];
-    gradient[k] += k == 0 ? above : std::fabs(raw[k]) < 30 ? above * std::exp(raw[k]) : 0.0;
-  }
 }
 
 // One pair as a query of its two documents. [RankNet's first form: two forward and two backward passes an update]
@@ -217,7 +211,7 @@ void Descent::update(double share, const DescentOptions& options) {
     std::fill_n(g, count, 0.0);
   });
   batch_.forget_weights();
-  read_thresholds();
+  read_force_parameters();
 }
 
 double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {

@@ -35,8 +35,8 @@ class Descent {
  public:
   Descent(const DenseNet& net, const Force& force, const NetTask& task, int num_threads);
 
-  // The numbers that are learned: the net's, then the force's own (thresholds as the first and the logs of the steps).
-  std::size_t size() const { return net_.size() + force_.parameters(); }
+  // The numbers that are learned: the net's, then the free numbers of the force's own.
+  std::size_t size() const { return net_.size() + own_; }
   void set_parameters(std::span<const double> given);
   void get_parameters(double* given) const { give(parameters_, given); }
   void set_moments(std::span<const double> first, std::span<const double> second, std::uint64_t updates);
@@ -52,25 +52,25 @@ class Descent {
  private:
   void give(const std::vector<double>& held, double* given) const;
   void hold(std::span<const double> given, std::vector<double>& held) const;
-  void read_thresholds();
+  void read_force_parameters();
   double absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
   double absorb_chunk(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
   double absorb_pair(std::size_t query, const GivenPair& pair, bool given, const DescentOptions& options);
   template <class Visit>
   void each_pair(std::size_t query, Visit&& visit) const;
-  void add_threshold_force(const double* force);
   void score_query(std::size_t query, double* seen);
   void update(double share, const DescentOptions& options);
 
   DenseNet net_;
   Force force_;
+  std::size_t own_;  // parameters of the force that are learned
   NetTask task_;
   int num_threads_;
   NetBatch batch_;
   ScratchPool<ForceScratch> scratches_;
   ForceScratch pair_scratch_;
-  std::vector<double> parameters_, gradient_, first_, second_, thresholds_;
-  std::vector<double> threshold_force_, pushes_, cost_;
+  std::vector<double> parameters_, gradient_, first_, second_;
+  std::vector<double> force_values_, force_on_values_, pushes_, cost_;
   std::vector<std::size_t> begin_;
   std::uint64_t updates_ = 0;
 };

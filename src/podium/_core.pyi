@@ -173,6 +173,27 @@ def swap_deltas(spec: MetricSpec, scores: Annotated[NDArray[numpy.float64], dict
     ([documents × documents] of what the metric gains when two documents swap places, problem).
     """
 
+class CdnTopology(enum.Enum):
+    full = 0
+
+    independent = 1
+
+    random = 2
+
+class CdnMethod(enum.Enum):
+    auto = 0
+
+    exact = 1
+
+    chebyshev = 2
+
+class CdnSpec:
+    """
+    What structrank is told: which pairs of preferences, and how they are summed.
+    """
+
+    def __init__(self, *, topology: CdnTopology, tied: bool, learns: bool, values: Sequence[float], partners: int, mean: bool, method: CdnMethod) -> None: ...
+
 class ForceKind(enum.Enum):
     ranknet = 0
 
@@ -210,27 +231,6 @@ class ForceKind(enum.Enum):
 
     custom = 17
 
-class CdnTopology(enum.Enum):
-    full = 0
-
-    independent = 1
-
-    random = 2
-
-class CdnMethod(enum.Enum):
-    auto = 0
-
-    exact = 1
-
-    chebyshev = 2
-
-class CdnSpec:
-    """
-    What structrank is told: which pairs of preferences, and how they are summed.
-    """
-
-    def __init__(self, *, topology: CdnTopology, w1: float, w2: float, partners: int, mean: bool, method: CdnMethod) -> None: ...
-
 class CustomForce:
     """
     A user's force as the core sees it: functions, and addresses of compiled ones.
@@ -255,6 +255,39 @@ def apply_force(spec: ForceSpec, data: ForceInputs, scores: Annotated[NDArray[nu
     """
     Writes force, curvature, cost of each query and the force on parameters into the arrays given.
     """
+
+class ParameterKind(enum.Enum):
+    threshold = 0
+
+    positive = 1
+
+    correlation = 2
+
+class ForceParameters:
+    """
+    The numbers that a force learns itself, as free numbers and as the values they stand for.
+    """
+
+    def __init__(self, spec: ForceSpec) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def names(self) -> list[str]: ...
+
+    @property
+    def kinds(self) -> list[ParameterKind]: ...
+
+    def to_values(self, free: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """Values from free numbers."""
+
+    def to_free(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """
+        Free numbers that stand for these values, or for the nearest that can be reached.
+        """
+
+    def free_force(self, free: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], force: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """The force on the free numbers, given the force on the values."""
 
 class Activation(enum.Enum):
     tanh = 0

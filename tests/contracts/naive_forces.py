@@ -87,9 +87,11 @@ def by_moving(force: Force, scores: np.ndarray, labels: np.ndarray) -> np.ndarra
 
 def over_preferences(
     force: Force, scores: np.ndarray, labels: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, float, tuple[float, float]]:
+) -> tuple[np.ndarray, np.ndarray, float, list[float]]:
     """(force, curvature, cost, force on w1 and w2) of structrank, term by term; the random partners are not for twins."""
     n, w1, w2 = len(scores), float(force.parameter("w1")), float(force.parameter("w2"))
+    tied = bool(force.parameter("tie"))
+    w2 = w1 if tied else w2
     edges = [(i, j) for i in range(n) for j in range(n) if labels[i] > labels[j]]
     alone = force.choice("topology") == "independent"
     pairs = [(e, None) for e in edges] if alone else [(e, f) for e in edges for f in edges if e != f]
@@ -110,7 +112,8 @@ def over_preferences(
         none = math.exp(-term)  # a variance: of 0, rise[0] and rise[1], with chances none, q[0] and q[1]
         bend += none * (q[0] * rise[0] ** 2 + q[1] * rise[1] ** 2) + q[0] * q[1] * (rise[0] - rise[1]) ** 2
     share = max(len(pairs), 1) if force.choice("scale") == "mean" else 1
-    return out / share, bend / share, cost / share, (slopes[0] / share, slopes[1] / share)
+    slopes = [sum(slopes)] if tied or alone else slopes
+    return out / share, bend / share, cost / share, [slope / share for slope in slopes]
 
 
 def swap(asked, scores: np.ndarray, labels: np.ndarray, i: int, j: int) -> float:

@@ -58,6 +58,7 @@ PREFERENCES = [
     "structrank(w1=0.5, w2=2)",
     "structrank(scale='sum')",
     "structrank(w1=2, w2=0.3, method='chebyshev')",
+    "structrank(tie=True, w1=0.7)",
     "structrank(independent)",
     "structrank(independent, w1=2, scale='sum')",
 ]
@@ -99,15 +100,17 @@ def some_scores(force: Force, data, rng, scale=1.0):
 
 
 def compute(force: Force, scores, data, **options):
-    thresholds = (
-        np.linspace(-1, 1, force.n_parameters(data))
-        if force.n_parameters(data) > 1
-        else np.zeros(force.n_parameters(data))
-    )
     held = podium.forces.ForceData(data)
-    return force.compute(
-        np.asarray(scores, np.float64), held, parameters=thresholds, curvature=True, cost=force.has_cost, **options
-    )
+    wanted = {"parameters": own_values(force, data), "curvature": True, "cost": force.has_cost}
+    return force.compute(np.asarray(scores, np.float64), held, **wanted | options)
+
+
+def own_values(force: Force, data) -> np.ndarray:
+    """Values of the force's own parameters: thresholds nowhere special, others as they stand in its name."""
+    if not force.definition.has_thresholds:
+        return force.own_values(data)
+    count = force.n_parameters(data)
+    return np.linspace(-1, 1, count) if count > 1 else np.zeros(count)
 
 
 def test_every_force_is_in_the_contract():
@@ -228,16 +231,16 @@ def test_preferences_equal_the_naive_twin(name, documents):
     force = podium.force(name)
     labels, scores = np.array(documents, np.float64).T
     found = force.compute(
-        scores, podium.forces.ForceData(make(labels)), curvature=True, cost=True, parameters=weights(force)
+        scores,
+        podium.forces.ForceData(make(labels)),
+        curvature=True,
+        cost=True,
+        parameters=own_values(force, make(labels)),
     )
     expected = over_preferences(force, scores, labels)
     for one, other in zip((found.force, found.curvature, found.cost[0]), expected[:3], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9 * np.abs(other).max() + 1e-15)
     np.testing.assert_allclose(found.parameter_force[0], expected[3], rtol=1e-7, atol=1e-9)
-
-
-def weights(force: Force) -> tuple[float, float]:
-    return force.parameter("w1"), force.parameter("w2")
 
 
 @by_name(["ranknet", "hinge", "squared_hinge", "exponential", "lambdarank(ndcg@10)", "lambdarank(map)"])
@@ -298,19 +301,32 @@ def test_force_and_curvature_are_the_slopes_of_the_cost(name):
             np.testing.assert_allclose(bend, base.curvature.reshape(-1)[k], rtol=1e-4, atol=1e-5)
 
 
-@by_name([name for name in POINTS if podium.force(name).definition.has_thresholds])
-def test_thresholds_feel_the_slope_of_the_cost_too(name):
+@by_name([name for name in EVERY if podium.force(name).learns])
+def test_parameters_of_the_force_feel_the_slope_of_the_cost_too(name):
     rng = np.random.default_rng(2)
     force, data = podium.force(name), make(np.array([0.0, 1, 2, 3, 1, 2]))
-    scores, thresholds, step = rng.normal(size=6), np.array([-1.0, 0.2, 1.3]), 1e-6
-    held = podium.forces.ForceData(data)
-    base = force.compute(scores, held, parameters=thresholds)
-    for k in range(3):
-        shift = np.eye(3)[k] * step
-        above, below = (
-            force.compute(scores, held, parameters=thresholds + s, cost=True).cost.sum() for s in (shift, -shift)
-        )
-        np.testing.assert_allclose(base.parameter_force.sum(axis=0)[k], -(above - below) / (2 * step), rtol=1e-5)
+    scores, values, step = rng.normal(size=6), own_values(force, data), 1e-6
+    base = compute(force, scores, data)
+    assert base.parameter_force.shape == (1, len(values))
+    for k, shift in enumerate(np.eye(len(values)) * step):
+        above, below = (compute(force, scores, data, parameters=values + s).cost.sum() for s in (shift, -shift))
+        np.testing.assert_allclose(base.parameter_force[0, k], -(above - below) / (2 * step), rtol=1e-5, atol=1e-8)
+
+
+@by_name([name for name in EVERY if podium.force(name).learns])
+def test_free_numbers_stand_for_every_value_and_carry_the_force_on_it(name):
+    data = make(np.array([0.0, 1, 2, 3, 1, 2]))
+    own, values = podium.force(name).own_parameters(data), own_values(podium.force(name), data)
+    assert len(own) == len(values) == len(own.names) == len(own.kinds)
+    np.testing.assert_allclose(own.to_values(own.to_free(values)), values, rtol=1e-12)
+    rng = np.random.default_rng(3)
+    free, push, step = rng.normal(size=len(own)), rng.normal(size=len(own)), 1e-6
+    found = own.free_force(free, push)
+    for k, shift in enumerate(np.eye(len(own)) * step):
+        slope = (own.to_values(free + shift) - own.to_values(free - shift)) / (2 * step)
+        np.testing.assert_allclose(found[k], slope @ push, rtol=1e-6)
+    for far in (-40.0, 40.0):  # numbers far out stand for values that the force takes, too
+        compute(podium.force(name), np.zeros(6), data, parameters=own.to_values(np.full(len(own), far)))
 
 
 @by_name([*PAIRS, *PREFERENCES, *RANDOM, *LISTS, *OWN])

@@ -106,19 +106,34 @@ def twin_of(task: Task) -> tuple[np.ndarray, tuple[int, ...], str]:
     return x, (x.shape[1], task.model.n_outputs), "tanh"
 
 
+def values_of(force: Force, data: podium.RankingData, free: np.ndarray, slope: int | None = None) -> np.ndarray:
+    """The values of a force's own parameters, or their slopes in one of the free numbers that stand for them."""
+    if not len(free):
+        return free
+    if force.definition.has_thresholds:  # the first, and the logs of the steps
+        steps = np.append(free[:1], np.exp(free[1:]))
+        moved = (np.arange(len(free)) == slope) * np.append(1.0, np.exp(free[1:]))
+        return np.cumsum(steps if slope is None else moved)
+    values, slopes = np.empty(len(free)), np.empty(len(free))
+    for k, kind in enumerate(force.own_parameters(data).kinds):
+        rise = {"positive": np.exp, "correlation": lambda x: (1 - 1e-6) * expit(x)}[kind.name]
+        values[k] = rise(free[k])
+        slopes[k] = values[k] if kind.name == "positive" else values[k] * (1 - expit(free[k]))
+    return values if slope is None else slopes * (np.arange(len(free)) == slope)
+
+
 def naive_gradient(task: Task, vector: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """(cost, force · ∂s/∂parameter, scores), with thresholds held as the first and the logs of the steps."""
+    """(cost, force · ∂s/∂parameter, scores)."""
     force, data = task.force, task.data
     own = force.n_parameters(data)
     x, widths, activation = twin_of(task)
     weights, held = vector[: len(vector) - own], vector[len(vector) - own :]
     scores = naive_net.forward(weights, widths, activation, x)[-1]
     scores = scores[:, 0] if task.n_outputs == 1 else scores
-    steps = np.exp(held[1:])
     outcome = force.compute(
         scores,
         podium.forces.ForceData(data),
-        parameters=np.cumsum(np.concatenate([held[:1], steps])),
+        parameters=values_of(force, data, held),
         cost=force.has_cost,
         seed=11,
         round=3,
@@ -126,7 +141,7 @@ def naive_gradient(task: Task, vector: np.ndarray) -> tuple[float, np.ndarray, n
     push = naive_net.backward(weights, widths, activation, x, outcome.force)
     if own:
         on_each = outcome.parameter_force.sum(axis=0)
-        push = np.append(push, [on_each[k:].sum() * (1.0 if k == 0 else steps[k - 1]) for k in range(own)])
+        push = np.append(push, [values_of(force, data, held, slope=k) @ on_each for k in range(own)])
     return (0.0 if outcome.cost is None else float(outcome.cost.sum())), push, scores
 
 
@@ -196,7 +211,7 @@ def test_core_model_and_plain_twin_give_one_gradient(name, spec):
     pushes = task.force.compute(
         task.model.scores(data.features),
         podium.forces.ForceData(data),
-        parameters=np.cumsum(np.concatenate([held[:1], np.exp(held[1:])])),
+        parameters=values_of(task.force, data, held),
         seed=11,
         round=3,
     ).force
@@ -347,7 +362,7 @@ def test_forces_that_are_no_sum_over_pairs_are_refused_pair_by_pair(name):
 
 
 @by_spec(FEW_SPECS)
-@by_force(["ranknet", "lambdarank(ndcg@5)", "xendcg", "squared", "ordinal", "multiclass", "custom_forces:ranknet"])
+@by_force(["ranknet", "lambdarank(ndcg@5)", "xendcg", "squared", "ordinal", "multiclass", "structrank", "custom_forces:ranknet"])  # fmt: skip
 @pytest.mark.parametrize("batch", [1, 3, 5])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_an_epoch_of_the_core_is_an_epoch_in_python(name, spec, batch, optimizer):

@@ -296,6 +296,30 @@ def test_ordinal_learns_the_thresholds_that_cut_the_scores():
     np.testing.assert_allclose(loss.thresholds().detach(), true, atol=0.06)
 
 
+def test_numbers_of_a_network_are_parameters_and_feel_the_slope_of_the_loss():
+    name = "structrank(w1=0.5, w2=2)"
+    loss, scores, data = podium.torch.loss(name), random_scores("structrank", 60), make()
+    assert [name for name, _ in loss.named_parameters()] == ["network.free"]
+    np.testing.assert_allclose(loss.network().detach(), [0.5, 2], rtol=1e-6)
+    loss.network.double()
+    loss(scores, data).backward()
+    found = loss.network.free.grad
+    for k, shift in enumerate(np.eye(2) * 1e-6):
+        above, below = (
+            podium.force(name)
+            .compute(
+                data.from_caller_order(scores.detach().numpy()),
+                podium.forces.ForceData(data),
+                cost=True,
+                parameters=np.exp(loss.network.free.detach().numpy() + s),
+            )
+            .cost.sum()
+            for s in (shift, -shift)
+        )
+        assert found[k].item() == pytest.approx((above - below) / 2e-6, rel=1e-6)
+    assert not list(podium.torch.loss("structrank(learn=False)").parameters())
+
+
 def test_a_net_learns_by_a_force_without_a_cost():
     train, test = podium.split(podium.synthetic.network(queries=80, documents=20, features=10, seed=1), (0.5, 0.5))
     inputs = {data: torch.tensor(data.to_caller_order(data.features)) for data in (train, test)}

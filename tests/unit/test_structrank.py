@@ -28,9 +28,9 @@ def make(**others: Any) -> podium.StructRank:
 
 
 def running(**schedule: Any) -> Feasible:
-    topology = schedule.pop("topology", "full")
+    tie = schedule.pop("tie", False)
     plan = Plan(
-        podium.force(f"structrank({topology})"),
+        podium.force(f"structrank(tie={tie})"),
         model("nadaraya-watson"),
         FeasibleSteps(**{"epochs": 2, "starts": 2, "step": "shrink"} | schedule),
         podium.metric("map"),
@@ -53,21 +53,19 @@ def test_slopes_of_widths_and_steepness_through_the_whole_cost(topology, tie, ki
     if kind == "weights":
         parts["document_weights"] = rng.random(14 * 9) + 0.1
     data = TRAIN.replace(**parts)
-    force = podium.force(f"structrank({topology})")
+    force = podium.force(f"structrank({topology}, tie={tie})")
     held = model("nadaraya-watson").start(data, n_outputs=1, seed=0)
     assert isinstance(held, NadarayaWatson)
     part = data.select(np.array([4]))
 
     def compute(theta: np.ndarray) -> tuple[float, np.ndarray]:
         held.vector = theta[:5]
-        own = np.repeat(theta[5:], 2) if tie else theta[5:]
         scores = held.scores_in_training(part)
-        outcome = force.compute(scores, ForceData(part), cost=True, parameters=own, seed=1, round=2)
+        outcome = force.compute(scores, ForceData(part), cost=True, parameters=theta[5:], seed=1, round=2)
         push = held.backward_in_training(part, outcome.force)
-        slope = outcome.parameter_force[0]
-        return float(outcome.cost[0]), np.concatenate([push, [slope.sum()] if tie else slope])
+        return float(outcome.cost[0]), np.concatenate([push, outcome.parameter_force[0]])
 
-    theta = rng.random(6 if tie else 7) + 0.3
+    theta = rng.random(6 if tie or topology == "independent" else 7) + 0.3
     push = compute(theta)[1]
     assert np.abs(push).max() > 1e-4
     for k in range(len(theta)):
@@ -90,13 +88,11 @@ def test_a_pass_is_one_step_a_query_along_those_slopes(tie):
     for query in order:
         part = TRAIN.select(np.array([query]))
         held.vector = theta[:5]
-        own = theta[[5, 5]] if tie else theta[5:]
         scores = held.scores_in_training(part)
         np.testing.assert_allclose(seen[slice(*TRAIN.query_offsets[query : query + 2])], scores, rtol=1e-12)
-        outcome = run.plan.force.compute(scores, ForceData(part), cost=True, parameters=own)
+        outcome = run.plan.force.compute(scores, ForceData(part), cost=True, parameters=theta[5:])
         total += outcome.cost[0]
-        slope = outcome.parameter_force[0]
-        push = np.append(held.backward_in_training(part, outcome.force), slope.sum() if tie else slope)
+        push = np.append(held.backward_in_training(part, outcome.force), outcome.parameter_force[0])
         for rate in (2.0 / 2**k for k in range(30)):
             if (theta + rate * push).min() >= 0 and (theta + rate * push).sum() <= 3.0:
                 theta, halved = theta + rate * push, halved + (rate < 2.0)

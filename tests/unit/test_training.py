@@ -24,11 +24,11 @@ from podium.models import MODELS, model
 from podium.models.kernel import KernelSpec
 from podium.models.net import LinearSpec, NetSpec
 from podium.training import Checkpoint, Plan, train
+from podium.training.force_parameters import LearnedParameters
 from podium.training.schedules.gradient import Adam
 from podium.training.schedules.optimizers import OPTIMIZERS
 from podium.training.schedules.solvers import LBFGS
 from podium.training.steps import Task, make_descent
-from podium.training.thresholds import rising_thresholds, starting_parameters
 
 
 def noisy(queries=12, documents=8, features=5, seed=0) -> podium.RankingData:
@@ -704,11 +704,11 @@ def test_names_of_models_that_are_refused(name, message):
 def test_thresholds_begin_at_the_frequencies_of_the_levels():
     labels = np.repeat([0.0, 1, 2, 3], [50, 25, 15, 10])
     data = podium.RankingData(np.zeros((100, 1)), labels, np.zeros(100, int))
-    held = starting_parameters(podium.force("ordinal"), data)
-    below = 1 / (1 + np.exp(-rising_thresholds(held)))  # P(l ≤ k) at score 0
+    learned = LearnedParameters(podium.force("ordinal"), data)
+    below = 1 / (1 + np.exp(-learned.values(learned.start())))  # P(l ≤ k) at score 0
     np.testing.assert_allclose(below, [0.5, 0.75, 0.9], atol=0.01)
-    assert len(starting_parameters(podium.force("ranknet"), data)) == 0
-    assert (np.diff(rising_thresholds(np.array([1.0, -800, 800, 0]))) > 0).all()
+    assert len(LearnedParameters(podium.force("ranknet"), data).start()) == 0
+    assert (np.diff(learned.values(np.array([1.0, -800, 800]))) > 0).all()
 
 
 def test_training_that_diverges_inside_an_epoch_says_so_and_touches_nothing_else():

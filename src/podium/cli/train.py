@@ -238,14 +238,19 @@ def _solved(ranker: BaseRanker, verdict: str, proven: str) -> str:
     return f"{proven}; {why}, before the solver was done"
 
 
+def _short(found: Any) -> str:
+    """A number, several of them, or a word, as a line of the log shows it."""
+    if isinstance(found, tuple):
+        return f"({', '.join(map(_short, found))})"
+    return f"{found:.4g}" if isinstance(found, float) else str(found)
+
+
 def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> None:
     """What was kept and where it is."""
     value = "" if ranker.best_value_ is None else f", {ranker.metric} {ranker.best_value_:.4f} on the validation data"
     if value and ranker.log_[-1].best_epoch is not None:
         value += ", where the mean of it and its neighbors is best"
-    came_to = "".join(
-        f", {name} {f'{found:.4g}' if isinstance(found, float) else found}" for name, found in ranker.outcome.items()
-    )
+    came_to = "".join(f", {name} {_short(found)}" for name, found in ranker.outcome.items())
     trees = f" ({ranker.n_trees_} trees)" if hasattr(ranker, "n_trees_") else ""
     say(
         f"wrote {job.out}: {ranker.unit} {ranker.best_epoch_} of {ranker.n_epochs_}{trees}{value}{came_to}; {seconds:.1f} s"

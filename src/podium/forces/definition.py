@@ -7,12 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from podium.data import RankingData
 from podium.parameters import Choice, Flag, Integer, Parameter, Real, Search
 
 if TYPE_CHECKING:
     from podium.forces.force import Force
 
+Floats = npt.NDArray[np.float64]
 POSITIVE = Real(above=0, integer_kept=True)
 NOT_NEGATIVE = Real(least=0, integer_kept=True)
 
@@ -53,6 +57,13 @@ TOPOLOGY = Parameter(
 )
 W1 = Parameter("w1", 1, POSITIVE, "Steepness in the gap of the first preference of a pair.")
 W2 = Parameter("w2", 1, POSITIVE, "Steepness in the gap of the second preference of a pair.")
+TIE = Parameter("tie", False, Flag(), "Whether w1 and w2 are one and the same number.")
+LEARN = Parameter(
+    "learn",
+    True,
+    Flag(),
+    "Whether the numbers of the network (w1, w2) are learned together with the model, starting from the values given.",
+)
 PARTNERS = Parameter(
     "partners",
     5,
@@ -111,14 +122,15 @@ class ForceDefinition:
         inherits: with `takes="force"`: which of the attributes below are those of that force.
         metric_calls: with `takes="metric"`: how often a metric of the user's own is called, in words.
         leading: a parameter that may stand first in the parentheses without its name.
-        learnable: parameters that `Force.compute` may be given in each call and returns the gradients of.
         over: what it sums over: pairs of documents, pairs of preferences, whole lists, or documents alone.
         has_cost: whether it is the negative gradient of a cost that can be computed.
         convex: whether that cost is convex in the scores.
         has_curvature: whether it has a second derivative to divide by; without one, a leaf gives the mean force.
         labels: which labels it is defined on.
         outputs: how many scores it needs per document: one, or one per level.
-        has_thresholds: whether it learns rising thresholds between the levels.
+        has_thresholds: whether its own parameters are rising thresholds between the levels.
+        learns: whether gradient steps move the force's own parameters.
+        own_values: the values of its own parameters that training starts from, given the data and the number of levels.
         draws: whether it draws random numbers anew in each round.
         starting_score: the score that boosting starts from, given the data; 0 if there is none.
         unmoved: why it exerts no force on equal scores, where boosting starts; None if it does.
@@ -136,7 +148,6 @@ class ForceDefinition:
     inherits: tuple[str, ...] = ()
     metric_calls: str = "for every pair of documents with different labels"
     leading: str | None = None
-    learnable: tuple[str, ...] = ()
     over: Literal["pairs", "preferences", "lists", "points"] = "pairs"
     has_cost: bool = True
     convex: bool = False
@@ -144,6 +155,8 @@ class ForceDefinition:
     labels: Literal["any", "not negative", "levels"] = "any"
     outputs: Literal["one", "levels"] = "one"
     has_thresholds: bool = False
+    learns: Callable[[Force], bool] = lambda force: force.definition.has_thresholds
+    own_values: Callable[[Force, RankingData | None, int], Floats] = lambda force, data, levels: np.empty(0)
     draws: Callable[[Force], bool] = lambda force: force.parameter("noise", 0) > 0
     starting_score: Callable[[RankingData], float] = lambda data: 0.0
     unmoved: Callable[[Force], str | None] = lambda force: None

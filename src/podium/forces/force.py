@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import functools
+import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +35,11 @@ CORE_DEFAULTS: dict[str, Any] = {
     "lower_is_better": False,
     "alpha": 0.0,
     "cdn": None,
+}
+# What values of a force's own parameters must be, by kind.
+KINDS: dict[str, tuple[Callable[[float], bool], str]] = {
+    "positive": (lambda value: 0 <= value < math.inf, "≥ 0"),
+    "correlation": (lambda value: 0 <= value < 1, "from 0 to below 1"),
 }
 
 
@@ -247,10 +254,11 @@ class Force:
             **CORE_DEFAULTS | options,
         )
 
-    def n_classes(self, data: ForceData | RankingData) -> int:
+    def n_classes(self, data: ForceData | RankingData | None) -> int:
         """How many levels the labels have, for forces over levels."""
         if self.definition.labels != "levels":
             return 2
+        assert data is not None
         return data.levels if isinstance(data, ForceData) else int(data.labels.max()) + 1
 
     def n_outputs(self, data: ForceData | RankingData) -> int:
@@ -259,7 +267,30 @@ class Force:
 
     def n_parameters(self, data: ForceData | RankingData) -> int:
         """How many numbers the force itself learns, with any model."""
-        return self.n_classes(data) - 1 if self.definition.has_thresholds else 0
+        return len(self.own_parameters(data)) if self.learns else 0
+
+    @property
+    def learns(self) -> bool:
+        """Whether gradient steps move the force's own parameters."""
+        return self.acting.definition.learns(self.acting)
+
+    def own_parameters(self, data: ForceData | RankingData | None) -> _core.ForceParameters:
+        """The force's own parameters, learned or not: their names, and the free numbers that stand for their values.
+
+        Only a force over levels needs the data, whose labels say how many levels there are.
+        """
+        return _core.ForceParameters(self.core_spec(self.n_classes(data)))
+
+    def own_values(self, data: RankingData | None) -> Floats:
+        """The values of its own parameters that training starts from."""
+        return self.acting.definition.own_values(self.acting, data, self.n_classes(data))
+
+    def named_values(self, data: ForceData | RankingData, values: Floats) -> dict[str, float | tuple[float, ...]]:
+        """The values of its own parameters by name; several of one name make a tuple."""
+        found: dict[str, list[float]] = {}
+        for name, value in zip(self.own_parameters(data).names, values.tolist(), strict=True):
+            found.setdefault(name, []).append(value)
+        return {name: several[0] if len(several) == 1 else tuple(several) for name, several in found.items()}
 
     def check_labels(self, data: RankingData | ForceData) -> None:
         """That the labels, and weights and pairs, are ones the force is defined on."""
@@ -334,8 +365,9 @@ class Force:
     ) -> ForceOutcome:
         """The force on scores as they are held: [documents], or [documents × outputs].
 
-        `parameters` are the thresholds of `ordinal`; or values that take the place of the learnable parameters of the
-        force, as (w1, w2) of `structrank`. The outcome then has the force on them too: −∂C/∂parameter of each query.
+        `parameters` are values of the force's own parameters: the thresholds of `ordinal`, which must be given; or (w1, w2)
+        of `structrank`, in place of those in its name. The outcome then has the force on them too: −∂C/∂parameter of each
+        query.
         `into` is an earlier outcome of the same call, whose arrays are written over.
         """
         self.check_labels(data)
@@ -369,14 +401,16 @@ class Force:
         return out
 
     def _check_parameters(self, held: Floats, data: ForceData) -> None:
-        names = self.definition.learnable
-        if names:
-            if held.shape not in ((0,), (len(names),)) or not np.isfinite(held).all() or (held < 0).any():
-                raise DataError(
-                    f"{self}: parameters={held.tolist()} must be {', '.join(names)}, each finite and at least 0; or none"
-                )
-        elif len(held) != self.n_parameters(data) or (np.diff(held) <= 0).any():
-            raise DataError(f"{self}: {self.n_parameters(data)} rising thresholds are needed; found {held.tolist()}")
+        own = self.own_parameters(data)
+        if self.definition.has_thresholds:
+            if held.shape != (len(own),) or not np.isfinite(held).all() or (np.diff(held) <= 0).any():
+                raise DataError(f"{self}: {len(own)} rising thresholds are needed; found {held.tolist()}")
+        elif held.shape != (0,):
+            kinds = [kind.name for kind in own.kinds]
+            if held.shape != (len(own),) or not all(KINDS[kind][0](x) for kind, x in zip(kinds, held, strict=True)):
+                rules = [f"{name} {KINDS[kind][1]}" for name, kind in zip(own.names, kinds, strict=True)]
+                wanted = f"must be {', '.join(rules)}; or none" if rules else "must be empty: it has none of its own"
+                raise DataError(f"{self}: parameters={held.tolist()} {wanted}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         from podium.forces import custom_force, force, restore_force

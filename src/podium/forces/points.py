@@ -5,7 +5,10 @@ import math
 import numpy as np
 
 from podium.data import RankingData
-from podium.forces.definition import ForceDefinition
+from podium.forces.definition import Floats, ForceDefinition
+from podium.forces.force import Force
+
+LEAST_STEP = 1e-2  # between the thresholds that training starts from
 
 
 def _mean_label(data: RankingData) -> float:
@@ -14,6 +17,16 @@ def _mean_label(data: RankingData) -> float:
         weights = weights * np.repeat(data.query_weights, data.query_sizes)
     total = math.fsum(weights.tolist())
     return math.fsum((weights * data.labels).tolist()) / total if total > 0 else 0.0
+
+
+def _thresholds(force: Force, data: RankingData | None, levels: int) -> Floats:
+    """Thresholds at which every score 0 has the labels' own frequencies."""
+    assert data is not None
+    labels = np.sort(data.labels)
+    below = np.searchsorted(labels, np.arange(levels - 1), side="right")  # documents of level k or less
+    share = (below + 0.5) / (len(labels) + 1)
+    thresholds = np.log(share / (1 - share))
+    return np.cumsum(np.append(thresholds[:1], np.maximum(np.diff(thresholds), LEAST_STEP)))
 
 
 SQUARED = ForceDefinition(
@@ -32,6 +45,7 @@ ORDINAL = ForceDefinition(
     over="points",
     labels="levels",
     has_thresholds=True,
+    own_values=_thresholds,
 )
 PRANK = ForceDefinition(
     name="prank",
@@ -42,6 +56,7 @@ PRANK = ForceDefinition(
     has_curvature=False,
     labels="levels",
     has_thresholds=True,
+    own_values=_thresholds,
 )
 MULTICLASS = ForceDefinition(
     name="multiclass",

@@ -12,7 +12,6 @@ REGULARIZED = ForceDefinition(
     accepts=lambda force: "alpha" not in force.parameter_names,
     accepts_text="a force that is not regularized yet",
     inherits=(
-        "learnable",
         "over",
         "has_cost",
         "convex",

@@ -54,6 +54,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         best_epoch_: the epoch that was kept.
         best_value_: its metric on the validation data, or None without any.
         interrupted_: whether Ctrl-C ended training early.
+        learned_: parameters of the force itself that were learned, by name; None if it has none.
     """
 
     # scikit-learn passes query ids as `groups`, the name its splitters use. Its Pipeline always offers `score` a
@@ -202,7 +203,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         self.log_, self.n_epochs_ = trained.log, len(trained.log)
         self.best_epoch_, self.best_value_ = trained.best_epoch, trained.best_value
         self.interrupted_, self.certificate_ = trained.interrupted, trained.certificate
-        self.thresholds_ = trained.thresholds
+        self.thresholds_, self.learned_ = trained.thresholds, trained.learned
         self.fitted_parameters_, self.resolved_ = self._saved_parameters(), self._resolved(plan)
 
     def _warn(self, plan: Plan, data: RankingData) -> None:
@@ -272,8 +273,8 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """What training chose or found besides the epoch, by name; most rankers have nothing to tell."""
-        return {}
+        """What training chose or found besides the epoch, by name: the parameters that the force learned, if any."""
+        return dict(self.learned_ or {})
 
     def _start_model(self, start_from: BaseRanker | str | os.PathLike[str] | None) -> BaseRanker | None:
         if isinstance(start_from, str | os.PathLike):

@@ -35,6 +35,7 @@ class SaveMixin:
     resolved_: dict[str, Any]
     fingerprint_: str
     thresholds_: Floats
+    learned_: dict[str, Any] | None
     certificate_: dict[str, Any] | None
     n_epochs_: int
     best_epoch_: int
@@ -90,7 +91,8 @@ class SaveMixin:
 
     def _extra_state(self) -> dict[str, Any]:
         """What a ranker keeps besides its model, as JSON takes it."""
-        return {"certificate": self.certificate_}
+        learned = {} if self.learned_ is None else {"learned": _plain(self.learned_)}
+        return {"certificate": self.certificate_, **learned}
 
     def _extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Arrays that a ranker keeps besides its model's."""
@@ -100,6 +102,8 @@ class SaveMixin:
         """Restore what `_extra_state` and `_extra_arrays` returned."""
         self.thresholds_ = arrays.get("thresholds", np.empty(0))
         self.certificate_ = more.get("certificate")
+        learned = more.get("learned")
+        self.learned_ = None if learned is None else {name: _numbers(value) for name, value in learned.items()}
 
     @classmethod
     def restore(cls, artifact: Artifact, path: str | os.PathLike[str]) -> Self:
@@ -140,6 +144,11 @@ class SaveMixin:
         self.n_epochs_, self.best_epoch_ = training["epochs"], training["best_epoch"]
         self.best_value_, self.interrupted_ = training["best_value"], False
         self.log_: tuple[Epoch, ...] = ()
+
+
+def _numbers(value: Any) -> Any:
+    """Return a learned number, or several as the tuple that they were before JSON made a list of them."""
+    return tuple(float(each) for each in value) if isinstance(value, list) else float(value)
 
 
 def _metric_name(name: str) -> str:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from podium.data import RankingData
 from podium.data.normalize import NORMALIZATIONS, normalize
 from podium.forces import Force
-from podium.forces.definition import PARTNER_DRAWS, PARTNERS, SCALE, TOPOLOGY
+from podium.forces.definition import LEARN, PARTNER_DRAWS, PARTNERS, SCALE, TIE, TOPOLOGY
 from podium.models import Spec
 from podium.models.nadaraya_watson import NadarayaWatsonSpec, ReferenceSettings
 from podium.parameters import Choice, inherit, setting
@@ -19,6 +19,7 @@ from podium.rankers.ranker import preset_force
 from podium.training import Schedule, Trained
 from podium.training.schedules.feasible import FeasibleSettings, FeasibleSteps
 
+PLAIN = ("w1", "w2", "norm")  # what a file has side by side with other state if nothing else was learned
 SCALES = tuple(name for name in NORMALIZATIONS if name != "log")
 
 
@@ -37,6 +38,8 @@ class StructRank(ReferenceSettings, FeasibleSettings, BaseRanker):
     topology: str = inherit(TOPOLOGY)
     partners: int = inherit(PARTNERS)
     draws: int = inherit(PARTNER_DRAWS)
+    tie: bool = inherit(TIE)
+    learn: bool = inherit(LEARN)
     scale: str = inherit(SCALE)
     norm: float | tuple[float, ...] = (20.0, 30.0, 60.0)
     standardize: bool | None = None
@@ -50,15 +53,13 @@ class StructRank(ReferenceSettings, FeasibleSettings, BaseRanker):
 
     def _force(self) -> Force:
         force = preset_force(self, "structrank")
-        return force if force.draws else Force.of(force.definition, topology=self.topology, scale=self.scale)
+        return force if force.draws else force.replace(partners=PARTNERS.default, draws=PARTNER_DRAWS.default)
 
     def _model(self) -> Spec:
         return NadarayaWatsonSpec(**self.settings_of(NadarayaWatsonSpec))
 
     def _schedule(self) -> Schedule:
-        # Independent preferences have no second steepness.
-        tied = bool(self.tie) or self.topology == "independent"
-        return FeasibleSteps(**{**self.settings_of(FeasibleSteps), "tie": tied})
+        return FeasibleSteps(**self.settings_of(FeasibleSteps))
 
     def _prepare(self, data: RankingData) -> RankingData:
         return data if self.normalize is None else normalize(data, self.normalize)
@@ -69,19 +70,22 @@ class StructRank(ReferenceSettings, FeasibleSettings, BaseRanker):
     def _keep(self, trained: Trained, data: RankingData) -> None:
         super()._keep(trained, data)
         self.scorer_ = replace(self.scorer_, normalize=self.normalize)
-        self._set_learned(trained.learned or {})
+        self._set_learned()
 
-    def _set_learned(self, learned: dict[str, float]) -> None:
-        self.w1_, self.w2_, self.norm_ = (float(learned[name]) for name in ("w1", "w2", "norm"))
-
-    @property
-    def outcome(self) -> dict[str, Any]:
-        """The norm that was chosen, and the steepness that was learned."""
-        return {"w1": self.w1_, "w2": self.w2_, "norm": self.norm_}
+    def _set_learned(self) -> None:
+        learned, force = self.learned_ or {}, self._force()
+        self.norm_ = learned["norm"]
+        self.w1_ = learned.get("w1", force.setting("w1"))
+        self.w2_ = learned.get("w2", self.w1_ if "w1" in learned else force.setting("w2"))
 
     def _extra_state(self) -> dict[str, Any]:
-        return {**super()._extra_state(), **self.outcome}
+        state = super()._extra_state()
+        if set(self.learned_ or {}) == set(PLAIN):
+            state |= state.pop("learned")
+        return state
 
     def _load_extra_state(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        if "learned" not in more:
+            more = {**more, "learned": {name: more[name] for name in PLAIN}}
         super()._load_extra_state(more, arrays)
-        self._set_learned(more)
+        self._set_learned()

@@ -34,7 +34,7 @@ try:
 except ImportError:
     raise MissingExtraError("torch is not installed; pip install 'podium[torch]'") from None
 
-__all__ = ["ForceLoss", "Thresholds", "loss"]
+__all__ = ["ForceLoss", "NetworkNumbers", "Thresholds", "loss"]
 
 Array = npt.NDArray[Any]
 LEAST_STEP = 1e-6  # between thresholds, so that they rise also where no document has the level between them
@@ -63,8 +63,8 @@ def loss(
 class ForceLoss(Module):
     """C(s), a scalar, with ∂C/∂s = −λ. Made by `podium.torch.loss`.
 
-    Parameters of the force itself (the thresholds of `ordinal`) are parameters of this module: give them to the optimizer
-    with those of the model. A force that draws random numbers draws anew with each call; the number of the next draw is
+    Parameters of the force itself (the thresholds of `ordinal`, the numbers of `structrank`'s network) are parameters of this
+    module: give them to the optimizer with those of the model. A force that draws random numbers draws anew with each call; the number of the next draw is
     the buffer `round`, so it is saved with the state.
     """
 
@@ -81,6 +81,8 @@ class ForceLoss(Module):
         self.force, self.reduction = acting, reduction
         self.seed, self.num_threads = check_seed(seed), resolve_threads(num_threads)
         self.thresholds = None if levels is None else Thresholds(levels)
+        named = acting.learns and not acting.definition.has_thresholds
+        self.network = NetworkNumbers(acting) if named else None
         if self.force.draws:
             self.register_buffer("round", torch.zeros((), dtype=torch.int64))
         self._last: tuple[RankingData, ForceData] | None = None
@@ -109,7 +111,7 @@ class ForceLoss(Module):
         """
         flat = _checked_scores(self.force, scores)
         known, held = self._hold(data, labels, qid, query_offsets)
-        own = self._thresholds_for_call(thresholds)
+        own = self._own_for_call(thresholds)
         if self.force.definition.labels == "levels":
             held.levels = _levels(known.labels, flat, own)
         return _ForceCost.apply(flat, own, self, known, held, self._round_for_call(round))
@@ -135,11 +137,12 @@ class ForceLoss(Module):
             self._last = data, ForceData(data)
         return self._last
 
-    def _thresholds_for_call(self, given: Any) -> Any:
+    def _own_for_call(self, given: Any) -> Any:
+        """The values of the force's own parameters."""
         if not self.force.definition.has_thresholds:
             if given is not None:
                 raise ParameterError(f"thresholds are given, but {self.force} has none; leave them out")
-            return None
+            return None if self.network is None else self.network()
         if given is None and self.thresholds is None:
             name = self.force.name
             raise ParameterError(
@@ -184,19 +187,36 @@ class Thresholds(Module):
         return torch.cat([self.first.double(), self.first.double() + rises.cumsum(0)])
 
 
+class NetworkNumbers(Module):
+    """Numbers with a name that a force learns, such as w1 and w2 of `structrank`, in float64; they begin as in its name."""
+
+    def __init__(self, acting: Force) -> None:
+        super().__init__()
+        own = acting.own_parameters(None)
+        self.names, self.kinds = own.names, [kind.name for kind in own.kinds]
+        start = own.to_free(acting.own_values(None))
+        self.free = Parameter(torch.tensor(start, dtype=torch.get_default_dtype()))
+
+    def forward(self) -> Any:
+        """The values, a float64 tensor."""
+        free = self.free.double().clamp(-30, 30)
+        ways = {"positive": torch.exp, "correlation": lambda number: (1 - 1e-6) * torch.sigmoid(number)}
+        return torch.stack([ways[kind](number) for kind, number in zip(self.kinds, free, strict=True)])
+
+
 class _ForceCost(Function):
     """The cost forward, −λ backward; the core makes both forward."""
 
     @staticmethod
     def forward(
-        ctx: Any, scores: Any, thresholds: Any, asked: ForceLoss, data: RankingData, held: ForceData, round: int
+        ctx: Any, scores: Any, own: Any, asked: ForceLoss, data: RankingData, held: ForceData, round: int
     ) -> Any:
         given = data.from_caller_order(_double(scores))
 
         def compute(*, cost: bool) -> ForceOutcome:
-            own = () if thresholds is None else _double(thresholds)
+            values = () if own is None else _double(own)
             options: dict[str, Any] = {"seed": asked.seed, "round": round, "num_threads": asked.num_threads}
-            return asked.force.compute(given, held, cost=cost, parameters=own, **options)
+            return asked.force.compute(given, held, cost=cost, parameters=values, **options)
 
         outcome = compute(cost=False)
         # a pass of its own: asked for the cost too, the core may add up a force in another order
@@ -204,12 +224,12 @@ class _ForceCost(Function):
         if by_query is None:
             by_query = -np.add.reduceat(outcome.force * given, data.query_offsets[:-1])
         share = data.n_queries if asked.reduction == "mean" else 1
-        slope, thresholds_slope = _like(-data.to_caller_order(outcome.force) / share, scores), None
+        slope, own_slope = _like(-data.to_caller_order(outcome.force) / share, scores), None
         if outcome.parameter_force is not None:
             total = [-math.fsum(column) / share for column in outcome.parameter_force.T]
-            thresholds_slope = _like(np.array(total), thresholds)
+            own_slope = _like(np.array(total), own)
         ctx.name = str(asked.force)
-        ctx.save_for_backward(scores, thresholds, slope, thresholds_slope)
+        ctx.save_for_backward(scores, own, slope, own_slope)
         return _like(np.array(math.fsum(by_query) / share), scores)  # exact, whatever the order of the queries
 
     @staticmethod
@@ -219,14 +239,12 @@ class _ForceCost(Function):
 
 
 class _Slope(Function):
-    """The gradient, as a function of scores and thresholds that says no when it is to be differentiated again."""
+    """The gradient, as a function of scores and the force's own parameters that says no when it is to be differentiated again."""
 
     @staticmethod
-    def forward(
-        ctx: Any, name: str, upstream: Any, scores: Any, thresholds: Any, slope: Any, thresholds_slope: Any
-    ) -> Any:
+    def forward(ctx: Any, name: str, upstream: Any, scores: Any, own: Any, slope: Any, own_slope: Any) -> Any:
         ctx.name = name
-        return upstream * slope, None if thresholds_slope is None else upstream.to(thresholds_slope) * thresholds_slope
+        return upstream * slope, None if own_slope is None else upstream.to(own_slope) * own_slope
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> Any:
@@ -261,10 +279,10 @@ def _data_of_labels(labels: Any, qid: Any, query_offsets: Any) -> RankingData:
     return RankingData.of_parts(features=features, labels=found, query_offsets=offsets, query_ids=numbers)
 
 
-def _levels(labels: Array, scores: Any, thresholds: Any) -> int:
+def _levels(labels: Array, scores: Any, own: Any) -> int:
     """How many levels scores or thresholds are made for, which a batch may lack; or that the labels have, if more."""
     outputs = scores.shape[1] if scores.ndim == 2 else 1
-    return max(int(labels.max()) + 1, outputs if thresholds is None else len(thresholds) + 1)
+    return max(int(labels.max()) + 1, outputs if own is None else len(own) + 1)
 
 
 def _array(values: Any) -> Any:

@@ -12,12 +12,12 @@ from podium.data import RankingData
 from podium.errors import DataError
 from podium.models import CoreModel, GradientModel, GradientSpec
 from podium.training.checkpoint import Arrays, Checkpoint
+from podium.training.force_parameters import LearnedParameters
 from podium.training.judging import check_choice
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Trained, TrainingRun
 from podium.training.schedule import Schedule
 from podium.training.steps import Steps, Task
-from podium.training.thresholds import rising_thresholds, starting_parameters
 
 Floats = npt.NDArray[np.float64]
 SHRINK = 0.8
@@ -63,6 +63,7 @@ class DescentRun(TrainingRun):
         self.schedule, self.spec = plan.schedule, plan.model
         if valid is None and self.schedule.restart_rounds is not None:
             check_choice(plan.metric, data, "training", plan.num_threads)
+        self.own = LearnedParameters(plan.force, data)
         self.model = self._start(restart=0)
         self.task = Task(plan.force, self.model, self._taught(data), plan.seed, plan.num_threads)
         self.steps = self.schedule.make_steps(self.task)
@@ -90,7 +91,7 @@ class DescentRun(TrainingRun):
         )
 
     def _starting_vector(self, model: GradientModel) -> Floats:
-        return np.concatenate([model.vector, starting_parameters(self.plan.force, self.data)])
+        return np.concatenate([model.vector, self.own.start()])
 
     def _load_state(self, arrays: Arrays) -> None:
         if self.progress.best_vector.shape != self.steps.vector.shape:
@@ -184,7 +185,7 @@ class DescentRun(TrainingRun):
 
     def _valid_values(self, vector: Floats) -> tuple[float | None, dict[str, float | None] | None]:
         assert self.valid is not None
-        self.model.vector = vector[: len(vector) - self.plan.force.n_parameters(self.data)]
+        self.model.vector = vector[: len(vector) - self.own.size]
         threads = self.plan.num_threads
         if self.valid_inputs is not None and isinstance(self.model, CoreModel):
             outputs = self.model.scores_of(self.valid_inputs, num_threads=threads)
@@ -194,17 +195,16 @@ class DescentRun(TrainingRun):
 
     def _trained(self, interrupted: bool) -> Trained:
         progress = self.progress
-        own = self.plan.force.n_parameters(self.data)
-        size = len(progress.best_vector) - own
+        size = len(progress.best_vector) - self.own.size
         self.model.vector = progress.best_vector[:size].copy()
         kept = progress.log[progress.best_epoch - 1]
         return Trained(
             plan=self.plan,
             model=self.model.finished(),
-            thresholds=rising_thresholds(progress.best_vector[size:]),
             best_epoch=progress.best_epoch,
             best_value=kept.valid,
             log=progress.log,
             interrupted=interrupted,
             certificate=progress.certificate,
+            **self.own.outcome(self.own.values(progress.best_vector[size:])),
         )

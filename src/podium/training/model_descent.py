@@ -9,6 +9,7 @@ from podium import _core
 from podium.data import RankingData
 from podium.forces import Force, ForceData
 from podium.models import GradientModel
+from podium.training.force_parameters import LearnedParameters
 
 Floats = npt.NDArray[np.float64]
 
@@ -18,8 +19,9 @@ class ModelDescent:
 
     def __init__(self, model: GradientModel, force: Force, data: RankingData, num_threads: int) -> None:
         self.model, self.force, self.data, self.num_threads = model, force, data, num_threads
-        self.n_own, self.levels = force.n_parameters(data), force.n_classes(data)
-        self.own = np.zeros(self.n_own)
+        self.learned, self.levels = LearnedParameters(force, data), force.n_classes(data)
+        self.n_own = self.learned.size
+        self.own = np.zeros(self.n_own)  # free numbers
         self.first = np.zeros(self.size)
         self.second = np.zeros(self.size)
         self.updates = 0
@@ -98,20 +100,18 @@ class ModelDescent:
         scores = self.model.scores_in_training(part, num_threads=self.num_threads)
         if seen is not None:
             self._show(queries, scores, seen)
-        steps = np.exp(np.clip(self.own[1:], -30, 30))
         outcome = self.force.compute(
             scores,
             ForceData(part, levels=self.levels),
             cost=cost,
-            parameters=np.cumsum(np.concatenate([self.own[:1], steps])),
+            parameters=self.learned.values(self.own),
             seed=seed,
             round=round,
             num_threads=self.num_threads,
         )
         push = self.model.backward_in_training(part, outcome.force, num_threads=self.num_threads)
         if outcome.parameter_force is not None:
-            above = np.cumsum(outcome.parameter_force.sum(axis=0)[::-1])[::-1]
-            push = np.concatenate([push, above * np.concatenate([[1.0], steps])])
+            push = np.concatenate([push, self.learned.free_force(self.own, outcome.parameter_force.sum(axis=0))])
         return 0.0 if outcome.cost is None else float(outcome.cost.sum()), push
 
     def _show(self, queries: npt.NDArray[np.int64], scores: Floats, seen: Floats) -> None:

@@ -83,7 +83,8 @@ class Trained:
         interrupted: whether Ctrl-C ended training early.
         certificate: for lbfgs and bundle, the model's objective and how far it can lie above the minimum.
         chosen: what the schedule chose on the validation data or by default, by name.
-        learned: the force's own learned parameters by name, and the norm that was kept.
+        learned: the force's own learned parameters by name, if they are no thresholds; feasible steps add the norm that was
+            kept.
     """
 
     plan: Plan
@@ -95,7 +96,7 @@ class Trained:
     interrupted: bool = False
     certificate: dict[str, Any] | None = None
     chosen: dict[str, Any] | None = None
-    learned: dict[str, float] | None = None
+    learned: dict[str, Any] | None = None
 
 
 class TrainingRun(ABC):

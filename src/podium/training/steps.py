@@ -35,8 +35,9 @@ class Task:
 
     @property
     def is_convex(self) -> bool:
-        """Whether the mean cost is a convex function of the parameters."""
-        return isinstance(self.model, CoreModel) and self.model.is_linear and self.force.convex
+        """Whether the mean cost is a convex function of everything that is learned."""
+        scores = isinstance(self.model, CoreModel) and self.model.is_linear
+        return scores and self.force.convex and not self.force.n_parameters(self.data)
 
 
 @dataclass(frozen=True)

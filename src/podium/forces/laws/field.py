@@ -43,7 +43,8 @@ class Field:
         levels = np.arange(highest + 1, dtype=np.float64)
         example = RankingData(np.zeros((len(levels), 1)), levels, np.zeros(len(levels), np.int64))
         self.outputs = force.n_outputs(example)
-        self._parameters = np.linspace(-1.5, 1.5, force.n_parameters(example)) if force.n_parameters(example) else ()
+        thresholds = force.n_parameters(example) if force.definition.has_thresholds else 0
+        self._parameters = np.linspace(-1.5, 1.5, thresholds)  # other forces keep the values in their names
         # How many levels there are is read off the labels, so one query has them all.
         by_level = force.definition.labels == "levels"
         self._anchor = Point(self.shaped(np.zeros(len(levels))), levels, 0) if by_level else None

@@ -23,10 +23,10 @@ from podium.models.trees import TreeModel
 from podium.parameters import Integer, Real, Search, Settings, setting
 from podium.training.best_round import best_round
 from podium.training.checkpoint import Arrays, Checkpoint
+from podium.training.force_parameters import BoostedParameters, LearnedParameters
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Trained, TrainingRun
 from podium.training.schedule import NEVER, Schedule
-from podium.training.thresholds import rising_thresholds, starting_parameters
 
 Floats = npt.NDArray[np.float64]
 TRAIN_METRIC_ROUNDS = 10  # rounds between two values of the training metric if there are many documents
@@ -133,7 +133,8 @@ class Boosting(BoostingSettings, TreeSchedule):
         schedule, model = self, plan.model
         if self.learning_rate is None:
             schedule = replace(schedule, learning_rate=LARGE_DATA_RATE if large else SMALL_DATA_RATE)
-        # An earlier round's forest cannot be recovered by leaving trees off if trees were reweighted or thresholds moved.
+        # An earlier round's forest cannot be recovered by leaving trees off if trees were reweighted, and its scores do not
+        # belong to thresholds that moved on.
         if self.dart or plan.force.definition.has_thresholds:
             if self.smoothing:
                 raise ParameterError(
@@ -205,7 +206,8 @@ class BoostingRun(TrainingRun):
         self.growing = TreeBooster(plan.model, data, base=base, seed=plan.seed, num_threads=threads, start=start)
         self.rounds_before = self.growing.trees_before // self.growing.n_outputs
         self.watched = None if valid is None else self.growing.watch(valid, threads)
-        self.own = starting_parameters(force, data)
+        self.learned = LearnedParameters(force, data)
+        self.own = BoostedParameters(self.learned)
         self.progress = Progress(rate=self.rate)
         self.remembered: int | None = None  # the round that ended when scores were last remembered
         self.before_round: dict[str, Floats] = {}  # scores that a round which is cut short must be taken back to
@@ -252,9 +254,8 @@ class BoostingRun(TrainingRun):
 
     def _kept(self, epoch: int, value: float | None) -> dict[str, Any]:
         """What is kept of the best round."""
-        vector = self._vector()
-        if epoch < self.growing.n_steps // self.growing.forests:  # an earlier one, now that its neighbors are known
-            vector = vector[: epoch * self.growing.forests * self.growing.n_outputs]
+        trees = epoch * self.growing.forests * self.growing.n_outputs  # an earlier round, once its neighbors are known
+        vector = np.concatenate([self.growing.weights[:trees], self.own.rounds[epoch]])
         judged = value if value is None or self.plan.metric.higher_is_better else -value
         return {
             "best_value": judged if self.watched is not None else float(epoch),
@@ -267,6 +268,7 @@ class BoostingRun(TrainingRun):
             self._grow_side_by_side(number)
         else:
             self._grow_and_drop(number)
+        self.own.end_round()
 
     def _grow_and_drop(self, number: int) -> None:
         dropped = self._dropped(number)
@@ -308,7 +310,7 @@ class BoostingRun(TrainingRun):
             self.force_data,
             curvature=True,
             cost=self.schedule.closed_form,
-            parameters=rising_thresholds(self.own) if len(self.own) else (),
+            parameters=self.learned.values(self.own.free),
             seed=plan.seed,
             round=number + self.rounds_before + FOREST_STREAM * forest,
             num_threads=plan.num_threads,
@@ -323,7 +325,8 @@ class BoostingRun(TrainingRun):
         if outcome.cost is not None:
             self._weigh_stump(math.fsum(outcome.cost.tolist()))
         if outcome.parameter_force is not None:
-            self.own = self.own + self._parameter_step(outcome.parameter_force) / growing.forests
+            rate = self.rate / growing.forests
+            self.own.move(outcome.parameter_force, rate, self.data.n_documents)
 
     def _weigh_stump(self, total: float) -> None:
         """α = ½ ln((1 + r)/(1 − r)) for documents on the right, r the share of the pairs' weight that the stump orders
@@ -333,13 +336,6 @@ class BoostingRun(TrainingRun):
             return
         r = float(np.clip(stump.forces()[1] / total, CERTAIN - 1, 1 - CERTAIN))
         stump.set_values(np.array([0.0, self.rate * math.atanh(r)]))
-
-    def _parameter_step(self, parameter_force: Floats) -> Floats:
-        """Along the force on the thresholds, over the most its slope can be: ¼ a document."""
-        push = np.array([math.fsum(column) for column in parameter_force.T.tolist()])
-        above = np.cumsum(push[::-1])[::-1]
-        steps = np.exp(np.clip(self.own[1:], -30, 30))
-        return np.asarray(self.rate * above * np.concatenate([[1.0], steps]) / (self.data.n_documents / 4))
 
     def _dropped(self, number: int) -> list[int]:
         """The rounds that this one leaves out."""
@@ -365,10 +361,6 @@ class BoostingRun(TrainingRun):
         assert self.watched is not None
         return self._value(metric, self.valid, self.watched.scores)
 
-    def _vector(self) -> Floats:
-        """What the best round is known by: the weights of its trees, and the force's own parameters."""
-        return np.concatenate([self.growing.weights, self.own])
-
     def _remember_scores(self) -> None:
         """Keep a copy of all scores, if a checkpoint may have to be written in the middle of the round."""
         if self.checkpoint is None:
@@ -378,7 +370,7 @@ class BoostingRun(TrainingRun):
                 self.before_round[name] = np.empty_like(tracked.scores)
             np.copyto(self.before_round[name], tracked.scores)
         self.weights_before = list(self.growing.weights)
-        self.own_before = self.own
+        self.own_before = self.own.state()
         self.remembered = self.progress.epoch
 
     def _tracked(self) -> dict[str, TrackedScores]:
@@ -393,7 +385,8 @@ class BoostingRun(TrainingRun):
         for name, tracked in self._tracked().items():
             np.copyto(tracked.scores, self.before_round[name])
         del self.growing.trees[len(self.weights_before) :]
-        self.growing.weights, self.own = list(self.weights_before), self.own_before
+        self.growing.weights = list(self.weights_before)
+        self.own.load(self.own_before)
 
     def _save(self) -> None:
         """All trees make a state, too much to hold after each of them: it is held when it is written."""
@@ -409,7 +402,7 @@ class BoostingRun(TrainingRun):
     def _state(self) -> Arrays:
         growing = self.growing
         state = {f"forest.{name}": value for name, value in growing.grown([1.0] * len(growing.trees)).items()}
-        state |= {"weights": np.array(growing.weights), "own": self.own, "train": _held(growing.train, self.data)}
+        state |= {"weights": np.array(growing.weights), "train": _held(growing.train, self.data), **self.own.state()}
         if growing.forests > 1:
             state |= {f"own_scores.{k}": _held(own, self.data) for k, own in enumerate(growing.own)}
         if self.watched is not None and self.valid is not None:
@@ -419,12 +412,13 @@ class BoostingRun(TrainingRun):
     def _load_state(self, arrays: Arrays) -> None:
         forest = {name.removeprefix("forest."): value for name, value in arrays.items() if name.startswith("forest.")}
         self.growing.recall(forest, arrays["weights"])
-        if self.growing.n_steps != self.progress.epoch * self.growing.forests or arrays["own"].shape != self.own.shape:
+        rounds = self.progress.epoch
+        if self.growing.n_steps != rounds * self.growing.forests or len(arrays["own"]) != rounds + 1:
             raise ValueError("trees of another number of rounds")
         kept = self.progress.best_epoch * self.growing.forests * self.growing.n_outputs
-        if len(self.progress.best_vector) != kept + len(self.own):
+        if len(self.progress.best_vector) != kept + self.learned.size:
             raise ValueError("best_vector is of another round")
-        self.own = arrays["own"]
+        self.own.load(arrays)
         _load_scores(self.growing.train, self.data, arrays["train"])
         if self.growing.forests > 1:
             for k, own in enumerate(self.growing.own):
@@ -433,17 +427,17 @@ class BoostingRun(TrainingRun):
             _load_scores(self.watched, self.valid, arrays["valid"])
 
     def _trained(self, interrupted: bool) -> Trained:
-        progress, n_own = self.progress, len(self.own)
+        progress, n_own = self.progress, self.learned.size
         vector = progress.best_vector
         weights, own = vector[: len(vector) - n_own], vector[len(vector) - n_own :]
         return Trained(
             plan=self.plan,
             model=self.growing.finished(weights.tolist()),
-            thresholds=rising_thresholds(own) if n_own else np.empty(0),
             best_epoch=progress.best_epoch,
             best_value=progress.log[progress.best_epoch - 1].valid,
             log=progress.log,
             interrupted=interrupted,
+            **self.learned.outcome(self.learned.values(own)),
         )
 
 

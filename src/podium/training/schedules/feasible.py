@@ -14,8 +14,9 @@ from podium.data.hashing import counter_uniform, query_hashes
 from podium.errors import DataError
 from podium.forces import ForceData
 from podium.models import GradientModel, GradientSpec
-from podium.parameters import Choice, Flag, Integer, Real, Search, Settings, Tuple, setting
+from podium.parameters import Choice, Integer, Real, Search, Settings, Tuple, setting
 from podium.training.checkpoint import Arrays, Checkpoint
+from podium.training.force_parameters import LearnedParameters
 from podium.training.judging import labels_choose
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Trained, TrainingRun
@@ -58,7 +59,6 @@ class FeasibleSettings(Settings):
         Choice("shrink", "project"),
         "'shrink' halves the step size of an update until it is feasible; 'project' takes the nearest feasible point.",
     )
-    tie: bool = setting(False, Flag(), "Whether the parameters that the force learns (w₁ and w₂) are one and the same.")
     early_stopping_rounds: int | None = setting(
         2,
         Integer(1),
@@ -147,8 +147,7 @@ class FeasibleRun(TrainingRun):
         self.model: GradientModel = plan.model.start(
             data, n_outputs=force.n_outputs(data), seed=plan.seed, num_threads=plan.num_threads
         )
-        self.learnable = force.definition.learnable
-        self.n_own = min(len(self.learnable), 1) if self.schedule.tie else len(self.learnable)
+        self.learned = LearnedParameters(force, data)
         self.keys = query_hashes(data.query_ids, 0)
         self.levels = force.n_classes(data)
         self.passed = 0  # of this start
@@ -174,13 +173,12 @@ class FeasibleRun(TrainingRun):
 
     def _begin(self) -> Floats:
         """Uniform in [0, 1], and scaled into the feasible set."""
-        drawn = counter_uniform(self.plan.seed, START_STREAM + self.start, len(self.model.vector) + self.n_own)
+        drawn = counter_uniform(self.plan.seed, START_STREAM + self.start, len(self.model.vector) + self.learned.size)
         return self.schedule.begin(drawn, self.norm)
 
     def _own(self, theta: Floats) -> Floats:
         """The force's parameters."""
-        own = theta[len(self.model.vector) :]
-        return np.repeat(own, len(self.learnable)) if len(own) < len(self.learnable) else own
+        return theta[len(self.model.vector) :]
 
     def _done(self) -> bool:
         return self.progress.restart >= self.schedule.tries or self._ended()
@@ -275,10 +273,8 @@ class FeasibleRun(TrainingRun):
             if outcome.cost is not None:
                 total += float(outcome.cost[0])
             push = self.model.backward_in_training(part, outcome.force, num_threads=plan.num_threads)
-            if self.n_own:
-                assert outcome.parameter_force is not None
-                own = outcome.parameter_force[0]
-                push = np.concatenate([push, [own.sum()] if self.n_own < len(own) else own])
+            if outcome.parameter_force is not None:
+                push = np.concatenate([push, outcome.parameter_force[0]])
             theta = schedule.moved(theta, push, before.rate, self.norm)
         return theta, total / data.n_queries if plan.force.has_cost else None, seen
 
@@ -294,17 +290,16 @@ class FeasibleRun(TrainingRun):
         progress = self.progress
         kept = progress.log[progress.best_epoch - 1]
         self.model.vector = progress.best_vector[: len(self.model.vector)].copy()
-        own = self._own(progress.best_vector)
-        learned = dict(zip(self.learnable, own.tolist(), strict=True))
+        outcome = self.learned.outcome(self._own(progress.best_vector))
+        outcome["learned"] = {**(outcome["learned"] or {}), "norm": self._norm_of(kept.restart)}
         return Trained(
             plan=self.plan,
             model=self.model.finished(),
-            thresholds=np.empty(0),
             best_epoch=progress.best_epoch,
             best_value=kept.valid,
             log=progress.log,
             interrupted=interrupted,
-            learned={**learned, "norm": self._norm_of(kept.restart)},
+            **outcome,
         )
 
 

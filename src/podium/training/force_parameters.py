@@ -1,0 +1,81 @@
+"""Parameters that a force learns itself, in training: free numbers that gradient steps move, and the values they stand for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData
+from podium.forces import Force
+from podium.training.checkpoint import Arrays
+
+Floats = npt.NDArray[np.float64]
+
+
+class LearnedParameters:
+    """The parameters of a force that are learned together with the model; there may be none."""
+
+    def __init__(self, force: Force, data: RankingData) -> None:
+        self.force, self.data = force, data
+        self.kinds = force.own_parameters(data)
+        self.size = force.n_parameters(data)
+
+    def start(self) -> Floats:
+        """Return the free numbers that training starts from."""
+        return self.kinds.to_free(self.force.own_values(self.data)) if self.size else np.empty(0)
+
+    def values(self, free: Floats) -> Floats:
+        """Return the values that free numbers stand for, as `Force.compute` takes them."""
+        return self.kinds.to_values(np.ascontiguousarray(free)) if self.size else np.empty(0)
+
+    def free_force(self, free: Floats, force: Floats) -> Floats:
+        """Return the force on the free numbers, given the force on the values."""
+        return self.kinds.free_force(np.ascontiguousarray(free), np.ascontiguousarray(force))
+
+    def outcome(self, values: Floats) -> dict[str, Any]:
+        """Return what a trained model tells of these values: thresholds, or parameters by name."""
+        if self.force.definition.has_thresholds:
+            return {"thresholds": values, "learned": None}
+        named = self.force.named_values(self.data, values) if self.size else None
+        return {"thresholds": np.empty(0), "learned": named}
+
+
+class BoostedParameters:
+    """The parameters that the force learns while trees grow: free numbers, one step along the force on them per round."""
+
+    def __init__(self, learned: LearnedParameters) -> None:
+        self.learned, self.free = learned, learned.start()
+        self.rounds = [self.free]  # at the start and after each round: the best round may turn out to be an earlier one
+        self.largest = np.zeros(len(self.free))  # the largest sum of sizes over the queries so far
+
+    def move(self, parameter_force: Floats, rate: float, documents: int) -> None:
+        """Take a step, given the force on the values from each query.
+
+        The force on a threshold changes by at most ¼ per document when the threshold moves by 1, and is divided by that. No
+        such bound is known for other parameters: the force on each is divided by the sum of its sizes over the queries.
+        """
+        push = np.array([math.fsum(column) for column in parameter_force.T.tolist()])
+        if self.learned.force.definition.has_thresholds:
+            self.free = self.free + rate * self.learned.free_force(self.free, push) / (documents / 4)
+            return
+        total = [math.fsum(column) for column in np.abs(parameter_force).T.tolist()]
+        self.largest = np.maximum(self.largest, total)
+        self.free = self.free + rate * np.divide(push, self.largest, out=np.zeros_like(push), where=self.largest > 0)
+
+    def end_round(self) -> None:
+        """Remember where the round led."""
+        self.rounds.append(self.free)
+
+    def state(self) -> Arrays:
+        """Return what a resumed training needs."""
+        return {"own": np.array(self.rounds), "own_largest": self.largest}
+
+    def load(self, state: Arrays) -> None:
+        """Resume from a state."""
+        if state["own"].shape[1:] != self.free.shape or state["own_largest"].shape != self.free.shape:
+            raise ValueError("parameters of another force")
+        self.rounds, self.largest = list(state["own"]), state["own_largest"]
+        self.free = self.rounds[-1]
