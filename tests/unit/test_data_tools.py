@@ -286,11 +286,16 @@ def test_pairs_of_the_papers_size() -> None:
     assert pairs == pytest.approx(20_382, rel=0.01)
 
 
-def test_polynomial_is_a_third_linear() -> None:
-    """The linear term is a third of the variance, so the best linear fit of the ranks has a correlation near √(1/3)."""
-    data = synthetic.polynomial(queries=400)
-    weights = np.linalg.lstsq(data.features.astype(float), data.labels - data.labels.mean(), rcond=None)[0]
-    assert np.corrcoef(data.features @ weights, data.labels)[0, 1] == pytest.approx(math.sqrt(1 / 3), abs=0.05)
+@pytest.mark.parametrize("generator", range(3))
+def test_a_little_more_than_a_third_of_the_polynomial_is_linear(generator: int) -> None:
+    """The linear term has a third of the variance, and cubic products with a repeated feature are partly linear.
+
+    docs/reproduced/ranknet.md says that 0.35 to 0.37 of the variance of these three generators is linear.
+    """
+    data = synthetic.polynomial(queries=2000, levels=None, seed=100 + generator, generator_seed=generator)
+    features, labels = data.features - data.features.mean(axis=0), data.labels - data.labels.mean()
+    slopes = features.T @ labels / (features**2).sum(axis=0)  # features are independent, so each has its own slope
+    assert 0.345 < (slopes**2 * features.var(axis=0)).sum() / labels.var() < 0.375
 
 
 @pytest.mark.parametrize("make", [synthetic.network, synthetic.polynomial])
