@@ -43,7 +43,9 @@ def compiled(function: Callable[..., Any], part: Part, wish: bool | None) -> Com
         return found
     name = getattr(function, "__qualname__", repr(function))
     if wish:
-        raise ParameterError(f"{name} cannot be compiled by Numba: {found}")
+        raise ParameterError(
+            "compile", True, f"cannot be met for {name}: Numba says: {found}", "give {compile=None} to run it as Python"
+        )
     _warn(name, found, function)
     return None
 

@@ -3,7 +3,8 @@
     PodiumError
     ├── DataError        the numbers or ids given do not make a ranking data set   (also a ValueError)
     │   └── FormatError  a file cannot be read: says file, line and column
-    ├── ParameterError   an argument is out of range or its name is unknown        (also a ValueError)
+    ├── ParameterError   an argument is out of range or does not fit               (also a ValueError)
+    │   └── UnknownNameError  a table has no entry of this name
     ├── OutputError      a file cannot be written                                  (also an OSError)
     └── MissingExtraError  an optional package is not installed                    (also an ImportError)
 
@@ -57,7 +58,7 @@ def python_spelling(name: str, value: str | None) -> str:
 
 
 class ParameterError(PodiumError, ValueError):
-    """An argument is out of range or its name is unknown.
+    """An argument is out of range, unknown, or does not go with the others.
 
     The message reads `parameter=value rule; remedy`. Rule and remedy name other parameters in braces, as in "give {valid}" or
     "use {optimizer='adam'}": Python shows them as `valid=` and `optimizer='adam'`, the command line as its options.
@@ -110,9 +111,29 @@ def is_integer(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str]) -> ParameterError:
-    """The error for a name that a table does not have: suggests the nearest and lists all."""
-    names = sorted(known)
-    near = difflib.get_close_matches(str(name), names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return ParameterError(f"unknown {kind} {str(name)!r}.{hint} Known: {', '.join(names)}")
+class UnknownNameError(ParameterError):
+    """A name that a table does not have. The message suggests the nearest name and lists all of them.
+
+    Args:
+        kind: what is named, such as "metric" or "parameter of ndcg".
+        name: the name that was given.
+        known: the names that there are.
+    """
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        self.known = tuple(sorted(known))
+        super().__init__(kind, str(name), f"must be one of {', '.join(self.known)}", nearest_name(name, self.known))
+
+    def phrase(self, spell: Spell) -> str:
+        """Return the message; it names the kind, so that no parameter has to be spelled."""
+        hint = f" {self.remedy[0].upper()}{self.remedy[1:]}" if self.remedy else ""
+        return f"unknown {self.parameter} {str(self.value)!r}.{hint} Known: {', '.join(self.known) or 'none'}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.parameter, self.value, self.known)
+
+
+def nearest_name(name: object, known: Iterable[str]) -> str:
+    """Return "did you mean …?" with the known name that is most like the given one, or nothing if none is like it."""
+    near = difflib.get_close_matches(str(name), known, n=1)
+    return f"did you mean {near[0]!r}?" if near else ""

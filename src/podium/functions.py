@@ -77,8 +77,10 @@ def find_function(path: str, kind: str) -> Any:
     name, _, qualified = path.partition(":")
     if name == UNNAMED:
         raise ParameterError(
-            f"{kind} {path!r} was a function that no module names (a lambda, or one defined inside another function), so it "
-            "cannot be found again; give the function itself, or define it at the top of a module and write module:function"
+            kind,
+            path,
+            "was a function that no module names (a lambda, or one defined inside another function), so it cannot be found again",
+            "give the function itself, or define it at the top of a module and write module:function",
         )
     place: Any = _module(name, path, kind)
     for part in qualified.split("."):
@@ -86,28 +88,24 @@ def find_function(path: str, kind: str) -> Any:
         place = getattr(inside, part, None)
         if place is None:
             near = difflib.get_close_matches(part, [key for key, value in vars(inside).items() if callable(value)], n=1)
-            hint = f"; did you mean {name}:{near[0]}?" if near else ""
-            raise ParameterError(f"{kind} {path!r}: {name} has no function {part!r}{hint}")
+            hint = f"did you mean {name}:{near[0]}?" if near else ""
+            raise ParameterError(kind, path, f"cannot be found: {name} has no function {part!r}", hint)
     return place
 
 
 def _module(name: str, path: str, kind: str) -> ModuleType:
     if "/" in name or name.startswith(".") or name.endswith(".py"):
         plain = name.removesuffix(".py").rpartition("/")[2].lstrip(".")
-        raise ParameterError(
-            f"{kind} {path!r}: {name!r} is the name of a file, and a module is needed: write {plain}:{path.rpartition(':')[2]} "
-            "in the folder where the file is"
-        )
+        remedy = f"write {plain}:{path.rpartition(':')[2]} in the folder where the file is"
+        raise ParameterError(kind, path, f"must name a module, and {name!r} is the name of a file", remedy)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")):
             error.add_note(f"In the module {name}")  # it is there, and misses another
             raise
-        raise ParameterError(
-            f"{kind} {path!r}: there is no module {error.name!r} on Python's path (the command line looks in the current "
-            "folder first)"
-        ) from None
+        rule = f"cannot be found: there is no module {error.name!r} on Python's path"
+        raise ParameterError(kind, path, rule, "the command line looks in the current folder first") from None
     except Exception as error:
         error.add_note(f"In the module {name}")
         raise

@@ -16,12 +16,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from podium.data.conversion import as_number
-from podium.errors import ParameterError, is_integer, unknown_name
+from podium.errors import ParameterError, UnknownNameError, is_integer, nearest_name
+from podium.names import split_name
 
 KEY = "podium"  # of a dataclass field's metadata
 
@@ -148,9 +149,8 @@ class Choice(Rule):
 
     def check(self, name: str, value: Any, remedy: str = "") -> str:
         """Return the word. The error suggests the nearest one."""
-        if not isinstance(value, str) or value not in self.words:
-            raise unknown_name(name, value, self.words)
-        return str(value)
+        hints = [hint for hint in (nearest_name(value, self.words), remedy) if hint]
+        return str(super().check(name, value, " ".join(hints)))
 
 
 @dataclass(frozen=True)
@@ -210,6 +210,7 @@ class Parameter:
         alias: a shorter name that printable names such as `adam(rate=0.001)` use instead.
         search: the range that a search looks in by default.
         option: whether the command line has an option of its own for it; others are given by `--set`.
+        examples: other values than the default, for the contract tests to try.
     """
 
     name: str
@@ -220,6 +221,7 @@ class Parameter:
     alias: str = ""
     search: Search | None = None
     option: bool = False
+    examples: tuple[Any, ...] = ()
 
     def check(self, value: Any, *, name: str | None = None) -> Any:
         """Return the value as it is kept. Raise ParameterError if it breaks the rule."""
@@ -338,8 +340,31 @@ class Value(Settings):
             given[cls.leading] = tuple(first) if several else first[0]
         for word, value in named.items():
             if word not in spelled:
-                raise unknown_name(f"parameter of {cls.name}", word, [p.short for p in cls.parameters().values()])
+                raise UnknownNameError(f"parameter of {cls.name}", word, [p.short for p in cls.parameters().values()])
             if spelled[word] in given:
                 raise ParameterError(spelled[word], value, "is given twice", "leave one out")
             given[spelled[word]] = value
         return cls(**given)
+
+
+V = TypeVar("V", bound=Value)
+
+
+def read_value(name: str | V, kind: str, table: Mapping[str, type[V]], examples: str) -> V:
+    """Return the value of a printable name such as `net(10)`; a value is returned as it is.
+
+    Args:
+        name: the name, or the value itself.
+        kind: what is named: the parameter of errors.
+        table: the classes of this kind by name.
+        examples: names that errors show.
+    """
+    if isinstance(name, Value):
+        return name
+    if not isinstance(name, str):
+        raise ParameterError(kind, name, f"must be a name such as {examples}")
+    parts = split_name(name, kind, examples)
+    found = table.get(parts.base.lower())
+    if found is None:
+        raise UnknownNameError(kind, parts.base, table)
+    return found.of(parts.values(), parts.settings)

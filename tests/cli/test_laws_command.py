@@ -89,7 +89,7 @@ def test_picture(cli, tmp_path):
         (["broken:push"], "ZeroDivisionError"),
         (["ranknet", "--beside", "hinge"], "--plot FILE.svg"),
         (["ranknet", "--draws", "5", "--plot", "nowhere/it.svg"], "there is no folder"),
-        (["multiclass", "--draws", "5", "--plot", "it.svg"], "several scores a document"),
+        (["multiclass", "--draws", "5", "--plot", "it.svg"], "several scores per document"),
     ],
 )
 def test_what_is_refused(cli, mine, words, message):

@@ -213,7 +213,7 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
         (["train", "train.txt", "--ranker", "ranknet", "--set", "l2=1", "--set", "l2=2"], "l2 is given twice"),
         (["train", "train.txt", "--ranker", "ranknet", "--hidden", "a,b"], 'as in "10" or "128,64"'),
         (["train", "train.txt", "--ranker", "ranknet", "--metric", "ncdg"], "Did you mean 'ndcg'?"),
-        (["train", "train.txt", "--ranker", "ranknet", "--optimizer", "adm"], "Did you mean 'adam'?"),
+        (["train", "train.txt", "--ranker", "ranknet", "--optimizer", "adm"], "did you mean 'adam'?"),
         (["train", "train.txt", "--ranker", "ranknet", "--batch", "pears"], "--batch pears must be"),
         (["train", "train.txt", "--ranker", "ranknet", "--early-stopping-rounds", "3"], "give --valid FILE"),
         (["train", "train.txt", "--ranker", "lambdarank", "--optimizer", "lbfgs"], "--optimizer lbfgs needs a cost"),

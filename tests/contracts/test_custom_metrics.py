@@ -225,7 +225,9 @@ def test_a_saved_model_does_not_import_the_function(tmp_path: Path, monkeypatch:
 def test_checkpoints_need_a_name_for_the_function(tmp_path: Path) -> None:
     data = make_data(6)
     ranker = podium.RankNet(metric=lambda scores, labels: labels[0], epochs=2)
-    with pytest.raises(ParameterError, match="a checkpoint must know the metric, and unnamed:"):
+    with pytest.raises(
+        ParameterError, match="checkpoint cannot be written: it records the metric by name, and unnamed:"
+    ):
         ranker.fit(data, valid=data, checkpoint=podium.Checkpoint(tmp_path / "c"))
 
 
@@ -270,7 +272,7 @@ def test_functions_that_no_name_leads_to() -> None:
     with pytest.raises(ParameterError, match="was a function that no module names"):
         metric(str(first))
     data = make_data(2)
-    with pytest.raises(ParameterError, match=r"two metrics are called 'unnamed:.*; name one of them"):
+    with pytest.raises(ParameterError, match=r"has two metrics that are called 'unnamed:.*; name one of them"):
         podium.evaluate(np.zeros(len(data)), data, [lambda s, l: 1.0, lambda s, l: 2.0])
 
 
@@ -314,10 +316,13 @@ def test_errors_name_the_function(function: str, error: type[Exception], message
     ("name", "message"),
     [
         ("custom_metrics:mrrr", r"custom_metrics has no function 'mrrr'; did you mean custom_metrics:mrr\?"),
-        ("custom_metric:mrr", "metric 'custom_metric:mrr': there is no module 'custom_metric'"),
-        ("custom_metrics.py:mrr", "is the name of a file, and a module is needed: write custom_metrics:mrr"),
-        ("custom_metrics:NUMBER", "is 5; it must be a function or a metric"),
-        ("custom_metrics:mrr@10", "a function of yours takes no cutoff"),
+        ("custom_metric:mrr", "metric='custom_metric:mrr' cannot be found: there is no module 'custom_metric'"),
+        (
+            "custom_metrics.py:mrr",
+            "must name a module, and 'custom_metrics.py' is the name of a file; write custom_metrics:mrr",
+        ),
+        ("custom_metrics:NUMBER", "is 5; name a function or a metric"),
+        ("custom_metrics:mrr@10", "cutoff=10 cannot be given to a function of yours"),
         ("custom_metrics:mrr(rel=2)", "unknown option of a metric of yours 'rel'"),
         ("custom_metrics:mrr(empty='none')", "empty='none' must be one of 'refuse', 'zero', 'one', 'skip'"),
         ("custom_metrics:mrr(bounds=(1, 0))", "bounds=.1, 0. must be the least and the greatest value"),

@@ -234,5 +234,5 @@ def test_cutoff_on_a_metric_that_takes_none(m: Metric) -> None:
     if m.definition.takes_cutoff:
         assert metric(f"{m.name}@3").cutoff == 3
     else:
-        with pytest.raises(ParameterError, match="takes no cutoff"):
+        with pytest.raises(ParameterError, match="which looks at the whole list"):
             metric(f"{m.name}@3")

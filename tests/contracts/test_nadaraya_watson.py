@@ -328,7 +328,7 @@ def test_names_print_and_read_back():
     assert model("Nadaraya-Watson(references=5)") == NadarayaWatsonSpec(references=5)
     for wrong, message in (
         ("nadaraya-watson(references=0)", "references=0 must be a whole number from 1"),
-        ("nadaraya-watson(choose='all')", "unknown choose 'all'"),
+        ("nadaraya-watson(choose='all')", "choose='all' must be one of"),
         ("nadaraya-watson(leave_out=1)", "leave_out=1 must be True or False"),
         ("nadaraya-watsn", "Did you mean 'nadaraya-watson'"),
         ("nadaraya-watson(width=1)", "unknown parameter of nadaraya-watson"),

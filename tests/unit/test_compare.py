@@ -142,7 +142,7 @@ def test_json_and_print() -> None:
 
 def test_refusals() -> None:
     scores, data = systems()
-    with pytest.raises(ParameterError, match="1 systems given; compare needs two or more"):
+    with pytest.raises(ParameterError, match="systems must be two or more systems by name, not 1"):
         compare({"a": scores["good"]}, data, "map")
     with pytest.raises(ParameterError, match=r"unknown test 'wilcoxn'\. Did you mean 'wilcoxon'"):
         compare(scores, data, "map", tests=["wilcoxn"])
@@ -204,8 +204,8 @@ def test_options_that_are_refused(options: dict[str, object], message: str) -> N
 
 def test_systems_that_are_refused() -> None:
     scores, data = systems(5)
-    with pytest.raises(ParameterError, match="list given; compare needs two or more by name"):
+    with pytest.raises(ParameterError, match="systems must be two or more systems by name, not a list"):
         compare(list(scores.values()), data, "ndcg")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="two systems have the same name: 1, 1, x"):
+    with pytest.raises(ParameterError, match="systems has two systems of one name: 1, 1, x"):
         compare({1: scores["good"], "1": scores["random"], "x": scores["good"]}, data, "ndcg")  # type: ignore[dict-item]
     assert compare(scores, data, "ndcg", n_changed=0).pairs[0].most_changed == ()

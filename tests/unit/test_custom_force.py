@@ -154,7 +154,7 @@ def test_a_lambda_is_left_to_picklers_that_carry_code():
         ("no_such_module:f", r"there is no module 'no_such_module'"),
         ("custom_forces.deeper:f", r"there is no module|is not a package"),
         ("custom_forces:squarred", r"has no function 'squarred'; did you mean custom_forces:squared"),
-        ("custom_forces:NOT_A_FORCE", r"is 3; it must be a function or a force"),
+        ("custom_forces:NOT_A_FORCE", r"is 3; name a function or a force"),
         ("custom_forces:squared(margin=1)", r"unknown option of a custom force 'margin'"),
         ("custom_forces:squared(compile=1)", r"compile=1 must be True, False or None"),
         ("custom_forces:squared(cost=3)", r"cost=3 must be a function"),
@@ -303,7 +303,9 @@ def test_what_numba_cannot_compile_runs_as_python_with_one_warning(data, scores)
     np.testing.assert_array_equal(force(scores, data)[0], first[0])  # and no second warning, which would be an error
     np.testing.assert_array_equal(podium.custom_force(function, compile=False)(scores, data)[0], first[0])
     assert force.runs_in_python
-    with pytest.raises(podium.ParameterError, match="cannot be compiled by Numba"):
+    with pytest.raises(
+        podium.ParameterError, match=r"compile=True cannot be met for .*uses_what_numba_lacks: Numba says"
+    ):
         podium.custom_force(function, compile=True)(scores, data)
 
 

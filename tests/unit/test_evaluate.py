@@ -195,7 +195,7 @@ def test_refusals_of_arrays() -> None:
         evaluate(scores, data, "map", confidence=95)
     with pytest.raises(ParameterError, match="bootstrap=0 must be a whole number"):
         evaluate(scores, data, "map", bootstrap=0)
-    with pytest.raises(ParameterError, match="are for runs"):
+    with pytest.raises(ParameterError, match="is for runs; an array of scores ranks every document"):
         evaluate(scores, data, "map", complete=True)
 
 

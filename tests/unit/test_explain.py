@@ -276,7 +276,7 @@ class TestRankers:
         levels = podium.Ranker(force="multiclass", model="trees", schedule="boosting(rounds=5)").fit(data)
         found = levels.attributions(data)
         np.testing.assert_allclose(found.sum(axis=2), levels.model_.scores(data.features), atol=1e-12)
-        with pytest.raises(podium.ParameterError, match=r"outputs and its score is no sum"):
+        with pytest.raises(podium.ParameterError, match=r"and its score is not their sum"):
             levels.why(data, query=data.query_ids[0], above=1, below=2)
 
     @pytest.mark.parametrize("standardize", [True, False])
@@ -294,7 +294,7 @@ class TestRankers:
         names = filled.feature_names or [f"f{k}" for k in found]
         found |= {names.index(reason.feature): reason.contribution for reason in why.reasons}
         np.testing.assert_allclose(list(found.values()), expected, atol=1e-9)
-        with pytest.raises(podium.ParameterError, match="neither made of trees nor linear"):
+        with pytest.raises(podium.ParameterError, match="why needs trees or a linear model"):
             podium.RankNet(hidden=(3,), epochs=1).fit(filled).why(filled, query=3, above=1, below=2)
 
     def test_other_models_say_what_to_do(self, trained):
@@ -302,7 +302,10 @@ class TestRankers:
         filled = data.replace(features=np.nan_to_num(data.features))
         ranker = podium.ListNet(epochs=1).fit(filled)
         for call in (lambda: ranker.attributions(filled), ranker.importance):
-            with pytest.raises(podium.ParameterError, match=r"not made of trees; permutation importance"):
+            with pytest.raises(
+                podium.ParameterError,
+                match=r"needs a model of trees, .*; permutation_importance works for every ranker",
+            ):
                 call()
         assert not hasattr(ranker, "feature_importances_")
         assert not hasattr(podium.MART(), "feature_importances_")
@@ -389,12 +392,12 @@ class TestWhy:
         ("asked", "message"),
         [
             ({"query": "nowhere", "above": 1, "below": 2}, "query='nowhere' is not in the data; it has 60 queries"),
-            ({"above": 1, "below": 2}, "query is missing, and the data has 60"),
+            ({"above": 1, "below": 2}, "query is needed: the data has 60"),
             ({"query": 0, "above": 0, "below": 2}, "above=0 must be a document of the query, a number from 1 to 15"),
             ({"query": 0, "above": 1, "below": 16}, "below=16 must be"),
-            ({"query": 0, "above": 3, "below": "3"}, "both document 3"),
-            ({"query": 0, "above": "x", "below": 3}, "above='x': the data has no document ids; give a number"),
-            ({"query": 0, "above": 1.5, "below": 3}, r"above=1.5: "),
+            ({"query": 0, "above": 3, "below": "3"}, "below='3' is the same document as above; name two"),
+            ({"query": 0, "above": "x", "below": 3}, "above='x' cannot be an id: the data has none; give a number"),
+            ({"query": 0, "above": 1.5, "below": 3}, r"above=1\.5 cannot be an id"),
         ],
     )
     def test_what_is_not_there_is_refused(self, trained, asked, message):
@@ -406,9 +409,11 @@ class TestWhy:
     def test_repeated_ids_and_arrays_are_refused(self, trained):
         ranker, data = trained
         same = podium.RankingData(data.features, data.labels, data.qid, document_ids=["a"] * len(data))
-        with pytest.raises(podium.ParameterError, match="15 documents of the query have this id; give a number"):
+        with pytest.raises(
+            podium.ParameterError, match="is the id of 15 documents of the query; give the document's number"
+        ):
             ranker.why(same, query=data.query_ids[0], above="a", below=2)
-        with pytest.raises(podium.ParameterError, match="no document of the query has this id"):
+        with pytest.raises(podium.ParameterError, match="is not an id of the query"):
             ranker.why(same, query=data.query_ids[0], above="b", below=2)
         with pytest.raises(podium.DataError, match="must be a RankingData, not ndarray"):
             ranker.why(data.features, above=1, below=2)

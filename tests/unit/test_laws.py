@@ -378,5 +378,5 @@ def test_a_force_that_does_nothing_and_one_with_markup_in_its_name_are_drawn():
 
 
 def test_a_force_of_several_scores_has_no_picture():
-    with pytest.raises(podium.ParameterError, match="several scores a document"):
+    with pytest.raises(podium.ParameterError, match="several scores per document"):
         podium.force_picture("multiclass")

@@ -57,7 +57,7 @@ def test_by_hand(name: str, expected: float) -> None:
 
 def test_persistence_lies_between_0_and_1() -> None:
     for persistence in (0, 1, 1.5, "x"):
-        with pytest.raises(ParameterError, match="must lie between 0 and 1, both excluded"):
+        with pytest.raises(ParameterError, match="must be a number above 0 and below 1"):
             metric(f"rbp(persistence={persistence!r})")
 
 

@@ -180,7 +180,8 @@ def test_labels_of_any_size_are_targets_of_mean_0_and_variance_1(scale):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "message"), [("phase_epochs", 0, "at least 1"), ("within", "x", "Known: data")]
+    ("name", "value", "message"),
+    [("phase_epochs", 0, "at least 1"), ("within", "x", "within='x' must be one of 'data'")],
 )
 def test_parameters_are_checked(name, value, message):
     with pytest.raises(podium.ParameterError, match=message):

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from podium.artifact import is_artifact
 from podium.data import RankingData, Run
-from podium.errors import FormatError, OutputError, ParameterError, unknown_name
+from podium.errors import FormatError, OutputError, ParameterError, UnknownNameError
 from podium.files import Output
 from podium.files import check_outputs as check_files
 from podium.forces import FORCES, Force, force
@@ -216,7 +216,7 @@ def check_drop(drop: list[str] | None) -> list[str]:
     """The parts to leave out, each of them one there can be."""
     for name in drop or []:
         if name not in DROPPABLE:
-            raise unknown_name("part to drop", name, DROPPABLE)
+            raise UnknownNameError("part to drop", name, DROPPABLE)
     return drop or []
 
 

@@ -8,19 +8,19 @@ import typer
 from rich.table import Table
 
 from podium.cli.console import Json, complete_metric, out, print_json, say
-from podium.metrics import METRICS, Definition, metric
+from podium.metrics import METRICS, MetricDefinition, metric
 
 
 def metrics(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="One metric, for all there is to say of it.", autocompletion=complete_metric, show_default=False
+            help="A metric, to print everything about it.", autocompletion=complete_metric, show_default=False
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Every metric with its definition and parameters."""
+    """List every metric with its definition and parameters."""
     chosen = METRICS if name is None else {metric(name).name: metric(name).definition}
     if json:
         print_json({key: _as_dict(definition) for key, definition in chosen.items()})
@@ -45,7 +45,7 @@ def metrics(
     )
 
 
-def _explain(definition: Definition) -> None:
+def _explain(definition: MetricDefinition) -> None:
     title = f"{definition.name}[@k]" if definition.takes_cutoff else definition.name
     lines = [title, definition.summary, definition.formula, f"Source: {definition.source}", "", "Parameters:"]
     lines += [f"  {p.name} = {p.default!r}: {p.description}" for p in definition.parameters]
@@ -53,7 +53,7 @@ def _explain(definition: Definition) -> None:
         say(line)
 
 
-def _as_dict(definition: Definition) -> dict[str, object]:
+def _as_dict(definition: MetricDefinition) -> dict[str, object]:
     return {
         "summary": definition.summary,
         "formula": definition.formula,

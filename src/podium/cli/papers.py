@@ -10,7 +10,7 @@ import typer
 
 from podium.cli.console import Json, make_table, note, out, print_json, progress, say, show
 from podium.cli.stopping import Stopped
-from podium.errors import DataError, ParameterError, unknown_name
+from podium.errors import DataError, ParameterError, UnknownNameError
 from podium.threads import resolve_threads
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def papers_run(
 
     for name in names:
         if name not in EXPERIMENTS:
-            raise unknown_name("table or figure", name, EXPERIMENTS)
+            raise UnknownNameError("table or figure", name, EXPERIMENTS)
         reason = missing(EXPERIMENTS[name].data)
         if reason is not None:
             raise DataError(f"{name} needs data: {reason}")

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from podium.cli.console import complete_metric, find_functions, named_force, plain_warnings
-from podium.errors import ParameterError, unknown_name
+from podium.errors import ParameterError, UnknownNameError
 from podium.forces import FORCES
 from podium.metrics import metric as as_metric
 from podium.models import MODELS
@@ -199,7 +199,7 @@ def _named_ranker(name: str, given: dict[str, Any], axes: dict[str, str | None])
     if any(value is not None for value in axes.values()):
         raise ParameterError(f"--ranker names a whole system; leave out {', '.join(axes)}, or leave out --ranker")
     if name not in RANKERS:
-        raise unknown_name("ranker", name, RANKERS)
+        raise UnknownNameError("ranker", name, RANKERS)
     kind = RANKERS[name]
     _refuse_unknown(name, given, kind.parameters())
     return _checked(kind(**given))
@@ -215,7 +215,7 @@ def _generic_ranker(force: str, model: str, schedule: str | None, given: dict[st
     parts = split_name(schedule or optimizer or ("boosting" if spec.grows else "adam"), "schedule", EXAMPLES)
     kind = SCHEDULES.get(parts.base.lower())
     if kind is None:
-        raise unknown_name("schedule", parts.base, SCHEDULES)
+        raise UnknownNameError("schedule", parts.base, SCHEDULES)
     known = Ranker.parameters()
     _refuse_unknown(GENERIC, given, {**known, **kind.parameters()}, model)
     inside = {name: given.pop(name) for name in list(given) if name in kind.parameters()}
@@ -231,7 +231,7 @@ def _checked(ranker: BaseRanker) -> BaseRanker:
 def _refuse_unknown(label: str, given: Iterable[str], known: dict[str, Parameter], model: str = "") -> None:
     for name in given:
         if name not in known and name not in OPTIONS:
-            raise unknown_name(f"setting of {label}", name, known)
+            raise UnknownNameError(f"setting of {label}", name, known)
         if name not in known:
             raise ParameterError(
                 f"--{name.replace('_', '-')}: {label} has no setting {name}{_instead(name, known, model)}; it has: {', '.join(sorted(known))}"

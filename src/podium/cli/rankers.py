@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from podium.cli.console import Json, out, print_json, say
-from podium.errors import unknown_name
+from podium.errors import UnknownNameError
 from podium.rankers import RANKERS
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def rankers(
 ) -> None:
     """Every ranker that podium train knows by name, with its parameters."""
     if name is not None and name not in RANKERS:
-        raise unknown_name("ranker", name, RANKERS)
+        raise UnknownNameError("ranker", name, RANKERS)
     chosen = {key: describe_ranker(RANKERS[key]) for key in (RANKERS if name is None else [name])}
     if json:
         print_json(chosen)

@@ -26,7 +26,7 @@ from podium.cli.stopping import Stopped
 from podium.data import RankingData
 from podium.data import split as split_data
 from podium.data.splits import query_folds
-from podium.errors import ParameterError, unknown_name
+from podium.errors import ParameterError, UnknownNameError
 from podium.files import Output, make_folder
 from podium.formats import FORMATS, find_format, write
 
@@ -70,7 +70,7 @@ def split(
     if target_format is None:
         target_format = find_format(data, format_name, reading=True).name
     if target_format not in FORMATS:
-        raise unknown_name("format", target_format, FORMATS)
+        raise UnknownNameError("format", target_format, FORMATS)
     if shares is not None and folds is not None:
         raise ParameterError("--shares and --folds exclude each other; give one")
     if names is not None and folds is not None:

@@ -10,7 +10,7 @@ import typer
 
 from podium.cli.console import Json, Seed, check_outputs, print_json, say
 from podium.data import RankingData, synthetic
-from podium.errors import unknown_name
+from podium.errors import UnknownNameError
 from podium.files import Output
 from podium.formats import find_format, write
 
@@ -39,7 +39,7 @@ def synth(
 ) -> None:
     """Make data with a known truth: a random network or a random polynomial."""
     if kind not in KINDS:
-        raise unknown_name("kind of synthetic data", kind, KINDS)
+        raise UnknownNameError("kind of synthetic data", kind, KINDS)
     check_outputs(Output(target, find_format(target, None, reading=False).name), inputs=[])
     data = KINDS[kind](
         queries=queries, documents=documents, features=features, levels=levels, seed=seed, generator_seed=generator_seed

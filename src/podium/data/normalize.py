@@ -11,7 +11,7 @@ from podium.data.blocks import query_blocks
 from podium.data.checks import caller_row
 from podium.data.feature_names import feature_indices, feature_name
 from podium.data.ranking_data import RankingData
-from podium.errors import DataError, ParameterError, unknown_name
+from podium.errors import DataError, ParameterError, UnknownNameError
 
 Block = npt.NDArray[np.float64]
 Offsets = npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ def normalize(data: RankingData, method: str, *, features: Sequence[int | str] |
         features: The features to rescale, by name or number; by default all that are not categorical.
     """
     if method not in NORMALIZATIONS:
-        raise unknown_name("normalization", method, NORMALIZATIONS)
+        raise UnknownNameError("normalization", method, NORMALIZATIONS)
     rescale = NORMALIZATIONS[method]
     columns = _columns(data, features)
     result = np.empty_like(data.features, order="C") if isinstance(columns, slice) else data.features.copy()

@@ -28,7 +28,7 @@ from podium.data.ordering import group, ungroup
 from podium.data.pairs import Pairs
 from podium.data.selection import document_mask, query_numbers, rows_of_mask, rows_of_queries, select_rows
 from podium.data.strings import Strings
-from podium.errors import DataError, ParameterError, unknown_name
+from podium.errors import DataError, ParameterError, UnknownNameError
 
 Array = npt.NDArray[Any]
 OPTIONAL = ("document_ids", "document_weights", "query_weights", "pairs", "feature_names", "categorical_features")
@@ -277,7 +277,7 @@ class RankingData:
                     remedy="make a new RankingData(X, y, qid)",
                 )
             if name not in ReplaceParts.__annotations__:
-                raise unknown_name("part of RankingData", name, ReplaceParts.__annotations__)
+                raise UnknownNameError("part of RankingData", name, ReplaceParts.__annotations__)
         held = self._parts()
         if "query_ids" in parts:
             held["query_ids"] = as_part("query_ids", parts.pop("query_ids"), self.query_ids, self.n_documents)

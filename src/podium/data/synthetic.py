@@ -24,7 +24,7 @@ import numpy.typing as npt
 from podium.data.conversion import as_number
 from podium.data.hashing import check_seed
 from podium.data.ranking_data import RankingData
-from podium.errors import ParameterError, is_integer, unknown_name
+from podium.errors import ParameterError, UnknownNameError, is_integer
 
 __all__ = ["network", "polynomial"]
 
@@ -73,7 +73,7 @@ def network(
     _check_counts(queries=queries, documents=documents, features=features, hidden=hidden)
     cut = _checked_levels(levels, bins)
     if activation not in ACTIVATIONS:
-        raise unknown_name("activation", activation, ACTIVATIONS)
+        raise UnknownNameError("activation", activation, ACTIVATIONS)
     task = check_seed(seed if generator_seed is None else generator_seed)
     value, cuts = _network(features, hidden, cut, bins, activation, bool(bias), task)
     return _draw(value, cuts, queries, documents, features, seed)
@@ -200,7 +200,7 @@ def _stream(seed: int, purpose: int) -> np.random.Generator:
 
 def _checked_levels(levels: int | Sequence[float] | None, bins: str) -> Levels:
     if bins not in BINS:
-        raise unknown_name("bins", bins, BINS)
+        raise UnknownNameError("bins", bins, BINS)
     if levels is None:
         return None
     if isinstance(levels, int | np.integer) and is_integer(levels) and levels >= 2:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from podium.data import RankingData, Run
 from podium.data.grouping import plain_ids
 from podium.data.hashing import check_seed
-from podium.errors import DataError, ParameterError, unknown_name
+from podium.errors import DataError, ParameterError, UnknownNameError
 from podium.evaluation.evaluate import evaluate
 from podium.evaluation.intervals import Interval, check_confidence, check_count, student_interval
 from podium.evaluation.paired_tests import TESTS, holm, paired_differences
@@ -168,14 +168,17 @@ def compare(
         num_threads: how many threads to use; all cores by default.
     """
     if not isinstance(systems, Mapping) or len(set(map(str, systems))) < 2:
-        found = f"{len(set(map(str, systems)))} systems" if isinstance(systems, Mapping) else type(systems).__name__
-        raise ParameterError(f"{found} given; compare needs two or more by name, as in {{'a': …, 'b': …}}")
+        found = f"{len(set(map(str, systems)))}" if isinstance(systems, Mapping) else f"a {type(systems).__name__}"
+        raise ParameterError(
+            "systems", rule=f"must be two or more systems by name, not {found}", remedy="write 'a': …, 'b': … in braces"
+        )
     if len(set(map(str, systems))) < len(systems):
-        raise ParameterError(f"two systems have the same name: {', '.join(map(str, systems))}; give each its own")
+        listed = ", ".join(map(str, systems))
+        raise ParameterError("systems", rule=f"has two systems of one name: {listed}", remedy="give each its own name")
     tests = (tests,) if isinstance(tests, str) else tuple(tests)
     for test in tests:
         if not isinstance(test, str) or test not in TESTS:
-            raise unknown_name("test", test, TESTS)
+            raise UnknownNameError("test", test, TESTS)
     confidence = check_confidence(confidence)
     n_randomizations, n_changed = (
         check_count("n_randomizations", n_randomizations),

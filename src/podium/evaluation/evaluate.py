@@ -16,8 +16,8 @@ from podium.evaluation.intervals import check_confidence, check_draws, check_met
 from podium.evaluation.join import JudgedDocuments, id_ranks, join_run
 from podium.evaluation.result import Asked, Evaluation, IntervalOptions
 from podium.functions import Function
-from podium.metrics import Documents, Metric, metric, per_query, tie_values
-from podium.metrics.names import expand_cutoffs, split_name
+from podium.metrics import Documents, Metric, metric, per_query, split_metric_name, tie_values
+from podium.names import expand_cutoffs
 
 Metrics = str | Metric | Function | Iterable[str | Metric | Function]
 DEFAULT_METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "map", "mrr")
@@ -69,7 +69,10 @@ def evaluate(
         missing = _missing_values(scores, data, table, asked.used, num_threads) if not complete else None
     else:
         if complete or max_documents is not None:
-            raise ParameterError("complete and max_documents are for runs; scores in an array rank every document")
+            name = "complete" if complete else "max_documents"
+            raise ParameterError(
+                name, rule="is for runs; an array of scores ranks every document", remedy="leave it out"
+            )
         table = _table_of_scores(scores, data, asked.used)
         missing = None
     values, empty = per_query(asked.used, table.documents, num_threads=num_threads)
@@ -112,9 +115,9 @@ def as_asked(metrics: Metrics, *, for_run: bool = False) -> Asked:
             used[taken] = len(used)
             label = meant.label if meant.label not in labels else str(taken)
             if label in labels:
-                raise ParameterError(
-                    f"two metrics are called {label!r}; name one of them: podium.custom_metric(function, name=…)"
-                )
+                rule = f"has two metrics that are called {label!r}"
+                remedy = "name one of them: podium.custom_metric(function, name=…)"
+                raise ParameterError("metrics", rule=rule, remedy=remedy)
             labels[label] = used[taken]
         spellings[str(each)] = used[taken]
     return Asked(tuple(used), labels, spellings)
@@ -124,7 +127,7 @@ def _trec_eval_by_default(each: str | Metric | Function, meant: Metric) -> Metri
     if meant.custom is not None:
         return meant.with_parameters(ties="trec_eval") if meant.parameters["ties"] == "auto" else meant
     # What the caller spelled out stays, also where it is the textbook's default and so not part of the metric's name.
-    spelled = split_name(each)[1] if isinstance(each, str) else dict(meant.given)
+    spelled = split_metric_name(each).settings if isinstance(each, str) else dict(meant.given)
     if "convention" not in meant.parameters or "convention" in spelled:
         return meant
     return meant.definition(cutoff=meant.cutoff, **{**spelled, "convention": "trec_eval"})

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.conversion import as_number
-from podium.errors import ParameterError, unknown_name
+from podium.errors import ParameterError, UnknownNameError
 
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
@@ -135,7 +135,7 @@ def check_confidence(confidence: float) -> float:
 def check_method(interval: str) -> str:
     """Return the name of an interval, if there is one of that name."""
     if not isinstance(interval, str) or interval not in METHODS:
-        raise unknown_name("interval", interval, METHODS)
+        raise UnknownNameError("interval", interval, METHODS)
     return interval
 
 

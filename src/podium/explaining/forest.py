@@ -1,4 +1,4 @@
-"""What the features of a forest do: attributions of documents, and importance over the whole forest."""
+"""Attributions and importances of the features of a forest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium import _core
-from podium.errors import unknown_name
+from podium.errors import UnknownNameError
 from podium.models.model import Features, Floats
 from podium.models.trees import TreeModel
 
@@ -16,11 +16,11 @@ KINDS = ("gain", "split")
 
 
 def attributions(model: TreeModel, features: Features, *, num_threads: int = 1) -> Floats:
-    """Shapley values of every row, [documents × (features + 1)]; the last column is the expected score.
+    """Return the Shapley values of every row, [documents × (features + 1)]; the last column is the expected score.
 
-    The value of a set of features is the mean of the trees where only these are known: a split on another feature goes
-    both ways, each with its share of the training documents. Where a forest has several outputs, there is one table an
-    output: [documents × outputs × (features + 1)]. [Lundberg et al. 2020]
+    The value of a set of features is the mean of the trees if only these are known: a split on another feature goes both
+    ways, weighted by the shares of the training documents. A forest with several outputs has one table per output:
+    [documents × outputs × (features + 1)]. [Lundberg et al. 2020]
     """
     model.check_features(features)
     arrays = model.arrays()
@@ -37,9 +37,9 @@ def attributions(model: TreeModel, features: Features, *, num_threads: int = 1) 
 
 
 def importance(model: TreeModel, kind: str = "gain") -> npt.NDArray[Any]:
-    """Of each feature, over all its splits: the sum of their gains (gain), or how many there are (split)."""
+    """Return the importance of each feature over all its splits: the sum of their gains (gain), or their number (split)."""
     if kind not in KINDS:
-        raise unknown_name("kind of importance", kind, KINDS)
+        raise UnknownNameError("kind of importance", kind, KINDS)
     arrays = model.arrays()
     if kind == "split":
         return np.bincount(arrays["feature"], minlength=model.n_features)

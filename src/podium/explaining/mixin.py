@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class ExplainMixin:
-    """What a ranker can say about its model. Attributions and importance by gain or splits are known of trees; why one
-    document stands above another, of trees and linear models."""
+    """The explanations that rankers offer.
+
+    Attributions, leaves, and importance by gain or by number of splits need trees. `why` needs trees or a linear model.
+    """
 
     scorer_: Scorer
     num_threads: int | None
@@ -29,57 +31,58 @@ class ExplainMixin:
     _checked_features: Any
 
     def attributions(self, X: Any) -> Floats:
-        """What each feature adds to each score, [rows × (features + 1)], in the caller's order; for trees.
+        """Return what each feature adds to each score, [rows × (features + 1)], in the caller's row order; for trees.
 
-        The last column is the expected score, the same in every row; a row's sum is its score. These are Shapley values,
-        exactly, of the mean score where only some features are known. A model with several outputs has a table an
-        output, [rows × outputs × (features + 1)], whose rows sum to the outputs. [tree SHAP]
+        The last column is the expected score, the same in every row, and each row sums to its score. The attributions are
+        exact Shapley values of the mean score given some of the features. If the model has several outputs, the result is
+        [rows × outputs × (features + 1)], with one table per output. [tree SHAP]
         """
         model = self._forest("attributions")
         found = attributions(model, self._rows(X), num_threads=resolve_threads(self.num_threads))
         return X.to_caller_order(found) if isinstance(X, RankingData) else found
 
     def leaves(self, X: Any) -> npt.NDArray[np.int32]:
-        """The number of the leaf that each row falls into, [rows × trees], in the caller's order; for trees."""
+        """Return the number of the leaf that each row falls into, [rows × trees], in the caller's row order; for trees."""
         model = self._forest("leaves")
         found = model.leaves(self._rows(X), num_threads=resolve_threads(self.num_threads))
         return X.to_caller_order(found) if isinstance(X, RankingData) else found
 
     def why(self, data: RankingData, *, above: int | str, below: int | str, query: Any = None) -> Why:
-        """Why one document of a query stands above another: what each feature adds to the gap of their scores.
+        """Explain why one document of a query ranks above another: what each feature adds to the gap between their scores.
 
-        For trees, and for linear models, where it is the weight times the difference of the standardized values.
+        For trees and linear models. In a linear model, a feature adds its weight times the difference of the standardized
+        values.
 
         Args:
             data: the query, alone or among others.
-            above: one document: its number in the query, from 1, or its id as text.
-            below: the other one.
-            query: the id of the query; may be left out where there is only one.
+            above: one document: its number in the query, counted from 1, or its id as text.
+            below: the other document, named in the same way.
+            query: the id of the query; not needed if there is only one.
         """
         return why(self, data, above=above, below=below, query=query)
 
     def importance(self, kind: str = "gain") -> npt.NDArray[Any]:
-        """Of each feature: the sum of the gains of its splits (gain), or how many there are (split); for trees."""
+        """Return the importance of each feature: the sum of the gains of its splits (gain) or their number (split); for trees."""
         return importance(self._forest("importance"), kind)
 
     @property
     def feature_importances_(self) -> Floats:
-        """The importance by gain as shares of 1, by scikit-learn's name; for trees."""
-        if not isinstance(getattr(self, "model_", None), TreeModel):
-            raise AttributeError("feature_importances_ is known of fitted rankers of trees only")
+        """The importance by gain, scaled to sum to 1, under scikit-learn's name; for trees."""
+        if not getattr(getattr(self, "model_", None), "has_splits", False):
+            raise AttributeError("feature_importances_ exists for fitted rankers made of trees only")
         gains = np.asarray(self.importance("gain"), np.float64)
         return gains / gains.sum() if gains.sum() > 0 else gains
 
     def _rows(self, X: Any) -> npt.NDArray[np.float32]:
-        """The features of what is given, in the order they are held in."""
+        """Return the features of X; those of a RankingData in its grouped order."""
         return self.scorer_.features(X if isinstance(X, RankingData) else self._checked_features(X))
 
     def _forest(self, asked: str) -> TreeModel:
         check_is_fitted(self, "scorer_")
-        model = self.scorer_.model
-        if not isinstance(model, TreeModel):
+        if not self.scorer_.model.has_splits:
             raise ParameterError(
-                f"{asked}: the model of this {type(self).__name__} is not made of trees; "
-                "permutation importance says of any ranker which features it needs"
+                asked,
+                rule=f"needs a model of trees, and this {type(self).__name__} has another",
+                remedy="permutation_importance works for every ranker",
             )
-        return model
+        return cast(TreeModel, self.scorer_.model)

@@ -19,7 +19,6 @@ from podium.evaluation.result import as_json
 from podium.explaining.mixin import ExplainMixin
 from podium.metrics import Metric
 from podium.metrics import metric as as_metric
-from podium.models.trees import TreeModel
 
 Floats = npt.NDArray[np.float64]
 AMONG = ("query", "all")
@@ -186,10 +185,9 @@ def _sources(data: RankingData, draw: U64, keys: U64, among: str) -> npt.NDArray
 
 
 def _used(ranker: Any, n_features: int) -> list[int]:
-    """The features that can make a difference: of trees, those they split on."""
-    model = getattr(ranker, "model_", None)
-    if isinstance(model, TreeModel):
-        return [int(feature) for feature in np.unique(model.arrays()["feature"])]
+    """Return the features that can make a difference."""
+    if isinstance(ranker, ExplainMixin) and hasattr(ranker, "scorer_"):
+        return [int(feature) for feature in ranker.scorer_.model.used_features]
     return list(range(n_features))
 
 

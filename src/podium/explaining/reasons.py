@@ -1,10 +1,10 @@
-"""Why a document stands where it stands: what each feature adds to its score, and to the gap between two documents."""
+"""Why one document of a query ranks above another: what each feature adds to the gap between their scores."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,28 +12,29 @@ from sklearn.utils.validation import check_is_fitted
 from podium.data import RankingData
 from podium.data.feature_names import default_names
 from podium.data.grouping import id_texts
-from podium.errors import DataError, ParameterError, is_integer, short_repr
+from podium.errors import DataError, ParameterError, is_integer
 from podium.evaluation.result import as_json, json_id
 from podium.explaining.forest import attributions
-from podium.models.net import Net
+from podium.models.model import Features, Floats
 from podium.models.trees import TreeModel
 from podium.threads import resolve_threads
 
 if TYPE_CHECKING:
     from podium.explaining.mixin import ExplainMixin
+    from podium.scoring import Scorer
 
 SHOWN = 10  # reasons that are printed one by one
-LONG_ID = 24  # characters of a document id that make too wide a column
+LONG_ID = 24  # a longer document id would make a column too wide
 
 
 @dataclass(frozen=True)
 class Reason:
-    """One feature's part in the gap between two documents.
+    """The contribution of one feature to the gap between two documents.
 
     Attributes:
-        feature: its name.
-        above, below: its values; NaN where missing.
-        contribution: what it adds to the gap; positive lifts the document `above`.
+        feature: the name of the feature.
+        above, below: its values in the two documents; NaN if missing.
+        contribution: what it adds to the gap; positive if it favors the document `above`.
     """
 
     feature: str
@@ -44,13 +45,13 @@ class Reason:
 
 @dataclass(frozen=True)
 class Why:
-    """Why one document stands above another in a query.
+    """Why one document of a query ranks above another.
 
     Attributes:
         query: the id of the query.
-        above, below: the documents, as they are called: id, or number in the query.
+        above, below: the documents: their ids, or their numbers in the query if the data has no ids.
         above_score, below_score: their scores.
-        reasons: a Reason a feature that says something of the gap, the largest first. Contributions sum to the gap.
+        reasons: one Reason per feature that contributes to the gap, largest first. The contributions sum to the gap.
     """
 
     query: Any
@@ -62,11 +63,11 @@ class Why:
 
     @property
     def gap(self) -> float:
-        """Score of `above` minus score of `below`."""
+        """The score of `above` minus the score of `below`."""
         return self.above_score - self.below_score
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it: NaN is None."""
+        """Return everything as values that JSON can hold; NaN becomes None."""
         return {
             "query": json_id(self.query),
             "above": {"document": self.above, "score": self.above_score},
@@ -76,7 +77,7 @@ class Why:
         }
 
     def title(self) -> str:
-        """The finding in one sentence."""
+        """Return the finding in one sentence."""
         stands = "stands above" if self.gap > 0 else "stands BELOW" if self.gap < 0 else "has the score of"
         return (
             f"query {self.query}: document {self.above} ({self.above_score:.4f}) {stands} "
@@ -84,12 +85,12 @@ class Why:
         )
 
     def titles(self) -> tuple[str, str]:
-        """The two documents as columns are headed; long ids make way for the place."""
+        """Return the headings of the two documents' columns; long ids are replaced by "above" and "below"."""
         long = max(len(self.above), len(self.below)) > LONG_ID
         return ("above", "below") if long else (f"document {self.above}", f"document {self.below}")
 
     def rows(self, top: int | None = SHOWN) -> list[tuple[str, str, str, str]]:
-        """Feature, its two values and its contribution as text, the largest first; what is left over is one row."""
+        """Return feature, its two values and its contribution as text, largest first; one row sums up the others."""
         shown_ones, rest = self.reasons[:top], self.reasons[top:] if top is not None else ()
         out = [(r.feature, f"{r.above:.6g}", f"{r.below:.6g}", f"{r.contribution:+.4f}") for r in shown_ones]
         if rest:
@@ -107,45 +108,40 @@ class Why:
 
 
 def why(ranker: ExplainMixin, data: RankingData, *, above: int | str, below: int | str, query: Any = None) -> Why:
-    """Why one document of a query stands above another: of trees the difference of their attributions; of a linear model
-    what the score gains where one value after the other is taken from the other document.
+    """Explain why one document of a query ranks above another.
+
+    For trees, the contribution of a feature is the difference of its attributions. For a linear model, it is the change of
+    the score if the value of this feature alone is taken from the other document.
 
     Args:
         ranker: a fitted ranker of trees, or of a linear model.
         data: the query, alone or among others.
-        above: one document: its number in the query, from 1, or its id as text.
-        below: the other one.
-        query: the id of the query; may be left out where there is only one.
+        above: one document: its number in the query, counted from 1, or its id as text.
+        below: the other document, named in the same way.
+        query: the id of the query; not needed if there is only one.
     """
     if not isinstance(data, RankingData):
         raise DataError(f"data must be a RankingData, not {type(data).__name__}; make one: RankingData(X, y, qid)")
     check_is_fitted(ranker, "scorer_")
-    model = ranker.scorer_.model
-    linear = isinstance(model, Net) and model.is_linear
-    if not isinstance(model, TreeModel) and not linear:
+    scorer, model = ranker.scorer_, ranker.scorer_.model
+    if not model.has_splits and not model.is_linear_in_features:
         raise ParameterError(
-            f"why: the model of this {type(ranker).__name__} is neither made of trees nor linear, so that its features act "
-            "together; permutation importance says of any ranker which features it needs"
+            "why",
+            rule=f"needs trees or a linear model; in the model of this {type(ranker).__name__} the features act together",
+            remedy="permutation_importance works for every ranker",
         )
     if model.n_outputs > 1:
-        raise ParameterError(
-            f"why: this model has {model.n_outputs} outputs and its score is no sum of them; look at ranker.attributions"
-        )
+        rule = f"needs one output; this model has {model.n_outputs}, and its score is not their sum"
+        raise ParameterError("why", rule=rule, remedy="use ranker.attributions")
     number = query_number(data, query)
     first, last = (int(row) for row in data.query_offsets[number : number + 2])
     rows = [_document(data, first, last, name, given) for name, given in (("above", above), ("below", below))]
     if rows[0] == rows[1]:
-        raise ParameterError(f"above and below are both document {short_repr(above)}; name two documents of the query")
-    names = data.feature_names or ranker.scorer_.feature_names or default_names(model.n_features)
-    features = ranker.scorer_.features(data.select([number]))[[row - first for row in rows]]
-    scores = ranker.scorer_.scores(features, num_threads=ranker.num_threads)
-    if isinstance(model, TreeModel):
-        parts = attributions(model, features, num_threads=resolve_threads(ranker.num_threads))[:, :-1]
-        gaps = parts[0] - parts[1]
-    else:
-        swapped = np.repeat(features[1:], model.n_features, axis=0)
-        np.fill_diagonal(swapped, features[0])
-        gaps = ranker.scorer_.scores(swapped, num_threads=ranker.num_threads) - scores[1]
+        raise ParameterError("below", below, "is the same document as above", "name two documents of the query")
+    features = scorer.features(data.select([number]))[[row - first for row in rows]]
+    scores = scorer.scores(features, num_threads=ranker.num_threads)
+    gaps = _contributions(scorer, features, scores, ranker.num_threads)
+    names = data.feature_names or scorer.feature_names or default_names(model.n_features)
     order = [int(k) for k in np.argsort(-np.abs(gaps), kind="stable") if gaps[k] != 0]
     return Why(
         query=data.query_ids[number].item() if hasattr(data.query_ids[number], "item") else data.query_ids[number],
@@ -157,11 +153,24 @@ def why(ranker: ExplainMixin, data: RankingData, *, above: int | str, below: int
     )
 
 
+def _contributions(scorer: Scorer, features: Features, scores: Floats, num_threads: int | None) -> Floats:
+    """Return what each feature adds to the gap between the first and the second document."""
+    if scorer.model.has_splits:
+        forest = cast(TreeModel, scorer.model)
+        parts = attributions(forest, features, num_threads=resolve_threads(num_threads))[:, :-1]
+        gaps: Floats = parts[0] - parts[1]
+        return gaps
+    swapped = np.repeat(features[1:], features.shape[1], axis=0)
+    np.fill_diagonal(swapped, features[0])
+    changed: Floats = scorer.scores(swapped, num_threads=num_threads) - scores[1]
+    return changed
+
+
 def query_number(data: RankingData, query: Any) -> int:
-    """The query of an id; 7 and "7" are the same, as they are in files."""
+    """Return the number of the query with an id; 7 and "7" are the same id, as in files."""
     if query is None:
         if data.n_queries > 1:
-            raise ParameterError(f"query is missing, and the data has {data.n_queries}; name one by its id")
+            raise ParameterError("query", rule=f"is needed: the data has {data.n_queries}", remedy="name one by its id")
         return 0
     texts = id_texts(data.query_ids)
     try:
@@ -176,21 +185,20 @@ def query_number(data: RankingData, query: Any) -> int:
 
 
 def _document(data: RankingData, first: int, last: int, name: str, given: int | str) -> int:
-    """The row of a document: text is an id where one is so called, else a number; numbers count from 1."""
+    """Return the row of a document. Text is an id if the query has it, or else a number; numbers count from 1."""
     if isinstance(given, str):
         if data.document_ids is not None:
             called = [row for row in range(first, last) if data.document_ids[row] == given]
             if len(called) > 1:
-                raise ParameterError(
-                    f"{name}={given!r}: {len(called)} documents of the query have this id; give a number"
-                )
+                rule = f"is the id of {len(called)} documents of the query"
+                raise ParameterError(name, given, rule, "give the document's number in the query")
             if called:
                 return called[0]
         if given.isdecimal():
             given = int(given)
     if not is_integer(given):
-        reason = "the data has no document ids" if data.document_ids is None else "no document of the query has this id"
-        raise ParameterError(f"{name}={short_repr(given)}: {reason}; give a number from 1 to {last - first}")
+        rule = "cannot be an id: the data has none" if data.document_ids is None else "is not an id of the query"
+        raise ParameterError(name, given, rule, f"give a number from 1 to {last - first}")
     if not 1 <= int(given) <= last - first:
         ids = "" if data.document_ids is None else ", or its id"
         raise ParameterError(name, given, f"must be a document of the query, a number from 1 to {last - first}{ids}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy.typing as npt
 
-from podium.errors import ParameterError, unknown_name
+from podium.errors import ParameterError, UnknownNameError
 from podium.forces import lists, networks, pairs, points, wrappers
 from podium.forces.custom import custom_force, named_custom_force
 from podium.forces.definition import ForceDefinition
@@ -61,10 +61,10 @@ EXAMPLES = "ranknet, ranknet(sigma=2), lambdarank(ndcg@10) or regularized(lambda
 
 
 def force(name: str | Force | Function) -> Force:
-    """The force of a name such as `ranknet(sigma=1)`, `lambdarank(ndcg@10)` or `module:function`, or of a function.
+    """Return the force of a name such as `ranknet(sigma=1)`, `lambdarank(ndcg@10)` or `module:function`, or of a function.
 
-    A function is one of one query, `(scores, labels) -> (force, curvature)`; `custom_force` takes it with options. A force
-    comes back as it is.
+    A function handles one query, `(scores, labels) -> (force, curvature)`; `custom_force` accepts options as well. A force
+    is returned as it is.
     """
     if isinstance(name, Force):
         return name
@@ -74,13 +74,12 @@ def force(name: str | Force | Function) -> Force:
         raise ParameterError(
             "force", name, "must be a name such as 'lambdarank(ndcg@10)' or 'module:function', a function, or a Force"
         )
-    custom = named_custom_force(name)
-    if custom is not None:
-        return custom
     parts = split_name(name, "force", EXAMPLES)
+    if parts.is_path:
+        return named_custom_force(parts)
     definition = FORCES.get(parts.base.lower())
     if definition is None:
-        raise unknown_name("force", parts.base, FORCES)
+        raise UnknownNameError("force", parts.base, FORCES)
     if len(parts.first) > 1:
         raise ParameterError("force", name, "cannot be read", f"write it as {EXAMPLES}")
     inner = parts.first[0] if parts.first else None

@@ -19,7 +19,7 @@ from podium import _core
 from podium.data import RankingData
 from podium.data.conversion import as_numbers
 from podium.data.hashing import query_hashes
-from podium.errors import DataError, ParameterError, short_repr, unknown_name
+from podium.errors import DataError, ParameterError, UnknownNameError, short_repr
 from podium.forces.custom_function import CustomFunction
 from podium.forces.definition import ForceDefinition
 from podium.metrics import Documents, Metric, metric, per_query
@@ -89,43 +89,26 @@ class Force:
 
     @classmethod
     def of(cls, definition: ForceDefinition, first: str | Metric | Force | None = None, **parameters: object) -> Force:
-        """A force of this definition; `first` is the metric or force that it takes, or its leading parameter."""
+        """Return a force of this definition; `first` is the metric or force that it takes, or its leading parameter."""
         known = {parameter.name: parameter for parameter in definition.parameters}
         if first is not None and definition.leading is not None:
             if definition.leading in parameters:
-                raise ParameterError(
-                    f"{definition.name} has two of {definition.leading}: {str(first)!r} and "
-                    f"{short_repr(parameters[definition.leading])}; give one"
-                )
+                rule = f"is given twice, as {str(first)!r} and as {short_repr(parameters[definition.leading])}"
+                raise ParameterError(definition.leading, rule=rule, remedy="give it once")
             parameters, first = {definition.leading: str(first).strip("'\""), **parameters}, None
         for name in parameters:
             if name not in known:
-                raise (
-                    unknown_name(f"parameter of {definition.name}", name, known)
-                    if known
-                    else ParameterError(f"{definition.name} has no parameter {name!r}; write {definition.name!r} alone")
-                )
+                raise UnknownNameError(f"parameter of {definition.name}", name, known)
         given = {name: known[name].check(value) for name, value in parameters.items()}
         kept = tuple((name, given[name]) for name in known if name in given and given[name] != known[name].default)
-        if definition.takes is None:
-            if first is not None:
-                raise ParameterError(
-                    f"{definition.name} takes no metric or force; found {str(first)!r} in its parentheses"
-                )
-            return cls(definition, given=kept)
-        if first is None:
-            example = "ndcg@10" if definition.takes == "metric" else "ranknet"
-            raise ParameterError(f"{definition.name} needs a {definition.takes}, as in {definition.name}({example})")
         if definition.takes == "metric":
-            if isinstance(first, Force):
-                raise ParameterError(f"{definition.name} needs a metric, not the force {str(first)!r}")
-            meant = metric(first)
-            if meant.custom is not None:
-                warn_slow(f"{definition.name}({meant})", definition.metric_calls)
-            return cls(definition, metric=meant, given=kept)
-        if not isinstance(first, Force) or not definition.accepts(first):
-            raise ParameterError(f"{definition.name} needs {definition.accepts_text}; found {str(first)!r}")
-        return cls(definition.over_force(first.definition), inner=first, given=kept)
+            return cls(definition, metric=_metric_for(definition, first), given=kept)
+        if definition.takes == "force":
+            inner = _force_for(definition, first)
+            return cls(definition.over_force(inner.definition), inner=inner, given=kept)
+        if first is not None:
+            raise ParameterError(definition.name, str(first), "cannot be read: this force takes no metric or force")
+        return cls(definition, given=kept)
 
     @property
     def name(self) -> str:
@@ -343,7 +326,7 @@ class Force:
     def cost(self, scores: npt.ArrayLike, data: RankingData, **options: Any) -> Floats:
         """C of every query; a ParameterError for a force without a cost."""
         if not self.has_cost:
-            raise ParameterError(f"{self} has no cost: it is a force that no cost need be the downhill of")
+            raise ParameterError("force", str(self), "has no cost: it is not declared as the gradient of one")
         outcome = self.compute(
             data.from_caller_order(as_numbers("scores", scores)), ForceData(data), cost=True, **options
         )
@@ -422,6 +405,26 @@ class Force:
         return functools.partial(custom_force, cost=self.custom.cost, compile=self.custom.compile), (
             self.custom.function,
         )
+
+
+def _metric_for(definition: ForceDefinition, first: str | Metric | Force | None) -> Metric:
+    """Return the metric in the parentheses of a force that takes one."""
+    if first is None or isinstance(first, Force):
+        found = "nothing" if first is None else f"the force {first}"
+        rule = f"needs a metric in its parentheses; found {found}"
+        raise ParameterError(definition.name, rule=rule, remedy=f"write it as {definition.name}(ndcg@10)")
+    meant = metric(first)
+    if meant.custom is not None:
+        warn_slow(f"{definition.name}({meant})", definition.metric_calls)
+    return meant
+
+
+def _force_for(definition: ForceDefinition, first: str | Metric | Force | None) -> Force:
+    """Return the force in the parentheses of a force that takes one."""
+    if isinstance(first, Force) and definition.accepts(first):
+        return first
+    rule = f"needs {definition.accepts_text} in its parentheses; found {'nothing' if first is None else first}"
+    raise ParameterError(definition.name, rule=rule, remedy=f"write it as {definition.name}(ranknet)")
 
 
 @functools.lru_cache(maxsize=64)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.data import RankingData, Run
-from podium.errors import FormatError, ParameterError, unknown_name
+from podium.errors import FormatError, ParameterError, UnknownNameError
 from podium.files import Output, check_outputs
 from podium.formats.arrow import ARROW, PARQUET
 from podium.formats.cache import CACHE, convert_letor
@@ -62,7 +62,7 @@ def find_format(path: str | os.PathLike[str], format: str | None, *, reading: bo
     if format is None:
         return guess_format(path, reading=reading)
     if format not in FORMATS:
-        raise unknown_name("format", format, FORMATS)
+        raise UnknownNameError("format", format, FORMATS)
     return FORMATS[format]
 
 
@@ -112,7 +112,7 @@ def write(
     chosen = find_format(path, format, reading=False)
     holds = "data" if isinstance(value, RankingData) else "run" if isinstance(value, Run) else "scores"
     if chosen.holds != holds:
-        raise ParameterError(f"{os.fspath(path)}: format {chosen.name!r} holds {chosen.holds}, but {holds} is given")
+        raise ParameterError("format", chosen.name, f"of {os.fspath(path)} holds {chosen.holds}, but {holds} is given")
     chosen.check_options(options, reading=False)
     chosen.write(value, path, **options)
 
@@ -152,9 +152,8 @@ def convert(
                 rule="is needed to turn scores into a run or back",
                 remedy="give the data that was scored as {data}",
             )
-        raise ParameterError(
-            f"{os.fspath(source)} ({reader.name}) holds {reader.holds}, but format {writer.name!r} holds {writer.holds}"
-        )
+        rule = f"holds {writer.holds}, but {os.fspath(source)} ({reader.name}) holds {reader.holds}"
+        raise ParameterError("format", writer.name, rule)
     value = reader.read(source, num_threads=num_threads, progress=progress, **options)
     if rankings and data is not None:
         value = Run.of_scores(value, data) if writer.holds == "run" else value.scores_for(data, missing=missing)

@@ -14,7 +14,7 @@ from podium.data.checks import caller_row
 from podium.data.feature_names import default_names
 from podium.data.grouping import id_texts, text_array
 from podium.data.ordering import positions
-from podium.errors import DataError, ParameterError, unknown_name
+from podium.errors import DataError, ParameterError, UnknownNameError
 
 Array = npt.NDArray[Any]
 BLOCK_ROWS = 1 << 16
@@ -64,7 +64,7 @@ class Roles:
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
-                raise unknown_name("option", name, known)
+                raise UnknownNameError("option", name, known)
         for name in ("features", "categorical_features"):
             if isinstance(options.get(name), str):
                 raise ParameterError(name, options[name], "must be a list of column names")

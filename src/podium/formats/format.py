@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from podium.errors import ParameterError, unknown_name
+from podium.errors import UnknownNameError
 
 Progress = Callable[[int, int], None]
 """Called now and then with (bytes done, bytes in all)."""
@@ -37,6 +37,4 @@ class Format:
         for name in given:
             if name not in known:
                 does = "reading" if reading else "writing"
-                if not known:
-                    raise ParameterError(f"{name!r}: format {self.name!r} has no options for {does}")
-                raise unknown_name(f"option for {does} format {self.name!r}", name, known)
+                raise UnknownNameError(f"option for {does} format {self.name!r}", name, known)

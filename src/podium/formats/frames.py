@@ -8,7 +8,7 @@ import numpy as np
 
 from podium.data import RankingData
 from podium.data.frame_columns import LIBRARIES, Frame, is_frame
-from podium.errors import MissingExtraError, ParameterError, unknown_name
+from podium.errors import MissingExtraError, ParameterError, UnknownNameError
 from podium.formats.arrow import record_batch, require_pyarrow
 from podium.formats.columns import ColumnPlan, RoleOptions, Roles, plan_reading, plan_writing, row_blocks
 from podium.formats.gathering import gather
@@ -44,7 +44,7 @@ def to_frame(data: RankingData, library: str = "pandas", **roles: Unpack[RoleOpt
         **roles: Names for the columns that are not features; see `Roles`.
     """
     if library not in LIBRARIES:
-        raise unknown_name("library of frames", library, LIBRARIES)
+        raise UnknownNameError("library of frames", library, LIBRARIES)
     plan = plan_writing(data, Roles.of(roles))
     (block,) = row_blocks(data, data.n_documents)
     if library == "pyarrow":

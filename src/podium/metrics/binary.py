@@ -1,12 +1,12 @@
 """Relevant or not: average precision, reciprocal rank, precision, recall, bpref."""
 
-from podium.metrics.metric import Definition
+from podium.metrics.metric import MetricDefinition
 from podium.metrics.parameters import CONVENTION, EMPTY, REL, TIES
 
 _PARAMETERS = (REL, EMPTY, TIES, CONVENTION)
 
 METRICS = (
-    Definition(
+    MetricDefinition(
         "map",
         "Average precision: mean of the precision at each relevant document; its mean over queries is MAP.",
         "AP@k = (1/R) Σ_{r ≤ k, relevant} P@r",
@@ -15,7 +15,7 @@ METRICS = (
         takes_cutoff=True,
         aliases=("average_precision",),
     ),
-    Definition(
+    MetricDefinition(
         "mrr",
         "Reciprocal rank of the first relevant document, 0 where it stands past k; its mean over queries is MRR.",
         "RR@k = 1 / min {r ≤ k : document r is relevant}",
@@ -24,7 +24,7 @@ METRICS = (
         takes_cutoff=True,
         aliases=("reciprocal_rank",),
     ),
-    Definition(
+    MetricDefinition(
         "p",
         "Precision: the share of the first k documents that is relevant (of all n without a cutoff).",
         "P@k = (relevant documents in the first k) / k",
@@ -33,7 +33,7 @@ METRICS = (
         takes_cutoff=True,
         aliases=("precision",),
     ),
-    Definition(
+    MetricDefinition(
         "recall",
         "The share of the R relevant documents that stands in the first k.",
         "recall@k = (relevant documents in the first k) / R",
@@ -41,7 +41,7 @@ METRICS = (
         _PARAMETERS,
         takes_cutoff=True,
     ),
-    Definition(
+    MetricDefinition(
         "bpref",
         "Binary preference: how seldom judged nonrelevant documents (N of them) stand above relevant ones (R).",
         "bpref = (1/R) Σ_{relevant} (1 − min(judged nonrelevant above, R) / min(N, R))",

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, overload
 
-from podium.errors import ParameterError, short_repr, unknown_name
+from podium.errors import ParameterError, UnknownNameError, short_repr
 from podium.functions import Function, find_function, found_at
 from podium.metrics.custom_function import Bounds, MetricFunction
-from podium.metrics.metric import Definition, Metric
-from podium.metrics.names import read_parameters
-from podium.metrics.parameters import Parameter, one_of
+from podium.metrics.metric import Metric, MetricDefinition
+from podium.names import PrintedName
+from podium.parameters import Choice, Parameter
 
 EMPTY = Parameter(
     "empty",
     "refuse",
-    "a query for which the function gives NaN: 'refuse' raises an error, 'zero' and 'one' count it so, 'skip' leaves it out "
-    "of the mean",
-    one_of("refuse", "zero", "one", "skip"),
+    Choice("refuse", "zero", "one", "skip"),
+    "What happens if the function returns NaN for a query: 'refuse' raises an error, 'zero' and 'one' count the query as 0 or 1, "
+    "and 'skip' leaves it out of the mean.",
 )
 TIES = Parameter(
     "ties",
     "auto",
-    "equal scores: 'input' keeps the order given, 'trec_eval' takes the greater document id first, 'auto' does so for runs",
-    one_of("auto", "input", "trec_eval"),
+    Choice("auto", "input", "trec_eval"),
+    "How documents with equal scores are ranked: 'input' keeps their order in the data, 'trec_eval' puts the greater document "
+    "id first, and 'auto' does so for runs only.",
 )
-CUSTOM = Definition(
+CUSTOM = MetricDefinition(
     name="custom",
     summary="A function of yours: (scores, labels) -> value, one query at a time.",
     formula="as you write it",
@@ -38,7 +38,6 @@ CUSTOM = Definition(
 )
 OF_FUNCTION = ("name", "higher_is_better", "bounds", "compile")
 OPTIONS = (*OF_FUNCTION, "empty", "ties")
-NAMED = re.compile(r"\s*(?P<path>[^\s:()@]+:[^\s:()@]+)\s*(\((?P<inside>.*)\))?\s*(?P<cutoff>@.*)?", re.DOTALL)
 
 
 @overload
@@ -109,25 +108,22 @@ def custom_metric(
     return make if function is None else make(function)
 
 
-def named_custom_metric(text: str) -> Metric | None:
-    """Return the metric of `module:function`, perhaps with options in parentheses; None for other names."""
-    parts = NAMED.fullmatch(text)
-    if parts is None:
-        return None
-    if parts["cutoff"] is not None:
-        raise ParameterError(f"metric {short_repr(text)}: a function of yours takes no cutoff; it sees the whole list")
-    found, options = find_function(parts["path"], "metric"), read_parameters(text, parts["inside"])
+def named_custom_metric(parts: PrintedName) -> Metric:
+    """Return the metric of `module:function`, perhaps with options in parentheses."""
+    if parts.cutoff is not None:
+        rule = "cannot be given to a function of yours, which sees the whole list"
+        raise ParameterError("cutoff", parts.cutoff, rule, f"write {parts.base!r}")
+    found, options = find_function(parts.base, "metric"), parts.settings
     for option in options:
         if option not in OPTIONS:
-            raise unknown_name("option of a metric of yours", option, OPTIONS)
+            raise UnknownNameError("option of a metric of yours", option, OPTIONS)
     if isinstance(found, Metric):
         if found.custom is None and options:
-            raise ParameterError(f"metric {short_repr(text)}: {parts['path']} is {found!r}; leave the options out")
+            rule = f"stands for {found!r}, which takes no options here"
+            raise ParameterError("metric", parts.base, rule, "leave the options out")
         return _change(found, options) if options else found
     if not callable(found):
-        raise ParameterError(
-            f"metric {short_repr(text)}: {parts['path']} is {short_repr(found)}; it must be a function or a metric"
-        )
+        raise ParameterError("metric", parts.base, f"is {short_repr(found)}", "name a function or a metric")
     return _change(_plain(found), options)
 
 

@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.conversion import as_number
-from podium.errors import ParameterError, unknown_name
+from podium.errors import ParameterError, UnknownNameError
 from podium.metrics import compute
 from podium.metrics.custom_function import MetricFunction
-from podium.metrics.parameters import CONVENTION_DEFAULTS, Parameter, Value
+from podium.metrics.parameters import CONVENTION_DEFAULTS, ParameterValue
+from podium.parameters import Parameter
 
 
 @dataclass(frozen=True)
-class Definition:
+class MetricDefinition:
     """One row of the table of metrics. The core has a kernel of the same name.
 
     Attributes:
@@ -51,8 +52,8 @@ class Definition:
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in parameters:
             if name not in known:
-                raise unknown_name(f"parameter of {self.name}", name, [*known, *(["cutoff"] * self.takes_cutoff)])
-        given = {name: known[name].check(name, value) for name, value in parameters.items()}
+                raise UnknownNameError(f"parameter of {self.name}", name, [*known, *(["cutoff"] * self.takes_cutoff)])
+        given = {name: known[name].check(value) for name, value in parameters.items()}
         convention = given.get("convention")
         defaults = self.defaults(None if convention is None else str(convention))
         kept = tuple(
@@ -62,7 +63,7 @@ class Definition:
         )
         return Metric(self, self._check_cutoff(cutoff), kept)
 
-    def defaults(self, convention: str | None) -> dict[str, Value]:
+    def defaults(self, convention: str | None) -> dict[str, ParameterValue]:
         """The value of every parameter that is not given, under a convention."""
         changed = CONVENTION_DEFAULTS[convention or "textbook"]
         return {parameter.name: changed.get(parameter.name, parameter.default) for parameter in self.parameters}
@@ -77,7 +78,8 @@ class Definition:
             bound = "at least 1" if number < 1 else "below 2**63"
             raise ParameterError("cutoff", cutoff, f"must be {bound}", "leave it out to use the whole list")
         if not self.takes_cutoff:
-            raise ParameterError(f"{self.name} takes no cutoff: it looks at the whole list; write {self.name!r}")
+            rule = f"cannot be given to {self.name}, which looks at the whole list"
+            raise ParameterError("cutoff", cutoff, rule, f"write {self.name!r}")
         return number
 
 
@@ -88,9 +90,9 @@ class Metric:
     A metric of your own has a function, `custom`, in place of a kernel.
     """
 
-    definition: Definition
+    definition: MetricDefinition
     cutoff: int | None
-    given: tuple[tuple[str, Value], ...]
+    given: tuple[tuple[str, ParameterValue], ...]
     custom: MetricFunction | None = None
 
     @property
@@ -124,7 +126,7 @@ class Metric:
         return self.definition.bounds if self.custom is None else self.custom.bounds
 
     @property
-    def parameters(self) -> Mapping[str, Value]:
+    def parameters(self) -> Mapping[str, ParameterValue]:
         """Every parameter, those not given at their defaults."""
         given = dict(self.given)
         convention = given.get("convention")

@@ -1,12 +1,12 @@
 """Pairs of documents in the right order: AUC, pairwise correct and error, Kendall's tau."""
 
-from podium.metrics.metric import Definition
+from podium.metrics.metric import MetricDefinition
 from podium.metrics.parameters import EMPTY_PAIRS, REL
 
 LACKS = "two documents to tell apart"
 
 METRICS = (
-    Definition(
+    MetricDefinition(
         "auc",
         "Area under the ROC curve: the chance that a relevant document scores above one that is not; ties count ½.",
         "AUC = Σ_{i relevant, j not} ([s_i > s_j] + ½ [s_i = s_j]) / (R (n − R))",
@@ -14,7 +14,7 @@ METRICS = (
         (REL, EMPTY_PAIRS),
         lacks=LACKS,
     ),
-    Definition(
+    MetricDefinition(
         "pairwise_correct",
         "The share of pairs of different labels that the scores order rightly; score ties count ½.",
         "Σ_{l_i > l_j} ([s_i > s_j] + ½ [s_i = s_j]) / |{l_i > l_j}|",
@@ -22,7 +22,7 @@ METRICS = (
         (EMPTY_PAIRS,),
         lacks=LACKS,
     ),
-    Definition(
+    MetricDefinition(
         "pairwise_error",
         "The share of pairs of different labels that the scores order wrongly; score ties count ½.",
         "1 − pairwise_correct",
@@ -31,7 +31,7 @@ METRICS = (
         lacks=LACKS,
         higher_is_better=False,
     ),
-    Definition(
+    MetricDefinition(
         "kendall_tau",
         "Kendall's τ_b between scores and labels; 0 where all scores are equal.",
         "τ_b = (concordant − discordant) / √((pairs of different scores) · (pairs of different labels))",

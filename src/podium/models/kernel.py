@@ -19,7 +19,7 @@ from podium import _core
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
 from podium.data.hashing import counter_uniform, query_hashes, splitmix64
-from podium.errors import DataError, unknown_name
+from podium.errors import DataError, UnknownNameError
 from podium.models.inputs import InputMap, InputSettings, saved
 from podium.models.model import CoreInputs, CoreModel, Features, Floats, GradientModel, GradientSpec, Model
 from podium.parameters import Choice, Integer, Real, Search, setting
@@ -116,7 +116,7 @@ class KernelModel(GradientModel):
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> KernelModel:
         """The expansion of saved settings and arrays."""
         if settings["kernel"] not in KERNELS:
-            raise unknown_name("kernel", settings["kernel"], KERNELS)
+            raise UnknownNameError("kernel", settings["kernel"], KERNELS)
         kernel = Kernel(
             settings["kernel"], float(settings["width"]), int(settings["degree"]), float(settings["offset"])
         )

@@ -61,11 +61,23 @@ class Model(ABC):
         n_features: how many features a document must have.
         n_outputs: how many scores a document gets; forces over pairs and lists want one.
         reads_any_floats: Whether `scores` takes float32 and float64 in any memory order, without a copy.
+        has_splits: whether it is made of trees, whose splits attributions and importances are computed from.
     """
 
     n_features: int
     n_outputs: int
     reads_any_floats: ClassVar[bool] = False
+    has_splits: ClassVar[bool] = False
+
+    @property
+    def is_linear_in_features(self) -> bool:
+        """Whether each feature adds to the score on its own, in proportion to its value."""
+        return False
+
+    @property
+    def used_features(self) -> npt.NDArray[np.int64]:
+        """The columns of the features that scores can depend on."""
+        return np.arange(self.n_features)
 
     @abstractmethod
     def scores(self, features: Features, *, num_threads: int = 1) -> Floats:

@@ -48,6 +48,11 @@ class Net(CoreModel):
         """Whether there is no hidden layer."""
         return len(self.widths) == 2
 
+    @property
+    def is_linear_in_features(self) -> bool:
+        """Whether there is no hidden layer."""
+        return self.is_linear
+
     def prepare(self, features: Features, *, num_threads: int = 1) -> CoreInputs:
         """The rows with the map that standardizes them on their way into the net."""
         return CoreInputs(np.ascontiguousarray(features), self.map)

@@ -45,6 +45,7 @@ class TreeModel(Model):
     """
 
     reads_any_floats = True
+    has_splits = True
 
     def __init__(self, arrays: Arrays, n_features: int, n_outputs: int) -> None:
         self.n_features, self.n_outputs = n_features, n_outputs
@@ -59,6 +60,11 @@ class TreeModel(Model):
             outputs=n_outputs,
             **{name: value for name, value in self._arrays.items() if name not in NOT_SCORED},
         )
+
+    @property
+    def used_features(self) -> npt.NDArray[np.int64]:
+        """The columns of the features that some tree splits on."""
+        return np.unique(self._arrays["feature"]).astype(np.int64)
 
     @property
     def n_trees(self) -> int:

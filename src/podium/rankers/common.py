@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from podium.metrics import Metric
-from podium.metrics.names import expand_cutoffs
+from podium.names import expand_cutoffs
 from podium.parameters import Custom, Integer, Rule, Settings, setting
 from podium.threads import MOST_THREADS
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from podium.data import RankingData
 from podium.data.conversion import as_numbers, as_row_numbers
 from podium.data.hashing import check_seed
-from podium.errors import DataError, MissingExtraError, ParameterError, is_integer, short_repr, unknown_name
+from podium.errors import DataError, MissingExtraError, ParameterError, UnknownNameError, is_integer, short_repr
 from podium.forces import Force, ForceData, force
 from podium.forces.force import ForceOutcome
 from podium.threads import resolve_threads
@@ -73,11 +73,9 @@ class ForceLoss(Module):
     ) -> None:
         super().__init__()
         if reduction not in ("sum", "mean"):
-            raise unknown_name("reduction", reduction, ("sum", "mean"))
+            raise UnknownNameError("reduction", reduction, ("sum", "mean"))
         if levels is not None and not acting.definition.has_thresholds:
-            raise ParameterError(
-                f"levels={short_repr(levels)}: {acting} has no thresholds of its own; leave levels out"
-            )
+            raise ParameterError("levels", levels, f"is of no use to {acting}, which has no thresholds", "leave it out")
         self.force, self.reduction = acting, reduction
         self.seed, self.num_threads = check_seed(seed), resolve_threads(num_threads)
         self.thresholds = None if levels is None else Thresholds(levels)
@@ -141,13 +139,13 @@ class ForceLoss(Module):
         """The values of the force's own parameters."""
         if not self.force.definition.has_thresholds:
             if given is not None:
-                raise ParameterError(f"thresholds are given, but {self.force} has none; leave them out")
+                rule = f"cannot be given to {self.force}, which has none"
+                raise ParameterError("thresholds", rule=rule, remedy="leave them out")
             return None if self.network is None else self.network()
         if given is None and self.thresholds is None:
             name = self.force.name
-            raise ParameterError(
-                f"{name} has thresholds to learn: make it as loss({name!r}, levels=…) or give thresholds=…"
-            )
+            remedy = f"make the loss as loss({name!r}, levels=…) or give thresholds=…"
+            raise ParameterError("thresholds", rule=f"are needed by {name}, which learns them", remedy=remedy)
         own = self.thresholds() if given is None and self.thresholds is not None else given
         if not isinstance(own, torch.Tensor) or own.ndim != 1:
             raise DataError(f"thresholds={short_repr(own)} must be a flat tensor, one fewer than there are levels")
@@ -248,9 +246,7 @@ class _Slope(Function):
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> Any:
-        raise ParameterError(
-            f"{ctx.name}: a force gives first derivatives only; a second one (create_graph=True) cannot be had from it"
-        )
+        raise ParameterError("create_graph", True, f"asks for second derivatives; {ctx.name} gives the first only")
 
 
 def _checked_scores(acting: Force, scores: Any) -> Any:

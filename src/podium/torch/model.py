@@ -60,7 +60,9 @@ class ModuleSpec(GradientSpec):
         """The module as given, or made anew; the caller's random numbers of PyTorch stay as they were."""
         if isinstance(self.given, torch.nn.Module):
             if restart:
-                raise ParameterError("restart_rounds needs new weights; give a function that makes the module")
+                raise ParameterError(
+                    "restart_rounds", rule="needs new weights", remedy="give a function that makes the module"
+                )
             made = copy.deepcopy(self.given)
         else:
             with torch.random.fork_rng(devices=[]):
@@ -130,7 +132,9 @@ class TorchModel(GradientModel):
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> TorchModel:
         """Cannot be: the code of a module is not in its arrays."""
-        raise ParameterError("a module of PyTorch cannot be made from arrays alone; pickle the ranker instead")
+        raise ParameterError(
+            "model", rule="of PyTorch cannot be made from arrays alone", remedy="pickle the ranker instead"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TorchModel, (self.module, self.map, self.n_features, self.n_outputs)

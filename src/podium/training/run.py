@@ -120,9 +120,8 @@ class TrainingRun(ABC):
             )
         for kind, part in (("force", plan.force), ("metric", plan.metric)):
             if checkpoint is not None and not part.is_importable:
-                raise ParameterError(
-                    f"a checkpoint must know the {kind}, and {part} has no name to know it by; define the function in a module"
-                )
+                rule = f"cannot be written: it records the {kind} by name, and {part} has none that leads to it"
+                raise ParameterError("checkpoint", rule=rule, remedy="define the function in a module")
         self.plan, self.data, self.valid, self.checkpoint = plan, data, valid, checkpoint
         plan.force.check_labels(data)
         if valid is not None:

@@ -68,7 +68,9 @@ def _page(panels: Sequence[Iterable[str]], widths: Sequence[int]) -> str:
 def _one_score(force: Force) -> Field:
     field = Field(force)
     if field.outputs > 1:
-        raise ParameterError(f"{force} has several scores a document, and a picture needs one; draw another force")
+        raise ParameterError(
+            "force", str(force), "has several scores per document, and a picture shows one", "draw another force"
+        )
     return field
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from podium.errors import ParameterError, unknown_name
+from podium.errors import ParameterError, UnknownNameError
 from podium.models import MODELS
 from podium.names import literal
 from podium.parameters import Custom, Integer, Parameter, Real, Rule, Tuple
@@ -95,7 +95,7 @@ def read_ranges(ranker: BaseRanker, ranges: Ranges) -> dict[str, Range]:
                 "ranges", name, "cannot be searched for", "trials are compared by it, or it does not change the model"
             )
         if name not in known:
-            raise unknown_name(f"setting of {type(ranker).__name__}", name, known)
+            raise UnknownNameError(f"setting of {type(ranker).__name__}", name, known)
         read[name] = _read(replace(known[name][0], name=name), range_given)
     return read
 

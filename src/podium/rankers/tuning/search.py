@@ -13,7 +13,7 @@ from podium import __version__
 from podium.data import RankingData
 from podium.data.canonical import check_data, fingerprint
 from podium.data.hashing import check_seed
-from podium.errors import DataError, MissingExtraError, ParameterError, unknown_name
+from podium.errors import DataError, MissingExtraError, ParameterError, UnknownNameError
 from podium.metrics import metric as as_metric
 from podium.parameters import Integer
 from podium.rankers.base import BaseRanker
@@ -134,9 +134,9 @@ def check_search(
     from podium.rankers.tuning.study import PRUNERS, SAMPLERS
 
     if sampler not in SAMPLERS:
-        raise unknown_name("sampler", sampler, SAMPLERS)
+        raise UnknownNameError("sampler", sampler, SAMPLERS)
     if pruner not in PRUNERS:
-        raise unknown_name("pruner", pruner, PRUNERS)
+        raise UnknownNameError("pruner", pruner, PRUNERS)
     if (valid is None) == (folds is None):
         raise ParameterError(
             "valid",

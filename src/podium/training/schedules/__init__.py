@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from podium.errors import ParameterError, unknown_name
-from podium.names import split_name
+from podium.parameters import read_value
 from podium.training.schedule import Schedule
 from podium.training.schedules.boosting import Boosting, Stumps
 from podium.training.schedules.feasible import FeasibleSteps
@@ -23,12 +22,4 @@ EXAMPLES = "adam, adam(rate=0.001, batch=16), lbfgs(l2=0.1) or boosting(rounds=1
 
 def schedule(name: str | Schedule) -> Schedule:
     """Return the schedule of a name such as `adam(rate=0.001)`; a schedule is returned as it is."""
-    if isinstance(name, Schedule):
-        return name
-    if not isinstance(name, str):
-        raise ParameterError("schedule", name, f"must be a name such as {EXAMPLES}")
-    parts = split_name(name, "schedule", EXAMPLES)
-    kind = SCHEDULES.get(parts.base.lower())
-    if kind is None:
-        raise unknown_name("schedule", parts.base, SCHEDULES)
-    return kind.of(parts.values(), parts.settings)
+    return read_value(name, "schedule", SCHEDULES, EXAMPLES)
