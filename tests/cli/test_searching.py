@@ -123,7 +123,10 @@ def test_tune_of_a_force_a_model_and_a_schedule(cli, parts):
             ["tune", "train.txt", "--folds", "31", "--ranker", "ranknet"],
             "--folds 31 must be a whole number from 2 to 18",
         ),
-        ([*TUNE, "--range", "optimizer=adm,sgd"], "must be one of 'adam', 'sgd', 'lbfgs'; did you mean 'adam'?"),
+        (
+            [*TUNE, "--range", "optimizer=adm,sgd"],
+            "must be one of 'adam', 'sgd', 'lbfgs', 'bundle'; did you mean 'adam'?",
+        ),
         ([*TUNE, "--range", "l2=0..1", "--l2", "0"], "--l2 and --range l2 say two things; leave one of them out"),
         ([*TUNE, "--range", "sigma=0..1", "--set", "sigma=2"], "--set sigma and --range sigma say two things"),
         ([*TUNE, "--range", "metric=map,ndcg"], "--range metric cannot be searched for"),

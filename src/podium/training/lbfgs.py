@@ -136,7 +136,7 @@ class LBFGSSolver:
         self.first_norm = self.least_norm = self.gradient_norm
         self.least_value = self.value
 
-    def _take(self, found: Trial) -> None:
+    def _take(self, found: LineSearchPoint) -> None:
         self._remember(found.w - self.w, found.gradient - self.gradient)
         self.w, self.value, self.gradient = found.w, found.value, found.gradient
         self.steps, self.idle = self.steps + 1, self.idle + 1
@@ -149,14 +149,14 @@ class LBFGSSolver:
         within_gap = self.settings.gap_tolerance > 0 and self.gap <= self.settings.gap_tolerance * abs(self.value)
         return within_gap or self.gradient_norm <= self.settings.tolerance * self.first_norm
 
-    def _search(self, oracle: Oracle) -> Trial | None:
+    def _search(self, oracle: Oracle) -> LineSearchPoint | None:
         direction = self._direction()
         slope = dot(self.gradient, direction)
         if not (math.isfinite(slope) and slope < 0):
             return None
         # Without a Hessian the length of the gradient says nothing about the length of a step: begin with one of length 1.
         first = 1.0 if len(self.moves) else 1.0 / self.gradient_norm
-        here = Trial(0.0, self.value, slope, self.w, self.gradient)
+        here = LineSearchPoint(0.0, self.value, slope, self.w, self.gradient)
         found, trials = wolfe_search(oracle, here, direction, first)
         self.evaluations += trials
         return found
@@ -186,7 +186,7 @@ class LBFGSSolver:
         self.moves, self.changes = self.moves[:0], self.changes[:0]
 
 
-class Trial(NamedTuple):
+class LineSearchPoint(NamedTuple):
     """A point of a line search: w = start + t·direction, and the slope ∇J(w)·direction."""
 
     t: float
@@ -196,7 +196,9 @@ class Trial(NamedTuple):
     gradient: Vector
 
 
-def wolfe_search(oracle: Oracle, start: Trial, direction: Vector, first: float) -> tuple[Trial | None, int]:
+def wolfe_search(
+    oracle: Oracle, start: LineSearchPoint, direction: Vector, first: float
+) -> tuple[LineSearchPoint | None, int]:
     """A point by the strong Wolfe rules, and the oracle calls it took; None where none was found or the line has no end.
 
     `low` is always a point that fell enough and still slopes down, `high` one that is too high or slopes up (None while
@@ -208,7 +210,7 @@ def wolfe_search(oracle: Oracle, start: Trial, direction: Vector, first: float) 
         if (w == low.w).all():
             break
         value, gradient = evaluate(oracle, w)
-        here = Trial(t, value, dot(gradient, direction), w, gradient)
+        here = LineSearchPoint(t, value, dot(gradient, direction), w, gradient)
         if _too_high(here, start):
             high = here
         elif abs(here.slope) <= SLOPE_LEFT * -start.slope:
@@ -227,21 +229,21 @@ def wolfe_search(oracle: Oracle, start: Trial, direction: Vector, first: float) 
     return (low if high is not None and low.value < start.value else None), trials
 
 
-def _too_high(here: Trial, start: Trial) -> bool:
+def _too_high(here: LineSearchPoint, start: LineSearchPoint) -> bool:
     if here.value <= start.value + SUFFICIENT_FALL * here.t * start.slope:
         return False
     same = here.value <= start.value + VALUE_NOISE * abs(start.value)
     return not (same and here.slope <= (1 - 2 * SUFFICIENT_FALL) * -start.slope)
 
 
-def _beyond(low: Trial, start: Trial) -> float:
+def _beyond(low: LineSearchPoint, start: LineSearchPoint) -> float:
     """A longer step: where the slope would vanish if it went on changing at the same rate, but 2 to 10 times as long."""
     rate = (low.slope - start.slope) / low.t
     guess = low.t - low.slope / rate if rate > 0 else math.inf
     return min(max(guess, 2 * low.t), 10 * low.t)
 
 
-def _between(low: Trial, high: Trial) -> float:
+def _between(low: LineSearchPoint, high: LineSearchPoint) -> float:
     """The minimum of the cubic through both points, kept off the ends by a tenth."""
     width = high.t - low.t
     if not math.isfinite(high.value):

@@ -100,7 +100,7 @@ def tune(
             planned = opened.plan(trials)
             if on_start is not None:
                 on_start(len(opened.trials()), planned)
-            search = Search(opened, objective, tuple(callbacks), on_trial or (lambda trial: None))
+            search = RunningSearch(opened, objective, tuple(callbacks), on_trial or (lambda trial: None))
             search.run(planned, jobs)
             return search.result()
         except KeyboardInterrupt:
@@ -207,7 +207,7 @@ class Running:
     reported: int
 
 
-class Search:
+class RunningSearch:
     """One search.
 
     Args:
