@@ -18,13 +18,13 @@ test-torch: $(VENV)/.torch
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run -Werror $$(find core -name '*.cpp' -o -name '*.hpp')
+	$(BIN)/clang-format --dry-run -Werror $$(find core scorer -name '*.[ch]*')
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
-	$(BIN)/clang-format -i $$(find core -name '*.cpp' -o -name '*.hpp')
+	$(BIN)/clang-format -i $$(find core scorer -name '*.[ch]*')
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/reference.py
@@ -87,12 +87,15 @@ sanitize: $(VENV)/.dev
 	PODIUM_PACKAGE=$(abspath build/sanitize/package) $(BIN)/python -m pytest -q -n auto -p no:cacheprovider tests/unit tests/contracts tests/golden \
 	$(PYTHON_ALONE:%=--ignore=tests/%.py)
 
-# Coverage-guided fuzzing of the text parser with libFuzzer (needs clang): make fuzz SECONDS=600
+# Coverage-guided fuzzing of the text parser and of the C scorer with libFuzzer (needs clang): make fuzz SECONDS=600
 SECONDS ?= 60
+FUZZ := -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 fuzz:
-	mkdir -p build/fuzz/corpus
-	clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Icore tests/fuzz/fuzz_letor.cpp core/data/letor.cpp core/data/letor_rows.cpp -o build/fuzz/fuzz_letor
-	build/fuzz/fuzz_letor -max_total_time=$(SECONDS) -max_len=512 -dict=tests/fuzz/letor.dict -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/fuzz/corpus
+	mkdir -p build/fuzz/letor build/fuzz/scorer
+	clang++ -std=c++20 $(FUZZ) -Icore tests/fuzz/fuzz_letor.cpp core/data/letor.cpp core/data/letor_rows.cpp -o build/fuzz/fuzz_letor
+	clang -std=c99 $(FUZZ) -Iscorer tests/fuzz/fuzz_scorer.c -lm -o build/fuzz/fuzz_scorer
+	build/fuzz/fuzz_letor -max_total_time=$(SECONDS) -max_len=512 -dict=tests/fuzz/letor.dict -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/letor tests/fuzz/corpus
+	build/fuzz/fuzz_scorer -max_total_time=$(SECONDS) -max_len=20000 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/scorer tests/golden
 
 # The build's own tools live in the environment, so that a rebuild compiles only what changed.
 $(VENV)/.tools:
