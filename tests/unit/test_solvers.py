@@ -15,7 +15,7 @@ from scipy import optimize
 from podium.errors import DataError, ParameterError
 from podium.training.bundle import BundleSettings, BundleSolver
 from podium.training.convex import Oracle, SolverStatus, combine, dot, regularized
-from podium.training.lbfgs import SLOPE_LEFT, SUFFICIENT_FALL, LBFGSSettings, LBFGSSolver, Trial, wolfe_search
+from podium.training.lbfgs import SLOPE_LEFT, SUFFICIENT_FALL, LBFGSSettings, LBFGSSolver, LineSearchPoint, wolfe_search
 from podium.training.simplex_qp import solve_on_simplex, solve_positive
 
 Function = Callable[[np.ndarray], float]
@@ -234,7 +234,7 @@ class TestLBFGS:
             return float(0.5 * x * x + wave * np.sin(x + phase)), np.array([x + wave * np.cos(x + phase)])
 
         value, gradient = oracle(np.array([10.0]))
-        start = Trial(0.0, value, -float(gradient[0] ** 2), np.array([10.0]), gradient)
+        start = LineSearchPoint(0.0, value, -float(gradient[0] ** 2), np.array([10.0]), gradient)
         found, _ = wolfe_search(oracle, start, -gradient, 10.0**length)
         assert found is not None
         assert found.value <= start.value + SUFFICIENT_FALL * found.t * start.slope
