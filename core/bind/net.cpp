@@ -128,6 +128,7 @@ double* seen_or_null(const HeldDescent& d, std::optional<MutableVector<double>>&
 
 void bind_net(nb::module_& m) {
   nb::enum_<Activation>(m, "Activation")
+      .value("identity", Activation::identity)
       .value("tanh", Activation::tanh)
       .value("sigmoid", Activation::sigmoid)
       .value("relu", Activation::relu);
@@ -136,10 +137,10 @@ void bind_net(nb::module_& m) {
                        "A net of dense layers; parameters are W_1 [inputs × outputs], b_1, W_2, … in one vector.")
       .def(
           "__init__",
-          [](DenseNet* net, std::vector<std::size_t> widths, Activation activation) {
-            new (net) DenseNet(NetShape{std::move(widths), activation});
+          [](DenseNet* net, std::vector<std::size_t> widths, Activation activation, Activation output) {
+            new (net) DenseNet(NetShape{std::move(widths), activation, output});
           },
-          nb::arg("widths"), nb::arg("activation"))
+          nb::arg("widths"), nb::arg("activation"), nb::arg("output") = Activation::identity)
       .def_prop_ro("size", &DenseNet::size)
       .def(
           "weight_mask",

@@ -7,7 +7,7 @@
 
 namespace podium {
 
-enum class Activation { tanh, sigmoid, relu };
+enum class Activation { identity, tanh, sigmoid, relu };
 
 // Columns of a layer's weights that are worked on at once; the last panel of a layer may be narrower, by fours.
 inline constexpr std::size_t kPanel = 12;

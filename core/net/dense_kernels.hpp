@@ -187,6 +187,8 @@ void exponentials(std::size_t n, double* values) {
 
 void activate(Activation activation, std::size_t n, double* values) {
   switch (activation) {
+    case Activation::identity:
+      return;
     case Activation::relu:
       for (std::size_t j = 0; j < n; ++j) values[j] = values[j] > 0 ? values[j] : 0.0;
       return;
@@ -201,6 +203,8 @@ void activate(Activation activation, std::size_t n, double* values) {
 
 void times_slope(Activation activation, std::size_t n, const double* values, double* d) {
   switch (activation) {
+    case Activation::identity:
+      return;
     case Activation::relu:
       for (std::size_t j = 0; j < n; ++j) d[j] = values[j] > 0 ? d[j] : 0.0;
       return;

@@ -166,6 +166,17 @@ double Descent::absorb_pair(std::size_t query, const GivenPair& pair, bool given
   return weight * cost;
 }
 
+// All pairs of some queries, one after the other.
+double Descent::absorb_pairs(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
+  double cost = 0;
+  for (const std::int64_t q : queries) {
+    const auto query = static_cast<std::size_t>(q);
+    if (seen) score_query(query, seen);
+    each_pair(query, [&](const GivenPair& pair, bool given) { cost += absorb_pair(query, pair, given, options); });
+  }
+  return cost;
+}
+
 template <class Visit>
 void Descent::each_pair(std::size_t q, Visit&& visit) const {
   const ForceQuery query = task_.table.query(q, std::span<const double>());
@@ -217,7 +228,7 @@ void Descent::update(double share, const DescentOptions& options) {
 double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
   std::fill(gradient_.begin(), gradient_.end(), 0.0);
   double cost = 0;
-  if (options.per_pair) {
+  if (options.per_pair && options.batch == 0) {
     for (const std::int64_t q : queries) {
       const auto query = static_cast<std::size_t>(q);
       if (seen) score_query(query, seen);
@@ -237,7 +248,7 @@ double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions
   for (std::size_t begin = 0; begin < queries.size(); begin += batch) {
     check_interrupt();
     const auto part = queries.subspan(begin, std::min(batch, queries.size() - begin));
-    cost += absorb(part, options, seen);
+    cost += options.per_pair ? absorb_pairs(part, options, seen) : absorb(part, options, seen);
     update(1.0 / static_cast<double>(part.size()), options);
   }
   return cost;
@@ -246,16 +257,7 @@ double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions
 double Descent::gradient(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen,
                          double* out) {
   std::fill(gradient_.begin(), gradient_.end(), 0.0);
-  double cost = 0;
-  if (options.per_pair) {
-    for (const std::int64_t q : queries) {
-      const auto query = static_cast<std::size_t>(q);
-      each_pair(query, [&](const GivenPair& pair, bool given) { cost += absorb_pair(query, pair, given, options); });
-      if (seen) score_query(query, seen);
-    }
-  } else {
-    cost = absorb(queries, options, seen);
-  }
+  const double cost = options.per_pair ? absorb_pairs(queries, options, seen) : absorb(queries, options, seen);
   give(gradient_, out);
   return cost;
 }

@@ -25,8 +25,8 @@ struct DescentOptions {
   Optimizer optimizer = Optimizer::sgd;
   double rate = 0.001;
   double l2 = 0;          // ½·l2·‖weights‖² is added to the mean cost of a query
-  std::size_t batch = 1;  // queries an update
-  bool per_pair = false;  // one update a pair instead
+  std::size_t batch = 1;  // queries per update; with per_pair, 0 makes one update per pair
+  bool per_pair = false;  // documents are passed through the net anew for each of their pairs
   bool cost = false;      // whether to add up the cost on the way
   std::uint64_t seed = 0, round = 0;
 };
@@ -56,6 +56,7 @@ class Descent {
   double absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
   double absorb_chunk(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
   double absorb_pair(std::size_t query, const GivenPair& pair, bool given, const DescentOptions& options);
+  double absorb_pairs(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
   template <class Visit>
   void each_pair(std::size_t query, Visit&& visit) const;
   void score_query(std::size_t query, double* seen);

@@ -64,6 +64,7 @@ void NetBatch::reserve(std::size_t rows) {
   };
   grow(inputs_, rows * input_stride(0));
   grow(scores_, rows * net_.shape().outputs());
+  if (net_.shape().output != Activation::identity) grow(transferred_, rows * net_.shape().outputs());
   outputs_.resize(net_.layers().size());
   forces_.resize(net_.layers().size());
   transposed_.resize(net_.layers().size());
@@ -93,7 +94,7 @@ void NetBatch::forward_rows(const double* parameters, std::size_t first, std::si
     const bool final = l + 1 == layers.size();
     if (final && layer.single()) {
       kernels.dots(rows, layer.inputs, x, stride, parameters + layer.weights, *bias, scores_.data() + first);
-      return;
+      break;
     }
     double* const y = outputs_[l].data() + first * layer.stride;
     for (std::size_t i = 0; i < rows; ++i) {
@@ -121,6 +122,16 @@ void NetBatch::forward_rows(const double* parameters, std::size_t first, std::si
       }
     }
   }
+  transfer(first, last);
+}
+
+// Scores as the transfer function makes them of what the last layer gave; kept, since forces take the place of scores.
+void NetBatch::transfer(std::size_t first, std::size_t last) {
+  const Activation output = net_.shape().output;
+  if (output == Activation::identity) return;
+  const std::size_t begin = first * net_.shape().outputs(), count = (last - first) * net_.shape().outputs();
+  dense_kernels().activate(output, count, scores_.data() + begin);
+  std::copy_n(scores_.data() + begin, count, transferred_.data() + begin);
 }
 
 void NetBatch::forward(const double* parameters) {
@@ -154,6 +165,10 @@ void NetBatch::backward_rows(const double* parameters, std::size_t first, std::s
   const auto layers = net_.layers();
   const std::size_t rows = last - first;
   const Layer& top = layers.back();
+  if (net_.shape().output != Activation::identity) {
+    kernels.times_slope(net_.shape().output, rows * top.outputs, transferred_.data() + first * top.outputs,
+                        scores_.data() + first * top.outputs);
+  }
   if (!top.single()) {
     for (std::size_t i = first; i < last; ++i) {
       double* const d = forces_.back().data() + i * top.stride;

@@ -1,4 +1,4 @@
-// A net of dense layers: s = W_L a(… a(W_1 x̂ + b_1) …) + b_L. No hidden layer makes it a linear model.
+// A net of dense layers: s = g(W_L a(… a(W_1 x̂ + b_1) …) + b_L). No hidden layer makes it a linear model.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@ namespace podium {
 struct NetShape {
   std::vector<std::size_t> widths;  // features, hidden layers, outputs
   Activation activation = Activation::tanh;
+  Activation output = Activation::identity;  // the transfer function g of the scores
 
   std::size_t features() const { return widths.front(); }
   std::size_t outputs() const { return widths.back(); }
@@ -81,6 +82,7 @@ class NetBatch {
   bool worth() const { return rows_ * work_ > 100'000; }
 
  private:
+  void transfer(std::size_t first, std::size_t last);
   void transpose_weights(const double* parameters);
   void backward_rows(const double* parameters, std::size_t first, std::size_t last);
   void weight_gradient(std::size_t layer, std::size_t panel, std::size_t first, std::size_t last, double* gradient);
@@ -92,6 +94,7 @@ class NetBatch {
   std::size_t rows_ = 0, work_ = 0;
   bool transposed_known_ = false;
   std::vector<double> inputs_, scores_;
+  std::vector<double> transferred_;                    // the scores once more, if they have a transfer function
   std::vector<std::vector<double>> outputs_, forces_;  // of hidden layers, and of a last layer with several outputs
   std::vector<std::vector<double>> transposed_;        // weights of layers past the first, in panels of their inputs
 };

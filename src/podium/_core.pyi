@@ -290,11 +290,13 @@ class ForceParameters:
         """The force on the free numbers, given the force on the values."""
 
 class Activation(enum.Enum):
-    tanh = 0
+    identity = 0
 
-    sigmoid = 1
+    tanh = 1
 
-    relu = 2
+    sigmoid = 2
+
+    relu = 3
 
 class Optimizer(enum.Enum):
     sgd = 0
@@ -306,7 +308,7 @@ class DenseNet:
     A net of dense layers; parameters are W_1 [inputs × outputs], b_1, W_2, … in one vector.
     """
 
-    def __init__(self, widths: Sequence[int], activation: Activation) -> None: ...
+    def __init__(self, widths: Sequence[int], activation: Activation, output: Activation = Activation.identity) -> None: ...
 
     @property
     def size(self) -> int: ...

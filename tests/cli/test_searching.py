@@ -34,6 +34,15 @@ def test_cv_equals_the_library(cli, parts):
     assert "fold 3 of 3: ndcg@10" in shown.err
 
 
+def test_cv_by_parts_equals_the_library(cli, parts):
+    words = ["cv", "train.txt", "--ranker", "ranknet", "--epochs", 3, "--parts", "2+2+1", "--early-stopping-rounds", 2]
+    said = cli(*words, "--json").json
+    ranker = podium.RankNet(epochs=3, early_stopping_rounds=2)
+    expected = podium.cross_validate(ranker, parts[0], parts=(2, 2, 1))
+    assert said["all"]["metrics"]["ndcg@10"]["mean"] == expected.evaluation.mean["ndcg@10"]
+    assert [fold["n_valid"] for fold in said["folds"]] == [fold.n_valid for fold in expected.folds]
+
+
 TUNE = ["tune", "train.txt", "--valid", "vali.txt", "--ranker", "ranknet", "--epochs", 3]
 
 
@@ -104,7 +113,11 @@ def test_tune_of_a_force_a_model_and_a_schedule(cli, parts):
     [
         (["cv", "train.txt", "--ranker", "ranknet", "--folds", "31"], "31 folds of 18 queries leave a fold empty"),
         (["cv", "train.txt", "--ranker", "ranknet", "--valid-share", "1.5"], "--valid-share 1.5 must lie between"),
-        (["cv", "train.txt", "--ranker", "ranknet", "--early-stopping-rounds", "3"], "give --valid-share SHARE"),
+        (
+            ["cv", "train.txt", "--ranker", "ranknet", "--early-stopping-rounds", "3"],
+            "give --valid-share SHARE or --parts",
+        ),
+        (["cv", "train.txt", "--ranker", "ranknet", "--parts", "2+2"], "--parts 2+2 must be the folds to train"),
         (["cv", "train.txt", "--ranker", "ranknet", "--out", "train.txt"], "would be written over"),
         (["cv", "train.txt"], "say what to train"),
         ([*TUNE, "--range", "learning_rte=1..2"], "Did you mean 'learning_rate'?"),

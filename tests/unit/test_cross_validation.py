@@ -51,6 +51,40 @@ def test_a_share_is_set_apart_for_validation():
     assert result.to_dict()["all"]["n_queries"] == 23
 
 
+@pytest.mark.parametrize("parts", ["2+2+1", (2, 2, 1)])
+def test_parts_are_trained_on_validated_on_and_tested_on(parts):
+    result = podium.cross_validate(podium.RankNet(epochs=4, learning_rate=0.1), DATA, parts=parts, seed=2)
+    dealt = [set(DATA.query_ids[fold.queries]) for fold in result.folds]
+    assert sorted(len(part) for part in dealt) == [4, 4, 5, 5, 5]
+    assert len(set.union(*dealt)) == 23
+    ids = DATA.query_ids
+    for k, fold in enumerate(result.folds):
+        valid = dealt[(k + 1) % 5] | dealt[(k + 2) % 5]
+        train = dealt[(k + 3) % 5] | dealt[(k + 4) % 5]
+        held = [DATA.select([q for q in range(23) if ids[q] in part]) for part in (train, valid)]
+        assert (fold.n_train, fold.n_valid) == (len(train), len(valid))
+        alone = podium.RankNet(epochs=4, learning_rate=0.1).fit(held[0], valid=held[1])
+        tested = DATA.select(fold.queries)
+        np.testing.assert_array_equal(fold.ranker.predict(tested), alone.predict(tested))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"parts": "2+2"}, "parts='2\\+2' must be the folds to train, validate and test on"),
+        ({"parts": "2+2+2"}, "the last of them 1"),
+        ({"parts": "a+b+1"}, "write '2\\+2\\+1'"),
+        ({"parts": (0, 2, 1)}, "must be the folds"),
+        ({"parts": 5}, "must be the folds"),
+        ({"parts": "2+2+1", "folds": 4}, "folds=4 is not the sum of parts='2\\+2\\+1'"),
+        ({"parts": "2+2+1", "valid_share": 0.2}, "valid_share=0.2 goes with whole folds"),
+    ],
+)
+def test_parts_that_are_refused(options, message):
+    with pytest.raises(podium.ParameterError, match=message):
+        podium.cross_validate(podium.RankNet(epochs=1), DATA, **options)
+
+
 def test_the_ranker_given_is_not_touched_and_bad_input_is_refused():
     ranker = podium.RankNet(epochs=1)
     podium.cross_validate(ranker, DATA, folds=2)

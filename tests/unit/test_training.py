@@ -87,14 +87,15 @@ def test_every_epoch_draws_its_own_order_and_targets(force):
 # ---- rates
 
 
-def test_halve_halves_the_rate_exactly_when_the_cost_rose():
-    log = train(plan(optimizer="sgd", learning_rate=8.0, rate_rule="halve", epochs=40), TRAIN).log
+@pytest.mark.parametrize(("rule", "factor"), [("halve", 0.5), ("shrink_on_cost", 0.8)])
+def test_the_rate_is_lowered_exactly_when_the_cost_rose(rule, factor):
+    log = train(plan(optimizer="sgd", learning_rate=8.0, rate_rule=rule, epochs=40), TRAIN).log
     rate = 8.0
     for before, row in zip([None, *log], log, strict=False):
         assert row.learning_rate == rate
         if before is not None and row.cost > before.cost:
-            rate /= 2
-    assert 8.0 / 2**30 < rate < 8.0  # it rose, and it fell too
+            rate *= factor
+    assert 8.0 * factor**30 < rate < 8.0  # it rose, and it fell too
     constant = train(plan(optimizer="sgd", learning_rate=8.0, epochs=40), TRAIN).log
     assert {row.learning_rate for row in constant} == {8.0}
     assert {row.cost for row in constant} == {None}
@@ -124,6 +125,28 @@ def test_shrink_shrinks_the_rate_exactly_when_the_training_metric_got_worse(metr
         if before is not None and sign * row.train < sign * before.train:
             rate *= 0.8
     assert 5.0 * 0.8**39 < rate < 5.0
+
+
+def test_training_stops_when_its_metric_no_longer_changes():
+    options: dict[str, Any] = {"optimizer": "sgd", "learning_rate": 1e-3, "epochs": 60}
+    whole = [row.train for row in train(plan(metric="pairwise_error", **options), TRAIN).log]
+    for rounds in (1, 3, 5):
+        stopped = train(plan(metric="pairwise_error", unchanged_rounds=rounds, **options), TRAIN).log
+        runs = [k for k in range(rounds, len(whole)) if len(set(whole[k - rounds : k + 1])) == 1]
+        assert len(stopped) == runs[0] + 1 < 60
+        assert [row.train for row in stopped] == whole[: len(stopped)]
+
+
+@pytest.mark.parametrize(("metric", "perfect"), [("pairwise_error", 0.0), ("ndcg", 1.0)])
+def test_training_stops_when_nothing_is_wrong_any_more(metric, perfect):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    data = podium.RankingData(X, (X[:, 0] > 0).astype(float), np.repeat(np.arange(6), 10))
+    log = train(plan(metric=metric, learning_rate=0.1, epochs=200, unchanged_rounds=100), data).log
+    assert log[-1].train == perfect
+    assert len(log) < 100
+    assert all(row.train != perfect for row in log[:-1])
+    assert len(train(plan(metric=metric, learning_rate=0.1, epochs=100), data).log) == 100
 
 
 def test_rules_need_what_they_watch():
@@ -295,6 +318,9 @@ RESUMED: dict[str, tuple[Any, bool]] = {
     ),
     "restart without validation": (podium.LambdaRank(restart_rounds=1, epochs=8, learning_rate=0.5), False),
     "pairs": (podium.RankNet(batch="pair", epochs=8, rate_rule="halve", hidden=(3,)), True),
+    "pairs of a query": (podium.RankNet(batch="query_pairs", epochs=8, rate_rule="shrink_on_cost", hidden=(3,)), False),
+    "a transfer of the output": (podium.RankNet(output="tanh", epochs=8, learning_rate=0.1), False),
+    "until the metric is still": (podium.RankNet(unchanged_rounds=3, epochs=30, hidden=(), learning_rate=0.1), False),
     "early stopping": (podium.RankNet(epochs=30, early_stopping_rounds=4, learning_rate=0.2, hidden=()), True),
     "ordinal": (podium.OrdinalRegression(epochs=8, learning_rate=0.1), True),
     "multiclass": (podium.Ranker(force="multiclass", model="net(3)", schedule="adam(epochs=8)"), False),
@@ -559,10 +585,12 @@ WRONG: list[tuple[type, str, list[Any], str]] = [
     (Adam, "epochs", [*WHOLE, None], "must be a whole number of at least 1"),
     (Adam, "restart_rounds", WHOLE, "must be a whole number of at least 1; None means: never"),
     (Adam, "early_stopping_rounds", WHOLE, "must be a whole number of at least 1; None means: never"),
-    (Adam, "batch", [*WHOLE, None, "pairs"], "must be a number of queries of at least 1, or 'pair'"),
+    (Adam, "batch", [*WHOLE, None, "pairs"], "must be a number of queries of at least 1, 'pair' or 'query_pairs'"),
     (Adam, "rate_rule", ["halves", None], "rate_rule=.* must be one of "),
     (NetSpec, "hidden", [(0,), (1.5,), (10, -1), ("5",), "10", (True,), (10**9,), None], "must be whole numbers from 1"),
     (NetSpec, "hidden", [()], "has no layer.* write linear"),
+    (NetSpec, "output", ["relu", None], "output=.* must be one of "),
+    (Adam, "unchanged_rounds", [0, -1, 1.5, "ten"], "must be a whole number of at least 1"),
     (NetSpec, "activation", ["gelu", None], "activation=.* must be one of "),
     (NetSpec, "init", ["zeros", None], "init=.* must be one of "),
     (NetSpec, "standardize", [1, "yes"], "must be True or False"),
@@ -580,7 +608,7 @@ WRONG: list[tuple[type, str, list[Any], str]] = [
     (podium.RankNet, "seed", [-1, 2**64, 0.5, "0", None, True], r"must be a whole number from 0 to 2\*\*64 - 1"),
     (podium.RankNet, "num_threads", [0, -1, 1025, 1.5, "2", True], "must be a whole number from 1 to 1024"),
     (podium.RankNet, "metric", ["ncdg@10", "ndcg@0"], "Did you mean 'ndcg'|must be"),
-    (podium.RankNet, "batch", [0, "all", 1.5], "must be a number of queries of at least 1, or 'pair'"),
+    (podium.RankNet, "batch", [0, "all", 1.5], "must be a number of queries of at least 1, 'pair' or 'query_pairs'"),
     (podium.RankNet, "epochs", WHOLE, "must be a whole number of at least 1"),
     (podium.RankNet, "early_stopping_rounds", WHOLE, "must be a whole number of at least 1"),
     (podium.RankNet, "optimizer", ["newton"], "optimizer=.* must be one of "),

@@ -42,7 +42,22 @@ if TYPE_CHECKING:
 def cv(
     ranker: BaseRanker,
     data: DataFile,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="How many parts the queries are dealt into.")] = 5,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            "--folds", min=2, help="How many folds the queries are dealt into. Default: 5.", show_default=False
+        ),
+    ] = None,
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            "--parts",
+            metavar="TRAIN+VALID+1",
+            help="How many folds each ranker is trained on, validated on (to choose the best epoch) and tested on, as in 2+2+1. "
+            "Default: all other folds are trained on.",
+            show_default=False,
+        ),
+    ] = None,
     valid_share: Annotated[
         float | None,
         typer.Option(
@@ -80,12 +95,13 @@ def cv(
     Folds are made of whole queries; the same seed gives the same folds, whatever the order of queries in DATA. The means
     and intervals at the end are over all queries at once.
     """
-    from podium.rankers.cross_validation import cross_validate
+    from podium.rankers.cross_validation import cross_validate, plan_rotation
 
     if target is not None:
         check_outputs(Output(target, "scores", "--out"), inputs=[data], read=read)
-    if valid_share is None:
-        refuse_idle_stopping(ranker, "--valid-share SHARE")
+    if valid_share is None and parts is None:
+        refuse_idle_stopping(ranker, "--valid-share SHARE or --parts")
+    count = plan_rotation(folds, parts, valid_share).folds
     judged = read_data(data, format_name, read, ranker.num_threads)
     done: list[Fold] = []
     epochs = ranker.max_epochs
@@ -94,18 +110,19 @@ def cv(
         done.append(fold)
         if not err.is_terminal:
             value = fold.evaluation.mean[ranker.metric]
-            note(f"fold {fold.number} of {folds}: {ranker.metric} {value:.4f}")
+            note(f"fold {fold.number} of {count}: {ranker.metric} {value:.4f}")
 
-    with plain_warnings(), progress(f"{folds} folds") as bar:
+    with plain_warnings(), progress(f"{count} folds") as bar:
 
         def watch(row: Epoch) -> None:
             if bar is not None:
-                bar(len(done) * epochs + row.epoch, folds * epochs)
+                bar(len(done) * epochs + row.epoch, count * epochs)
 
         result = cross_validate(
             ranker,
             judged,
             folds=folds,
+            parts=parts,
             metrics=[ranker.metric, *(also or [])],
             valid_share=valid_share,
             confidence=confidence,

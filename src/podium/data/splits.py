@@ -43,15 +43,19 @@ def query_folds(
     data: RankingData, k: int, *, seed: int = 0
 ) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
     """The query numbers of (train, test) for each of k folds, rising."""
+    every = np.arange(data.n_queries)
+    return [(np.setdiff1d(every, part), part) for part in query_parts(data, k, seed=seed)]
+
+
+def query_parts(data: RankingData, k: int, *, seed: int = 0) -> list[npt.NDArray[np.int64]]:
+    """The query numbers of k parts of nearly equal size, rising within each part."""
     if not is_integer(k) or k < 2:
         raise ParameterError("k", k, "must be a whole number of at least 2")
     if k > data.n_queries:
         raise DataError(
             f"{k} folds of {data.n_queries} queries leave a fold empty; there can be at most as many folds as queries"
         )
-    every = np.arange(data.n_queries)
-    parts = [np.sort(part) for part in np.array_split(_hash_order(data, seed), k)]
-    return [(np.setdiff1d(every, part), part) for part in parts]
+    return [np.sort(part) for part in np.array_split(_hash_order(data, seed), k)]
 
 
 def _hash_order(data: RankingData, seed: int) -> npt.NDArray[np.int64]:

@@ -19,17 +19,20 @@ from podium.models.model import CoreInputs, CoreModel, Features, Floats, Gradien
 from podium.parameters import Choice, Integer, Tuple, setting
 
 ACTIVATIONS = ("tanh", "sigmoid", "relu")
+TRANSFERS = ("identity", "tanh", "sigmoid")
 STARTS = ("uniform", "zero_first")
 MOST_UNITS = 100_000
 
 
 class Net(CoreModel):
-    """s = W_L a(… a(W_1 x̂ + b_1) …) + b_L, x̂ the standardized features, a the activation."""
+    """s = g(W_L a(… a(W_1 x̂ + b_1) …) + b_L), x̂ the standardized features, a the activation, g the output's transfer."""
 
-    def __init__(self, widths: tuple[int, ...], activation: str, map: InputMap, vector: Floats) -> None:
-        self.widths, self.activation, self.map = widths, activation, map
+    def __init__(
+        self, widths: tuple[int, ...], activation: str, map: InputMap, vector: Floats, output: str = "identity"
+    ) -> None:
+        self.widths, self.activation, self.map, self.output = widths, activation, map, output
         self.n_features, self.n_outputs = widths[0], widths[-1]
-        self.net = _core.DenseNet(list(widths), _core.Activation[activation])
+        self.net = _core.DenseNet(list(widths), _core.Activation[activation], _core.Activation[output])
         self.vector = vector
 
     @property
@@ -45,8 +48,8 @@ class Net(CoreModel):
 
     @property
     def is_linear(self) -> bool:
-        """Whether there is no hidden layer."""
-        return len(self.widths) == 2
+        """Whether there is neither a hidden layer nor a transfer function."""
+        return len(self.widths) == 2 and self.output == "identity"
 
     @property
     def is_linear_in_features(self) -> bool:
@@ -69,8 +72,9 @@ class Net(CoreModel):
         return out
 
     def settings(self) -> dict[str, Any]:
-        """Widths of the layers and the activation."""
-        return {"widths": list(self.widths), "activation": self.activation}
+        """Widths of the layers and the activation; the transfer of the output if there is one."""
+        transfer = {} if self.output == "identity" else {"output": self.output}
+        return {"widths": list(self.widths), "activation": self.activation, **transfer}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Net:
@@ -78,12 +82,15 @@ class Net(CoreModel):
         widths = tuple(int(width) for width in settings["widths"])
         if len(widths) < 2 or min(widths[1:]) < 1 or settings["activation"] not in ACTIVATIONS:
             raise DataError(f"no net has the layers {widths} and the activation {settings['activation']!r}")
+        output = settings.get("output", "identity")
+        if output not in TRANSFERS:
+            raise DataError(f"no net has the output transfer {output!r}")
         parts: list[Floats] = []
         for layer, (inputs, outputs) in enumerate(itertools.pairwise(widths), start=1):
             parts.append(saved(arrays, f"layer{layer}.weights", inputs, outputs).reshape(-1))
             parts.append(saved(arrays, f"layer{layer}.bias", outputs))
         map = InputMap.from_arrays(arrays, widths[0])
-        return cls(widths, settings["activation"], map, np.concatenate(parts))
+        return cls(widths, settings["activation"], map, np.concatenate(parts), output)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -101,6 +108,11 @@ class NetSettings(InputSettings):
         option=True,
     )
     activation: str = setting("tanh", Choice(*ACTIVATIONS), "Activation function of the hidden layers.")
+    output: str = setting(
+        "identity",
+        Choice(*TRANSFERS),
+        "Transfer function of the output: scores are any number with 'identity', in (−1, 1) with 'tanh', in (0, 1) with 'sigmoid'.",
+    )
     init: str = setting(
         "uniform",
         Choice(*STARTS),
@@ -113,6 +125,7 @@ class DenseSpec(GradientSpec):
 
     hidden: tuple[int, ...]
     activation: str
+    output: str
     init: str
     standardize: bool | None
 
@@ -140,6 +153,7 @@ class DenseSpec(GradientSpec):
             self.activation,
             InputMap.of(data, standardize=bool(self.standardize), num_threads=num_threads),
             np.concatenate(parts) + 0.0,
+            self.output,
         )
 
 
@@ -150,7 +164,7 @@ class NetSpec(NetSettings, DenseSpec):
     name = "net"
     leading = "hidden"
     summary = "Dense layers of any depth and width: net(10), net(128, 64, activation='relu')."
-    formula = "s = W_L a(… a(W_1 x̂ + b_1) …) + b_L"
+    formula = "s = g(W_L a(… a(W_1 x̂ + b_1) …) + b_L)"
 
     def check_together(self) -> None:
         """A net has at least one hidden layer."""
@@ -168,6 +182,7 @@ class LinearSpec(InputSettings, DenseSpec):
 
     hidden = ()
     activation = "tanh"
+    output = "identity"
     init = "uniform"
 
     @property

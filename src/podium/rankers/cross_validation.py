@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,15 @@ from sklearn.base import clone
 from podium.data import RankingData, split
 from podium.data.canonical import check_data
 from podium.data.conversion import as_number
-from podium.data.splits import query_folds
-from podium.errors import ParameterError
+from podium.data.splits import query_parts
+from podium.errors import ParameterError, is_integer
 from podium.evaluation import Evaluation, evaluate
 from podium.metrics import Metric
 from podium.rankers.base import BaseRanker
 from podium.training.progress import Callback
 
 Floats = npt.NDArray[np.float64]
+Queries = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def cross_validate(
     ranker: BaseRanker,
     data: RankingData,
     *,
-    folds: int = 5,
+    folds: int | None = None,
+    parts: str | Sequence[int] | None = None,
     metrics: str | Metric | Iterable[str | Metric] | None = None,
     valid_share: float | None = None,
     confidence: float = 0.95,
@@ -103,7 +105,9 @@ def cross_validate(
     Args:
         ranker: any of Podium's, with its parameters.
         data: judged queries.
-        folds: how many.
+        folds: how many; 5 by default.
+        parts: how many folds each ranker is trained on, validated on and tested on, as (2, 2, 1) or "2+2+1" of five folds. The
+            validation folds choose the best epoch, and follow the test fold in turn. By default all other folds are trained on.
         metrics: to evaluate by; the ranker's own by default.
         valid_share: of the training queries of each fold, to choose the best epoch by and to stop early; none by default.
         confidence: of the intervals.
@@ -116,23 +120,59 @@ def cross_validate(
     check_data("data", data)
     asked = [ranker.metric] if metrics is None else metrics
     share = check_share(valid_share)
+    rotation = plan_rotation(folds, parts, share)
     judge = functools.partial(evaluate, metrics=asked, confidence=confidence, seed=seed, num_threads=ranker.num_threads)
     held = np.empty(data.n_documents)
     done: list[Fold] = []
-    for number, (train, test) in enumerate(query_folds(data, folds, seed=seed), start=1):
-        parts = [data.select(train)]
+    for number, (train, valid, test) in enumerate(rotation.of(data, seed), start=1):
+        given = [data.select(queries) for queries in (train, valid) if len(queries)]
         if share is not None:
-            parts = split(parts[0], (1 - share, share), seed=(seed + number) % 2**64)
-        fitted = fit_or_stop(clone(ranker), *parts, callbacks=callbacks)
+            given = split(given[0], (1 - share, share), seed=(seed + number) % 2**64)
+        fitted = fit_or_stop(clone(ranker), *given, callbacks=callbacks)
         tested = data.select(test)
         scores = fitted.predict(tested)
         held[np.isin(data.document_queries, test)] = tested.from_caller_order(scores)
         judged = judge(scores, tested)
-        done.append(Fold(number, fitted, test, parts[0].n_queries, sum(p.n_queries for p in parts[1:]), judged))
+        done.append(Fold(number, fitted, test, given[0].n_queries, sum(p.n_queries for p in given[1:]), judged))
         if on_fold is not None:
             on_fold(done[-1])
     whole = data.to_caller_order(held)
     return CrossValidation(tuple(done), whole, judge(whole, data))
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """How many folds there are, and how many of them each ranker is validated on."""
+
+    folds: int
+    valid: int
+
+    def of(self, data: RankingData, seed: int) -> Iterator[tuple[Queries, Queries, Queries]]:
+        """Yield the query numbers to train, validate and test on, fold by fold."""
+        every, dealt = np.arange(data.n_queries), query_parts(data, self.folds, seed=seed)
+        for k, test in enumerate(dealt):
+            following = [dealt[(k + step) % self.folds] for step in range(1, self.valid + 1)]
+            valid = np.sort(np.concatenate([np.empty(0, np.int64), *following]))
+            yield np.setdiff1d(every, np.concatenate([valid, test])), valid, test
+
+
+def plan_rotation(folds: int | None, parts: str | Sequence[int] | None, share: float | None) -> Rotation:
+    """Return the rotation that the settings of a cross-validation describe; a ParameterError if they contradict each other."""
+    if parts is None:
+        return Rotation(5 if folds is None else folds, 0)
+    try:
+        counts = [int(word) for word in parts.split("+")] if isinstance(parts, str) else list(parts)
+    except (TypeError, ValueError):
+        counts = []
+    if len(counts) != 3 or not all(is_integer(count) for count in counts) or min(counts) < 1 or counts[2] != 1:
+        raise ParameterError(
+            "parts", parts, "must be the folds to train, validate and test on, the last of them 1", "write '2+2+1'"
+        )
+    if folds is not None and folds != sum(counts):
+        raise ParameterError("folds", folds, f"is not the sum of {{parts={parts!r}}}", "leave it out")
+    if share is not None:
+        raise ParameterError("valid_share", share, "goes with whole folds, and {parts} sets some apart", "leave it out")
+    return Rotation(sum(counts), counts[1])
 
 
 def check_share(share: float | None) -> float | None:

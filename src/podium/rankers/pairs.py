@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from podium.errors import ParameterError
 from podium.forces import Force
 from podium.forces.definition import SIGMA, TIES
 from podium.models import Spec
@@ -23,6 +24,8 @@ class NetRanker(NetSettings, GradientRanker):
 
     def _model(self) -> Spec:
         hidden = self.parameters()["hidden"].check(self.hidden)
+        if not hidden and self.output != "identity":
+            raise ParameterError("output", self.output, "needs a net, and there is no hidden layer", "use {hidden=10}")
         return NetSpec(**self.settings_of(NetSpec)) if hidden else LinearSpec(**self.settings_of(LinearSpec))
 
 

@@ -21,6 +21,7 @@ from podium.training.steps import Steps, Task
 
 Floats = npt.NDArray[np.float64]
 SHRINK = 0.8
+COST_FACTORS = {"halve": 0.5, "shrink_on_cost": SHRINK}  # of the learning rate when the mean cost rises
 
 
 class DescentSchedule(Schedule):
@@ -162,8 +163,8 @@ class DescentRun(TrainingRun):
 
     def _next_rate(self, before: Progress, cost: float | None, train: float | None) -> float:
         rule = self.schedule.rate_rule
-        if rule == "halve" and cost is not None and before.last_cost is not None and cost > before.last_cost:
-            return before.rate / 2
+        if rule in COST_FACTORS and cost is not None and before.last_cost is not None:
+            return before.rate * COST_FACTORS[rule] if cost > before.last_cost else before.rate
         if rule == "shrink" and train is not None and before.last_train is not None:
             falls = train < before.last_train if self.plan.metric.higher_is_better else train > before.last_train
             return before.rate * SHRINK if falls else before.rate

@@ -188,7 +188,17 @@ class TrainingRun(ABC):
         schedule, progress = self.plan.schedule, self.progress
         patience = self._patience()
         stale = patience is not None and progress.since_best >= patience
-        return progress.epoch >= schedule.max_epochs or stale or self._ended()
+        return progress.epoch >= schedule.max_epochs or stale or self._train_is_done() or self._ended()
+
+    def _train_is_done(self) -> bool:
+        """Whether the training metric is perfect, or has not changed for long; if the schedule asks for it."""
+        rounds, log = self.plan.schedule.unchanged_rounds, self.progress.log
+        if rounds is None or not log or log[-1].train is None:
+            return False
+        least, greatest = self.plan.metric.bounds
+        if log[-1].train == (greatest if self.plan.metric.higher_is_better else least):
+            return True
+        return len(log) > rounds and len({row.train for row in log[-rounds - 1 :]}) == 1
 
     def _patience(self) -> int | None:
         """After how many epochs without progress on the validation data training stops."""

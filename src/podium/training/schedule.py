@@ -29,6 +29,12 @@ class EpochSettings(Settings):
         none=NEVER,
         option=True,
     )
+    unchanged_rounds: int | None = setting(
+        None,
+        Integer(1),
+        "Stop when the metric on the training data has not changed for this many epochs, or is perfect [RankNet: 10].",
+        none="train on whatever the training metric does",
+    )
 
 
 class Schedule(Value, ABC):
@@ -51,6 +57,7 @@ class Schedule(Value, ABC):
     budget: ClassVar[tuple[str, ...]] = ("epochs",)
 
     early_stopping_rounds: int | None
+    unchanged_rounds: int | None = None
 
     @property
     @abstractmethod

@@ -13,7 +13,7 @@ from podium.data.canonical import shuffled_order
 from podium.data.hashing import query_hashes
 from podium.errors import ParameterError, is_integer
 from podium.models import CoreModel
-from podium.parameters import Choice, Custom, Integer, Real, Search, setting
+from podium.parameters import Choice, Custom, Integer, Real, Search, inherit, setting
 from podium.training.convex import State
 from podium.training.loop import DescentSchedule
 from podium.training.schedule import EpochSettings
@@ -24,8 +24,8 @@ PAIR_PIECE = 500
 
 
 def _batch(given: Any) -> int | str:
-    if isinstance(given, str) and given == "pair":
-        return "pair"
+    if isinstance(given, str) and given in ("pair", "query_pairs"):
+        return given
     if not is_integer(given) or not 1 <= given < 2**31:
         raise ValueError
     return int(given)
@@ -58,15 +58,16 @@ class GradientSettings(PenaltySettings):
     )
     batch: int | str = setting(
         1,
-        Custom(_batch, "must be a number of queries of at least 1, or 'pair'", "text"),
-        "Number of queries per update; or 'pair' for one update per pair of documents.",
+        Custom(_batch, "must be a number of queries of at least 1, 'pair' or 'query_pairs'", "text"),
+        "Number of queries per update; or 'pair' for one update per pair of documents; or 'query_pairs' for one update per query "
+        "whose pairs go through the model one by one [the first version of RankNet, to be compared with].",
         option=True,
     )
     rate_rule: str = setting(
         "constant",
-        Choice("constant", "halve", "shrink"),
+        Choice("constant", "halve", "shrink", "shrink_on_cost"),
         "How the learning rate changes: 'constant'; 'halve' it when the mean cost of an epoch rises [RankNet]; 'shrink' it by "
-        "0.8 when the training metric falls [LambdaRank].",
+        "0.8 when the training metric falls, or 'shrink_on_cost' when the mean cost rises [both LambdaRank].",
     )
     restart_rounds: int | None = setting(
         None,
@@ -86,23 +87,38 @@ class GradientSchedule(GradientSettings, DescentSchedule):
         """The learning rate of the first epoch."""
         return self.learning_rate
 
+    @property
+    def watches_cost(self) -> bool:
+        """Whether the learning rate depends on the cost."""
+        return self.rate_rule in ("halve", "shrink_on_cost")
+
+    @property
+    def lists_pairs(self) -> bool:
+        """Whether pairs go through the model one by one."""
+        return isinstance(self.batch, str)
+
+    @property
+    def queries_per_update(self) -> int:
+        """The number of queries per update; 0 for one update per pair."""
+        return {"pair": 0, "query_pairs": 1}.get(self.batch, 0) if isinstance(self.batch, str) else self.batch
+
     def make_steps(self, task: Task) -> GradientSteps:
         """Return the steps, if force and model go with these settings."""
         force = task.force
         force.check_labels(task.data)
-        if self.rate_rule == "halve" and not force.has_cost:
+        if self.watches_cost and not force.has_cost:
             raise ParameterError(
-                "rate_rule", "halve", f"watches the cost, and {force} has none", "use {rate_rule='shrink'}"
+                "rate_rule", self.rate_rule, f"watches the cost, and {force} has none", "use {rate_rule='shrink'}"
             )
-        if self.batch == "pair" and not force.has_pair_cost:
+        if self.lists_pairs and not force.has_pair_cost:
             raise ParameterError(
                 "batch",
-                "pair",
+                self.batch,
                 f"needs a force that is a sum over pairs such as ranknet or hinge; {force} looks at the whole list",
                 "use {batch=1}, one update per query",
             )
-        if self.batch == "pair" and not isinstance(task.model, CoreModel):
-            raise ParameterError("batch", "pair", "needs one of Podium's own models: linear, net or kernel")
+        if self.lists_pairs and not isinstance(task.model, CoreModel):
+            raise ParameterError("batch", self.batch, "needs one of Podium's own models: linear, net or kernel")
         return GradientSteps(task, self)
 
 
@@ -121,6 +137,8 @@ class SGD(GradientSchedule):
     name = "sgd"
     summary = "Plain gradient descent, one update per query, per batch of queries or per pair: sgd(rate=0.01)."
 
+    learning_rate: float = inherit(GradientSettings.parameters()["learning_rate"], search=Search(1e-7, 1e-1, log=True))
+
 
 class GradientSteps:
     """SGD and Adam: one update per batch of queries, or per pair, in an order drawn anew for every epoch."""
@@ -137,12 +155,10 @@ class GradientSteps:
     def epoch(self, round: int, rate: float) -> Passed:
         """Make one update for every batch of queries."""
         schedule = self.schedule
-        wants_cost = schedule.rate_rule == "halve"
-        per_pair = schedule.batch == "pair"
-        batch = 1 if per_pair else int(schedule.batch)
+        wants_cost, per_pair, batch = schedule.watches_cost, schedule.lists_pairs, schedule.queries_per_update
         order = shuffled_order(self.keys, self.task.seed, round)
         total = 0.0
-        for piece in self._pieces(order, batch, PAIR_PIECE if per_pair else PIECE):
+        for piece in self._pieces(order, max(batch, 1), PAIR_PIECE if per_pair else PIECE):
             total += self.descent.run(
                 piece,
                 optimizer=_core.Optimizer[schedule.name],
