@@ -136,7 +136,8 @@ def test_a_checkpoint_is_gone_on_from_to_the_same_bytes(optimizer, tmp_path):
 
 def test_new_weights_begin_with_the_labels_again():
     ranker = podium.RankProp(epochs=12, phase_epochs=2, restart_rounds=4, learning_rate=1e-9)
-    run = rankprop.PhasesRun(ranker._plan(TRAIN), TRAIN, TEST)
+    plan = ranker._plan(TRAIN)
+    run = plan.schedule.make_run(plan, TRAIN, TEST, None)
     moved = []
     while run.progress.restart == 0:
         moved.append(not np.array_equal(run.targets, run.fits.start()))

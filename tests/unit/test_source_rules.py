@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from podium import _core
+from podium.forces import FORCES
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "podium"
@@ -109,3 +110,49 @@ def test_an_undeclared_import_is_found(tmp_path: Path) -> None:
     (tmp_path / "file.py").write_text("import numpy.linalg\n\ndef f():\n    from foreign.part import x\n")
     assert set(undeclared(tmp_path, {"numpy"})) == {"foreign"}
     assert undeclared(tmp_path, {"numpy"}, top_level=True) == {}
+
+
+def sources() -> Iterator[tuple[str, ast.Module]]:
+    """Every module of the package, by its path inside it."""
+    for file in PACKAGE.rglob("*.py"):
+        yield file.relative_to(PACKAGE).as_posix(), ast.parse(file.read_text())
+
+
+def test_nobody_asks_what_kind_a_schedule_is() -> None:
+    """A schedule is handed to its own runner; everybody else asks it for capabilities."""
+    asked = [
+        f"{name}:{node.lineno}"
+        for name, tree in sources()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "isinstance"
+        and "schedule" in ast.unparse(node.args[0])
+    ]
+    assert asked == []
+
+
+def test_nobody_compares_names_of_forces_metrics_models_or_schedules() -> None:
+    """What a row can do is an attribute of the row, so that a new row changes no other code."""
+    compared = [
+        f"{name}:{node.lineno} {ast.unparse(node)}"
+        for name, tree in sources()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        and re.search(r"\b(force|metric|model|schedule|acting|inner|plan)(\.\w+)*\.name$", ast.unparse(node.left))
+    ]
+    assert compared == []
+
+
+def test_names_of_forces_stand_in_their_table_alone() -> None:
+    """Named rankers name their one force, and experiments of papers theirs; nothing else lists names of forces."""
+    names = set(FORCES) - {"exponential", "step"}  # these are also the names of a gain and of a setting
+    listed = {}
+    for name, tree in sources():
+        if name.startswith(("forces/", "rankers/", "papers/")):
+            continue
+        for node in ast.walk(tree):
+            words = getattr(node, "elts", None) or getattr(node, "keys", None) or ()
+            found = [word.value for word in words if isinstance(word, ast.Constant) and word.value in names]
+            if len(found) > 1:
+                listed[name] = found
+    assert listed == {}

@@ -21,7 +21,7 @@ from podium.models.quadratic import QuadraticModel, QuadraticSpec
 from podium.parameters import Choice, setting
 from podium.rankers.base import BaseRanker
 from podium.scoring import check_names
-from podium.training import Plan, Schedule, Trained
+from podium.training import Plan, Trained
 from podium.training.perceptron_learners import Learner
 from podium.training.schedules.perceptron import (
     Committee,
@@ -57,7 +57,7 @@ class OnlineRanker(PerceptronSettings, BaseRanker):
     def _model(self) -> Spec:
         return LinearSpec(**self.settings_of(LinearSpec))
 
-    def _schedule(self) -> Schedule:
+    def _schedule(self) -> OnlineSchedule:
         return Perceptron(**self.settings_of(Perceptron))
 
     def _keep(self, trained: Trained, data: RankingData) -> None:
@@ -124,21 +124,20 @@ class OnlineRanker(PerceptronSettings, BaseRanker):
 
     def _first_learner(self, plan: Plan, data: RankingData) -> Learner:
         """What a stream begins with."""
-        assert isinstance(plan.schedule, OnlineSchedule)
-        levels = check_levels(data, plan.schedule.levels)
+        schedule = self._schedule()
+        levels = check_levels(data, schedule.levels)
         if data.n_features == 0:
             raise DataError("the data has no features; a model needs at least one to tell documents apart")
-        map = input_map(plan, data)
+        map = input_map(schedule, plan, data)
         if not map.scale.any():
             raise DataError(
                 f"every feature is constant in the first part of the stream ({data.n_documents} documents), which settles how "
                 "features are standardized: all would be 0 for good; give a larger first part, or set standardize=False"
             )
-        return plan.schedule.make_learner(plan, map, levels, has_valid=False)
+        return schedule.make_learner(plan, map, levels, has_valid=False)
 
     def _next_learner(self, plan: Plan, data: RankingData) -> Learner:
         """What goes on from what is known, where parameters and features are what they were."""
-        assert isinstance(plan.schedule, OnlineSchedule)
         now, before = self._saved_parameters(), self.fitted_parameters_
         for name in FIXED_BY_FIRST_CALL:
             if name in now and name in before and now[name] != before[name]:
@@ -155,9 +154,7 @@ class OnlineRanker(PerceptronSettings, BaseRanker):
             )
         check_names(data.feature_names, self.feature_names_)
         levels = check_levels(data, len(self.thresholds_) + 1, settled=True)
-        schedule = plan.schedule
-        if isinstance(schedule, Committee):
-            schedule = replace(schedule, share=self.chosen_["share"], perceptrons=self.chosen_["perceptrons"])
+        schedule = self._schedule().settled(self.chosen_)
         learner = schedule.make_learner(plan, self._map(), levels, has_valid=False)
         stream = self.__dict__.get("stream_")
         learner.resume(learner.state_of(self.model_, self.thresholds_) if stream is None else stream)
@@ -203,7 +200,7 @@ class OAPBPM(CommitteeSettings, OnlineRanker):
         perceptrons_: the number of perceptrons that was kept.
     """
 
-    def _schedule(self) -> Schedule:
+    def _schedule(self) -> OnlineSchedule:
         return Committee(**self.settings_of(Committee))
 
     @property

@@ -21,10 +21,7 @@ from podium.scoring import Scorer
 from podium.training import Checkpoint, Plan, Schedule, Trained, train
 from podium.training.judging import check_choice
 from podium.training.progress import Callback
-from podium.training.schedules.optimizers import OPTIMIZERS
-from podium.training.schedules.solvers import SolverSettings
-
-SOLVERS = {"hinge": "bundle", "squared_hinge": "lbfgs"}
+from podium.training.schedules.solvers import LBFGS, Bundle, SolverSettings
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,7 +34,9 @@ class SVMSettings(KernelSettings):
         "Weight of the mean loss against ½‖w‖². Several values are tried, and the best on the validation data is kept.",
         search=Search(1e-2, 1e4, log=True),
     )
-    loss: str = setting("hinge", Choice(*SOLVERS), "The loss of a pair: 'hinge', or its square 'squared_hinge'.")
+    loss: str = setting(
+        "hinge", Choice("hinge", "squared_hinge"), "The loss of a pair: 'hinge', or its square 'squared_hinge'."
+    )
     query_norm: bool = setting(
         False,
         Flag(),
@@ -72,11 +71,10 @@ class RankSVM(SVMSettings, BaseRanker):
         return kind(**self.settings_of(kind))
 
     def _schedule(self) -> Schedule:
-        kind: Any = OPTIMIZERS[SOLVERS[self.loss]]
-        solver: Schedule = kind(
+        kind = LBFGS if self._force().has_curvature else Bundle  # a cost with corners has no second derivative
+        return kind(
             epochs=self.epochs, l2=1 / self._candidates()[0], tolerance=self.tolerance, early_stopping_rounds=None
         )
-        return solver
 
     def _candidates(self) -> tuple[float, ...]:
         candidates: tuple[float, ...] = self.parameters()["C"].check(self.C)

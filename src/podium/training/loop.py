@@ -49,19 +49,23 @@ class DescentSchedule(Schedule):
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
     ) -> DescentRun:
         """Return the training."""
-        return DescentRun(plan, data, valid, checkpoint)
+        return DescentRun(self, plan, data, valid, checkpoint)
 
 
 class DescentRun(TrainingRun):
     """One run of a schedule that follows gradients."""
 
     def __init__(
-        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None = None
+        self,
+        schedule: DescentSchedule,
+        plan: Plan,
+        data: RankingData,
+        valid: RankingData | None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         super().__init__(plan, data, valid, checkpoint)
-        assert isinstance(plan.schedule, DescentSchedule)
         assert isinstance(plan.model, GradientSpec)
-        self.schedule, self.spec = plan.schedule, plan.model
+        self.schedule, self.spec = schedule, plan.model
         if valid is None and self.schedule.restart_rounds is not None:
             check_choice(plan.metric, data, "training", plan.num_threads)
         self.own = LearnedParameters(plan.force, data)

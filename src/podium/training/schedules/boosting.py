@@ -98,6 +98,10 @@ class TreeSchedule(Schedule):
     continues = True
     budget = ("n_estimators", "max_seconds")
     n_estimators: int
+    learning_rate: Any  # a number, once the schedule is resolved
+    smoothing: int | None
+    max_seconds: float | None
+    dart: float
     closed_form: ClassVar[bool] = False  # whether a stump's weight has RankBoost's closed form instead of a Newton step
 
     @property
@@ -117,7 +121,7 @@ class TreeSchedule(Schedule):
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
     ) -> BoostingRun:
         """Return the training."""
-        return BoostingRun(plan, data, valid, checkpoint)
+        return BoostingRun(self, plan, data, valid, checkpoint)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -186,6 +190,7 @@ class BoostingRun(TrainingRun):
 
     def __init__(
         self,
+        schedule: TreeSchedule,
         plan: Plan,
         data: RankingData,
         valid: RankingData | None,
@@ -193,11 +198,9 @@ class BoostingRun(TrainingRun):
     ) -> None:
         self.began = time.perf_counter()
         super().__init__(plan, data, valid, checkpoint)
-        assert isinstance(plan.schedule, Boosting | Stumps)
         assert isinstance(plan.model, TreesSpec)
-        assert plan.schedule.learning_rate is not None
-        assert plan.schedule.smoothing is not None
-        self.schedule, self.rate, self.smoothing = plan.schedule, plan.schedule.learning_rate, plan.schedule.smoothing
+        assert schedule.smoothing is not None
+        self.schedule, self.rate, self.smoothing = schedule, schedule.learning_rate, schedule.smoothing
         force, threads = plan.force, plan.num_threads
         self.force_data = ForceData(data)
         self.outcome: ForceOutcome | None = None

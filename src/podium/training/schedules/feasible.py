@@ -101,7 +101,7 @@ class FeasibleSteps(FeasibleSettings, Schedule):
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
     ) -> FeasibleRun:
         """Return the training."""
-        return FeasibleRun(plan, data, valid, checkpoint)
+        return FeasibleRun(self, plan, data, valid, checkpoint)
 
     def begin(self, drawn: Floats, norm: float) -> Floats:
         """A start of numbers in [0, 1): scaled down to half the norm where it is larger, so that it can move."""
@@ -136,13 +136,17 @@ class FeasibleRun(TrainingRun):
     """One run of the schedule: the first start with every norm, then the other starts with the best norm."""
 
     def __init__(
-        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None = None
+        self,
+        schedule: FeasibleSteps,
+        plan: Plan,
+        data: RankingData,
+        valid: RankingData | None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.began = time.perf_counter()
         super().__init__(plan, data, valid, checkpoint)
-        assert isinstance(plan.schedule, FeasibleSteps)
         assert isinstance(plan.model, GradientSpec)
-        self.schedule, force = plan.schedule, plan.force
+        self.schedule, force = schedule, plan.force
         self.by_cost = valid is None and not labels_choose(data)
         self.model: GradientModel = plan.model.start(
             data, n_outputs=force.n_outputs(data), seed=plan.seed, num_threads=plan.num_threads

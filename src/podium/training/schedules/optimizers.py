@@ -10,6 +10,8 @@ from podium.training.loop import DescentSchedule
 from podium.training.schedules.gradient import SGD, Adam, GradientSettings
 from podium.training.schedules.solvers import LBFGS, Bundle, SolverSettings
 
+OPTIMIZERS: dict[str, type[DescentSchedule]] = {"adam": Adam, "sgd": SGD, "lbfgs": LBFGS, "bundle": Bundle}
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OptimizerSettings(GradientSettings, SolverSettings):
@@ -17,7 +19,7 @@ class OptimizerSettings(GradientSettings, SolverSettings):
 
     optimizer: str = setting(
         "adam",
-        Choice("adam", "sgd", "lbfgs", "bundle"),
+        Choice(*OPTIMIZERS),
         "The schedule: 'adam' or 'sgd' with one update per batch; 'lbfgs' over all queries at once, for a force with a cost; "
         "'bundle' likewise, for a convex force with l2 > 0 whose cost may have corners.",
         option=True,
@@ -36,6 +38,3 @@ class OptimizerSettings(GradientSettings, SolverSettings):
                     "leave it out, or use {optimizer='adam'}",
                 )
         return kind(**self.settings_of(kind))
-
-
-OPTIMIZERS: dict[str, type[DescentSchedule]] = {"adam": Adam, "sgd": SGD, "lbfgs": LBFGS, "bundle": Bundle}

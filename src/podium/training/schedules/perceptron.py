@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -59,11 +61,15 @@ class OnlineSchedule(PerceptronSettings, Schedule):
                 "schedule", str(self), f"cannot fit {plan.model}", "use linear, quadratic or kernel(poly)"
             )
 
+    def settled(self, chosen: Mapping[str, Any]) -> Self:
+        """Return the schedule with what an earlier training chose, for training on from it."""
+        return self
+
     def make_run(
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
     ) -> OnlineRun:
         """Return the training."""
-        return OnlineRun(plan, data, valid, checkpoint)
+        return OnlineRun(self, plan, data, valid, checkpoint)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -123,6 +129,10 @@ class Committee(CommitteeSettings, OnlineSchedule):
         super().check(plan)
         if plan.model.perceptron != "linear":
             raise ParameterError("schedule", str(self), f"cannot fit {plan.model}", "use {model='linear'}")
+
+    def settled(self, chosen: Mapping[str, Any]) -> Self:
+        """Return the schedule with the share and the number of perceptrons that were chosen."""
+        return replace(self, share=chosen["share"], perceptrons=chosen["perceptrons"])
 
     def make_learner(self, plan: Plan, map: InputMap, levels: int, *, has_valid: bool) -> Learner:
         """Return all candidates if validation data can choose among them; else the defaults."""
@@ -199,13 +209,17 @@ class OnlineRun(TrainingRun):
     """One run of a schedule that takes documents one by one."""
 
     def __init__(
-        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None = None
+        self,
+        schedule: OnlineSchedule,
+        plan: Plan,
+        data: RankingData,
+        valid: RankingData | None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
-        assert isinstance(plan.schedule, OnlineSchedule)
-        self.schedule = plan.schedule
+        self.schedule = schedule
         levels = check_levels(data, self.schedule.levels)
         super().__init__(plan, data, valid, checkpoint)
-        self.map = input_map(plan, data)
+        self.map = input_map(schedule, plan, data)
         self.keys = document_keys(data)
         self.documents = online_documents(data, self.map, self.keys)
         self.learner = self.schedule.make_learner(plan, self.map, levels, has_valid=valid is not None)
@@ -295,10 +309,9 @@ class OnlineRun(TrainingRun):
         )
 
 
-def input_map(plan: Plan, data: RankingData) -> InputMap:
+def input_map(schedule: OnlineSchedule, plan: Plan, data: RankingData) -> InputMap:
     """Return the map from features to inputs that the plan's model and schedule describe."""
-    schedule, model = plan.schedule, plan.model
-    assert isinstance(schedule, OnlineSchedule)
+    model = plan.model
     assert isinstance(model, InputSettings)
     if model.perceptron == "products":
         check_features(data.n_features)

@@ -69,7 +69,7 @@ class Phases(PhaseSettings, DescentSchedule):
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
     ) -> PhasesRun:
         """Return the training."""
-        return PhasesRun(plan, data, valid, checkpoint)
+        return PhasesRun(self, plan, data, valid, checkpoint)
 
 
 class Targets:
@@ -136,15 +136,19 @@ class PhasesRun(DescentRun):
     """One run: gradient steps on the squared error, with targets in the place of labels."""
 
     def __init__(
-        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None = None
+        self,
+        schedule: Phases,
+        plan: Plan,
+        data: RankingData,
+        valid: RankingData | None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
-        assert isinstance(plan.schedule, Phases)
-        self.settings, self.fits = plan.schedule, Targets(data, plan.schedule.within)
+        self.settings, self.fits = schedule, Targets(data, schedule.within)
         self.targets = self.fits.start()
         self.orders, self.gaps = [self.fits.order(self.targets)], [np.inf]
         self.phases, self.in_phase, self.verdict = 1, 0, GOING
         self.fitted: Floats | None = None  # the next phase's targets, where they are known already
-        super().__init__(plan, data, valid, checkpoint)
+        super().__init__(schedule, plan, data, valid, checkpoint)
 
     def _taught(self, data: RankingData) -> RankingData:
         return data.replace_grouped(labels=self.targets)
