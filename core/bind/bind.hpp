@@ -61,6 +61,7 @@ std::shared_ptr<void> hold_with_gil(T* held) {
 }
 
 void bind_signals(nb::module_& m);
+void bind_mapping(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_networks(nb::module_& m);

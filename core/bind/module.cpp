@@ -13,6 +13,7 @@ NB_MODULE(_core, m) {
       },
       nanobind::arg("allowed"), "Whether AVX2 may be used, for tests; gives whether it is, on this machine.");
   podium::bind::bind_signals(m);
+  podium::bind::bind_mapping(m);
   podium::bind::bind_data(m);
   podium::bind::bind_metrics(m);
   podium::bind::bind_networks(m);

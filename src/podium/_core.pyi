@@ -18,6 +18,22 @@ def signal_checks() -> int:
     How often a computation has looked for signals so far, for tests: it begins to look when it takes long.
     """
 
+def handle_bus_errors(keep_before: bool) -> None:
+    """
+    Replace missing pages of watched mappings by zeros, and then ask Python's handler for SIGBUS to run; other bus errors go to the handler that was there when this was called to keep it.
+    """
+
+def watch_mapping(begin: int, size: int) -> int:
+    """
+    Watch this range of addresses; gives its place among the watched ones, or -1 if there are too many.
+    """
+
+def forget_mapping(place: int) -> None:
+    """Stop watching a range, before it is unmapped."""
+
+def lost_mappings() -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+    """The places of the watched ranges of which pages were missing."""
+
 def first_infinite(values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], num_threads: int) -> int:
     """Flat index of the first infinite value, or -1."""
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -275,3 +278,78 @@ def test_a_file_three_times_the_memory_limit_is_converted(tmp_path):
     assert data.n_features == 40
     assert data.n_documents == 1000 * (q + 1)
     np.testing.assert_array_equal(data.features[0], data.features[-1])
+
+
+@pytest.fixture
+def large(tmp_path):
+    """A cache of many pages."""
+    data = podium.synthetic.network(queries=40, documents=50, features=40, seed=0)
+    podium.write(data, tmp_path / "large.podium-data")
+    return tmp_path / "large.podium-data", data.features.copy()
+
+
+@pytest.mark.parametrize("use", ["numpy", "a kernel", "training"])
+def test_a_cache_that_becomes_shorter_while_it_is_mapped_is_an_error(large, use):
+    path, _ = large
+    data = podium.read(path)
+    ranker = podium.RankNet(epochs=3, hidden=(4,))
+    model = podium.RankNet(epochs=1).fit(data) if use == "a kernel" else None
+    os.truncate(path, 8192)
+
+    def act():
+        if use == "numpy":
+            data.features.sum()
+        elif model is not None:
+            model.predict(data)
+        else:
+            ranker.fit(data)
+        return
+
+    with pytest.raises(podium.FormatError, match=rf"{path}: became shorter while it was in use"):
+        act()
+
+
+def test_each_mapping_is_watched_for_as_long_as_it_lives(large):
+    path, features = large
+    kept = podium.read(path).features[-1:]
+    for _ in range(1000):  # more than can be watched at once
+        podium.read(path)
+    np.testing.assert_array_equal(kept[0], features[-1])
+    os.truncate(path, 8192)
+    with pytest.raises(podium.FormatError, match="became shorter"):
+        kept.sum()
+
+
+def test_too_many_mappings_are_read_instead(large):
+    path, features = large
+    held = [podium.read(path) for _ in range(520)]
+    os.truncate(path, 8192)
+    np.testing.assert_array_equal(held[-1].features, features)
+    with pytest.raises(podium.FormatError, match="became shorter"):
+        held[0].features.sum()
+
+
+def test_other_threads_read_instead_of_mapping(large):
+    path, features = large
+    found = []
+    thread = threading.Thread(target=lambda: found.append(podium.read(path)))
+    thread.start()
+    thread.join()
+    os.truncate(path, 8192)
+    np.testing.assert_array_equal(found[0].features, features)
+
+
+@pytest.mark.parametrize("how", ["os.kill(os.getpid(), signal.SIGBUS)", "pages[5000]"])
+def test_bus_errors_of_others_still_end_the_process(large, how):
+    path, _ = large
+    script = f"""
+import faulthandler, mmap, os, signal, sys, podium
+data = podium.read(sys.argv[1])
+with open(sys.argv[1] + "-other", "wb+") as file:
+    file.truncate(8192)
+    pages = mmap.mmap(file.fileno(), 8192)
+    file.truncate(0)
+    {how}
+"""
+    ended = subprocess.run([sys.executable, "-c", script, path], check=False)
+    assert ended.returncode == -signal.SIGBUS

@@ -450,3 +450,14 @@ def test_equals_scikit_learn_on_real_files(data_dir):
 def test_lightgbm_side_file_is_found(data_dir):
     data = podium.read(data_dir / "lightgbm-lambdarank" / "rank.train")
     assert (data.n_queries, data.n_documents, data.n_features) == (201, 3005, 300)
+
+
+def test_a_high_index_among_few_documents_takes_no_more_than_it_means(tmp_path, monkeypatch):
+    """Room for more documents than there are is set aside only if the system has it, and an error counts those there are."""
+    path, allocate = tmp_path / "wide.txt", letor._allocate
+    path.write_text("1 qid:1 1000000:1\n0 qid:1 2:1\n")
+    monkeypatch.setattr(letor, "_allocate", lambda rows, columns: allocate(rows, columns) if rows <= 2 else None)
+    assert podium.read(path).features.shape == (2, 1_000_000)
+    monkeypatch.setattr(letor, "_allocate", lambda rows, columns: None)
+    with pytest.raises(podium.DataError, match=r"wide.txt: 2 documents × 1000000 features take"):
+        podium.read(path)

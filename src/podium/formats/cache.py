@@ -24,6 +24,7 @@ from podium.files import atomic_write
 from podium.formats.format import Format, Progress
 from podium.formats.letor import iterate_blocks
 from podium.formats.letor_rows import LetorOptions, LetorRows
+from podium.formats.mapping import map_file
 from podium.formats.opening import open_file
 from podium.kinds import CACHE_KIND, looks_like_cache
 from podium.threads import resolve_threads
@@ -201,15 +202,8 @@ def _map(path: str | os.PathLike[str]) -> dict[str, Array]:
             metadata = dict(header.pop("__metadata__"))
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
             raise FormatError(path, "this is not a podium data cache, or its header is damaged") from None
-    if metadata.get("kind") != CACHE_KIND:
-        raise FormatError(
-            path, f"this safetensors file is {metadata.get('kind', 'of no stated kind')!r}, not {CACHE_KIND!r}"
-        )
-    if metadata.get("version") != str(VERSION):
-        raise FormatError(
-            path, f"the cache has version {metadata.get('version')}; this podium reads version {VERSION}: make it again"
-        )
-    whole = np.memmap(path, np.uint8, "r")
+        _check_kind(path, metadata)
+        whole = map_file(path, file, size)
     try:
         return {name: _view(whole[8 + length :], entry) for name, entry in header.items()}
     except (KeyError, TypeError, ValueError):
@@ -218,11 +212,22 @@ def _map(path: str | os.PathLike[str]) -> dict[str, Array]:
         ) from None
 
 
+def _check_kind(path: str | os.PathLike[str], metadata: dict[str, Any]) -> None:
+    if metadata.get("kind") != CACHE_KIND:
+        raise FormatError(
+            path, f"this safetensors file is {metadata.get('kind', 'of no stated kind')!r}, not {CACHE_KIND!r}"
+        )
+    if metadata.get("version") != str(VERSION):
+        raise FormatError(
+            path, f"the cache has version {metadata.get('version')}; this podium reads version {VERSION}: make it again"
+        )
+
+
 def _view(data: Array, entry: dict[str, Any]) -> Array:
     begin, end = entry["data_offsets"]
     if not 0 <= begin <= end <= len(data):
         raise ValueError("array beyond the end of the file")
-    return data[begin:end].view(np.ndarray).view(DTYPES[entry["dtype"]]).reshape(entry["shape"])
+    return data[begin:end].view(DTYPES[entry["dtype"]]).reshape(entry["shape"])
 
 
 def _parts(tensors: dict[str, Array]) -> dict[str, Any]:

@@ -118,19 +118,28 @@ class FeatureRows:
         base, width = rows.base, rows.width(rows.base)
         rows.refuse_absurd_width(width)
         if needed > len(self.array) or (base, width) != (self.base, self.array.shape[1]):
-            self._lay_out(max(needed, len(self.array), int(1.25 * needed / max(share, 1e-9)) + 1024), base, width)
+            promised = int(1.25 * needed / max(share, 1e-9)) + 1024
+            self._lay_out(needed, base, width, capacity=max(needed, len(self.array), promised))
         _core.fill_features([block], self.array, self.n_rows, base, rows.options.absent_value, 1)
         self.n_rows = needed
 
     def finish(self, base: int, width: int) -> npt.NDArray[np.float32]:
         """The matrix, its columns counted from `base`."""
         if (base, width) != (self.base, self.array.shape[1]):
-            self._lay_out(self.n_rows, base, width)
+            self._lay_out(self.n_rows, base, width, capacity=self.n_rows)
         return self.array[: self.n_rows]
 
-    def _lay_out(self, capacity: int, base: int, width: int) -> None:
+    def _lay_out(self, needed: int, base: int, width: int, *, capacity: int) -> None:
         old, shift = self.array[: self.n_rows], self.base - base
-        self.array, self.base = _allocate(self.rows.path, capacity, width), base
+        array = _allocate(capacity, width)
+        if array is None:
+            array = _allocate(needed, width)
+        if array is None:
+            raise DataError(
+                f"{os.fspath(self.rows.path)}: {needed} documents × {width} features take {4 * needed * width / 2**30:.1f} GiB, more "
+                "than there is; features are held dense: drop the largest feature indices or convert to the cache"
+            )
+        self.array, self.base = array, base
         if self.n_rows:
             self.array[: self.n_rows] = self.rows.options.absent_value
             self.array[: self.n_rows, shift : shift + old.shape[1]] = old
@@ -194,10 +203,10 @@ def _gzip_blocks(path: PathLike, file: IO[bytes], total: int, options: tuple[flo
                 return
 
 
-def _allocate(path: PathLike, rows: int, columns: int) -> npt.NDArray[np.float32]:
-    """A matrix of pages that cost nothing until they are touched.
+def _allocate(rows: int, columns: int) -> npt.NDArray[np.float32] | None:
+    """Return a matrix of pages that cost nothing until they are touched, or None if the system has no room for it.
 
-    Straight from the system, which decides how large a page is: NumPy always asks for huge pages, and where memory is
+    It comes straight from the system, which decides how large a page is: NumPy always asks for huge pages, and where memory is
     lent by a host these are several times slower to touch for the first time.
     """
     size = 4 * rows * columns
@@ -206,10 +215,7 @@ def _allocate(path: PathLike, rows: int, columns: int) -> npt.NDArray[np.float32
     try:
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, OverflowError, ValueError):
-        raise DataError(
-            f"{os.fspath(path)}: {rows} documents × {columns} features take {size / 2**30:.1f} GiB, more than there is; "
-            "features are held dense: drop the largest feature indices or convert to the cache"
-        ) from None
+        return None
     return np.frombuffer(memory, np.float32).reshape(rows, columns)
 
 
