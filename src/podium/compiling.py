@@ -1,12 +1,17 @@
-"""A user's function as machine code, where the extra `podium[numba]` is installed: it then needs no Python to run."""
+"""Compile a user's function with Numba, if the extra `podium[numba]` is installed: the core then calls it without Python.
+
+Indices are checked, so that a function that reads past the end of its arrays raises an IndexError as it does in Python.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
+import inspect
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,18 +25,18 @@ Part = Literal["force", "cost", "metric"]
 
 @dataclass(frozen=True)
 class Compiled:
-    """Machine code of one function; the address is good for as long as this is kept."""
+    """Machine code of one function; the address is valid for as long as this object exists."""
 
     kernel: Any  # Numba's own object, which owns the code
 
     @property
     def address(self) -> int:
-        """Where the core calls it."""
+        """The address at which the core calls the function."""
         return int(self.kernel.address)
 
 
 def compiled(function: Callable[..., Any], part: Part, wish: bool | None) -> Compiled | None:
-    """The function compiled, or None where it is not wished for, or may be left and cannot be done."""
+    """Return the compiled function, or None if `wish` is False, or if it is None and the function cannot be compiled."""
     if wish is False:
         return None
     if importlib.util.find_spec("numba") is None:
@@ -52,7 +57,7 @@ def compiled(function: Callable[..., Any], part: Part, wish: bool | None) -> Com
 
 @functools.lru_cache(maxsize=64)
 def _warn(name: str, reason: str, function: object) -> None:
-    """Says once of each function that it runs as Python."""
+    """Warn once about each function that it runs as Python."""
     warnings.warn(
         f"{name} cannot be compiled by Numba and runs as plain Python, one query at a time; say compile=False to leave it "
         f"at that. Numba says: {reason}",
@@ -62,27 +67,51 @@ def _warn(name: str, reason: str, function: object) -> None:
 
 @functools.lru_cache(maxsize=64)
 def _attempt(function: Callable[..., Any], part: Part) -> Compiled | str:
-    """The compiled function, or why it cannot be."""
+    """Return the compiled function, or the reason why it cannot be compiled."""
     try:
         import numba
 
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _checked_indices(numba):
             warnings.simplefilter("ignore")
-            ready = function if hasattr(function, "py_func") else numba.njit(error_model="numpy")(function)
+            options = dict(getattr(function, "targetoptions", {"error_model": "numpy"}))
+            _recompile_helpers(function, set())
+            ready = numba.njit(getattr(function, "py_func", function), **{**options, "boundscheck": True})
             return Compiled(_force_kernel(numba, ready) if part == "force" else _number_kernel(numba, ready))
     except Exception as error:  # a compiler can fail in more ways than it lists, and Python is there to fall back on
         return next(filter(None, map(str.strip, _reason(str(error)))), type(error).__name__)
 
 
+@contextlib.contextmanager
+def _checked_indices(numba: Any) -> Iterator[None]:
+    """While this lasts, whatever Numba compiles checks its indices, helpers that a function calls included."""
+    before, numba.config.BOUNDSCHECK = numba.config.BOUNDSCHECK, 1
+    try:
+        yield
+    finally:
+        numba.config.BOUNDSCHECK = before
+
+
+def _recompile_helpers(function: Any, done: set[int]) -> None:
+    """Compile the functions again that this one calls and that their owner has compiled already, without checks."""
+    plain = getattr(function, "py_func", function)
+    for helper in inspect.getclosurevars(plain)[:2]:
+        for value in helper.values():
+            if hasattr(value, "recompile") and hasattr(value, "py_func") and id(value) not in done:
+                done.add(id(value))
+                _recompile_helpers(value, done)
+                if value.signatures:
+                    value.recompile()
+
+
 def _reason(text: str) -> list[str]:
-    """The lines that say what is wrong, without colors and Numba's account of the stages it went through."""
+    """Return the lines that say what is wrong, without colors and without Numba's account of its stages."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     lines = [line for line in plain.splitlines() if not line.startswith("Failed in nopython mode pipeline")]
     return [line for line in lines if not line.strip().startswith(("During:", "File ", "-"))]
 
 
-# Both kernels give 0, or 1 where the function raised or gave what it must not: then the core asks the Python function,
-# which says what is wrong. The function gets copies: what it writes into them is its own affair.
+# Both kernels return 0, or 1 if the function raised an exception or returned what it must not: then the core calls the
+# Python function, which says what is wrong. The function gets copies of its arguments and may write into them.
 
 
 def _force_kernel(numba: Any, function: Any) -> Any:

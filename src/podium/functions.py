@@ -32,9 +32,12 @@ def check_function(parameter: str, function: Function, compile: bool | None) -> 
 
 
 def call(function: Function, scores: Floats, labels: Floats, where: str) -> Any:
-    """Call a user's function of one query; an error that it raises says where, and on which query."""
+    """Call a user's function of one query; an error that it raises says where, and on which query.
+
+    A function that its owner compiled with Numba is called as Python, which checks indices and gives errors a traceback.
+    """
     try:
-        return function(scores, labels)
+        return getattr(function, "py_func", function)(scores, labels)
     except SystemExit as end:  # it would end the program as if all went well
         failure = RuntimeError(f"the function called sys.exit({end.code!r})")
         failure.add_note(_place(where, scores, labels))

@@ -312,6 +312,15 @@ def test_errors_name_the_function(function: str, error: type[Exception], message
         assert any(f"In the metric of custom_metrics:{function}" in note for note in caught.value.__notes__)
 
 
+@either
+def test_reading_past_the_end_is_an_error(compile: bool | None) -> None:
+    asked = podium.custom_metric(custom_metrics.past_the_end, compile=compile)
+    with pytest.raises(IndexError, match="out of bounds"):
+        asked.per_query([1, 2], [0, 1], [0, 2])
+    with pytest.raises(IndexError, match="out of bounds"):
+        asked.swap_deltas([1, 2], [0, 1])
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import struct
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import pytest
 from safetensors.numpy import save, save_file
 
 import podium
+import podium.cli
 from generated import any_schedule
+from limits import limited_memory
 from podium.artifact import FORMAT, Artifact, is_artifact, load_artifact, save_artifact
 from podium.artifact.tensors import write_tensors
 from podium.kinds import podium_header
@@ -309,6 +312,13 @@ WRONG_PARTS: list[tuple[str, list[str], Any]] = [
     ("structrank, few", ["more", "w1"], None),
     ("structrank, few", ["more", "norm"], ...),
     ("net", ["features", "normalize"], "most"),
+    ("net", ["features", "count"], ...),
+    ("net", ["features", "count"], 5),
+    ("mart", ["features", "count"], 200_000_000),
+    ("mart", ["model", "settings", "n_features"], 200_000_000),
+    ("mart", ["model", "settings", "n_features"], -1),
+    ("mart", ["model", "settings", "n_outputs"], 200_000_000),
+    ("mart", ["model", "settings", "n_outputs"], 0),
 ]
 
 
@@ -322,6 +332,33 @@ def test_headers_with_a_part_missing_or_wrong(name, part, value, tmp_path):
     )
     with pytest.raises(podium.FormatError, match=r"part missing or wrong|which this Podium does not know"):
         podium.load(path)
+
+
+def test_a_file_cannot_claim_more_features_than_trees_take(tmp_path, monkeypatch):
+    """A forest has no array by feature: what a file of some kilobytes may claim is bounded, and so is what it makes us take."""
+    path = tmp_path / "a.podium"
+    fitted("mart").save(path)
+    whole = load_artifact(path)
+    header = {k: v for k, v in whole.header.items() if k != "sha256"}
+    for claimed in (2**20, 2**20 + 1, 2 * 10**8):
+        for part in (["model", "settings", "n_features"], ["features", "count"]):
+            header = changed(part, claimed, header)
+        write_tensors(path, "model", header, whole.arrays)
+        with limited_memory(100):
+            if claimed > 2**20:
+                with pytest.raises(podium.FormatError, match=f"1,048,576 features; found {claimed:,}"):
+                    podium.load(path)
+            else:
+                monkeypatch.setattr(sys, "argv", ["podium", "explain", str(path)])
+                with pytest.raises(SystemExit) as done:
+                    podium.cli.main()
+                assert done.value.code == 0
+
+
+def test_trees_are_not_trained_on_more_features_than_a_file_may_have():
+    wide = podium.RankingData(np.zeros((2, 2**20 + 1), np.float32), [1, 0], [0, 0])
+    with pytest.raises(podium.DataError, match="trees take at most 1,048,576 features; found 1,048,577"):
+        podium.MART().fit(wide)
 
 
 @pytest.mark.parametrize("name", ["net", "kernel", "multiclass, kernel", "nadaraya-watson"])
@@ -338,6 +375,43 @@ def test_arrays_that_do_not_fit_never_reach_the_core(name, tmp_path):
                 podium.load(path)
         write_tensors(path, "model", header, {**rest, array: value.astype(np.float32)})
         assert np.isfinite(podium.load(path).predict(DATA)).all()
+
+
+LOADS = """
+import gc, resource, sys, threading
+import podium
+
+def load(times):
+    for _ in range(times):
+        podium.load(sys.argv[1])
+
+def held_after(loads, threads):
+    workers = [threading.Thread(target=load, args=(loads // threads,)) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    gc.collect()
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+
+threads = int(sys.argv[2])
+before = held_after(160, threads)
+print(held_after(1024, threads) - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux")
+@pytest.mark.parametrize("threads", [1, 16])
+def test_loading_a_model_a_thousand_times_does_not_grow_the_process(tmp_path, threads):
+    """A thousand loads would keep a gigabyte if each kept its model, and a twentieth of what is allowed here is usual."""
+    data, path = podium.synthetic.network(queries=100, documents=20, features=20, seed=0), tmp_path / "a.podium"
+    podium.MART(n_estimators=400, num_leaves=64, min_documents=1, forests=1).fit(data).save(path)
+    size = path.stat().st_size
+    assert size > 1_000_000
+    printed = subprocess.run(
+        [sys.executable, "-c", LOADS, path, str(threads)], check=True, capture_output=True, text=True
+    ).stdout
+    assert int(printed) < 20 * size
 
 
 def test_the_file_says_what_it_holds(tmp_path):

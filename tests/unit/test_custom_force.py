@@ -220,6 +220,51 @@ def test_interrupts_come_through(data, scores):
         plain(force)(scores, data, num_threads=4)
 
 
+@both
+@pytest.mark.parametrize("function", [custom_forces.past_the_end, custom_forces.writes_past_the_end])
+def test_reading_and_writing_past_the_end_is_an_error(data, scores, function, compile):
+    force = podium.custom_force(function, compile=compile)
+    with pytest.raises(IndexError, match="out of bounds"):
+        force(scores, data)
+    with pytest.raises(IndexError, match="out of bounds"):
+        podium.Ranker(force=force, schedule="adam(epochs=1)").fit(data)
+
+
+@both
+def test_a_cost_that_reads_past_the_end_is_an_error(data, scores, compile):
+    force = podium.custom_force(custom_forces.squared, cost=custom_forces.past_the_end_cost, compile=compile)
+    with pytest.raises(IndexError, match="out of bounds"):
+        force.cost(scores, data)
+
+
+@needs_numba
+@pytest.mark.parametrize("used_before", [False, True])
+def test_indices_are_checked_in_what_the_owner_compiled_too(data, scores, used_before):
+    import numba
+
+    helper = numba.njit(custom_forces.next_label)
+    if used_before:
+        helper(np.zeros(2), 0)  # compiled without checks by now
+
+    @numba.njit
+    def owned(held, labels):
+        force = np.zeros(len(held))
+        for i in range(len(held)):
+            force[i] = helper(labels, i)
+        return force, np.ones(len(held))
+
+    if used_before:
+        owned(np.zeros(2), np.zeros(3))
+    with pytest.raises(IndexError, match="out of bounds"):
+        podium.custom_force(owned, compile=True)(scores, data)
+
+
+def test_a_force_that_leaves_the_program_is_an_error(data, scores):
+    force = plain(custom_forces.leaves)
+    with pytest.raises(RuntimeError, match=r"the function called sys.exit\(0\)"):
+        force(scores, data)
+
+
 def force_only(held, labels):
     return labels - held
 
@@ -310,7 +355,7 @@ def test_what_numba_cannot_compile_runs_as_python_with_one_warning(data, scores)
 
 
 @needs_numba
-def test_a_function_compiled_by_its_owner_is_taken_as_it_is(data, scores):
+def test_a_function_compiled_by_its_owner_gives_what_it_gives_there(data, scores):
     import numba
 
     mine = numba.njit(custom_forces.squared)

@@ -23,7 +23,7 @@ from podium.cli.console import (
     show,
 )
 from podium.cli.models import Rows
-from podium.data.feature_names import default_names
+from podium.data.feature_names import default_names, feature_name
 from podium.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -181,25 +181,29 @@ def _importance(ranker: BaseRanker, model: Path, fall: PermutationImportance | N
             f"{model} is not made of trees, so that its features have no gains and splits; "
             "add --permutation and judged data"
         )
-    names = fall.features if fall else ranker.feature_names_ or default_names(ranker.n_features_in_)
     if json:
+        names = fall.features if fall else ranker.feature_names_ or default_names(ranker.n_features_in_)
         known: dict[str, Any] = {"model": str(model)}
         for title, kind in (("gain", "gain"), ("splits", "split")) if trees else ():
             known[title] = dict(zip(names, ranker.importance(kind).tolist(), strict=True))
         print_json({**known, **({} if fall is None else {"permutation": fall.to_dict()})})
         return
-    columns: dict[str, list[str]] = {"feature": list(names)}
-    if trees:
-        columns["gain"] = [f"{gain:.4g}" for gain in ranker.importance("gain")]
-        columns["share"] = [f"{share:.1%}" for share in ranker.feature_importances_]
-        columns["splits"] = [str(count) for count in ranker.importance("split")]
-    if fall is not None:
-        columns[f"fall of {fall.metric}"] = [f"{mean:+.4f}" for mean in fall.mean]
-        columns[f"{fall.confidence:.0%} interval"] = [f"[{low:+.4f}, {high:+.4f}]" for low, high in fall.interval]
     order = fall.order if fall else np.argsort(-ranker.importance("gain"), kind="stable")
-    table = make_table(f"{model}: {len(names)} features", *columns)
-    for k in order[:top]:
-        table.add_row(*(escape(cells[k]) for cells in columns.values()))
+    shown = order[:top]
+    named = fall.features if fall else ranker.feature_names_
+    columns: dict[str, list[str]] = {"feature": [feature_name(int(k), named) for k in shown]}
+    if trees:
+        columns["gain"] = [f"{gain:.4g}" for gain in ranker.importance("gain")[shown]]
+        columns["share"] = [f"{share:.1%}" for share in ranker.feature_importances_[shown]]
+        columns["splits"] = [str(count) for count in ranker.importance("split")[shown]]
+    if fall is not None:
+        columns[f"fall of {fall.metric}"] = [f"{mean:+.4f}" for mean in fall.mean[shown]]
+        columns[f"{fall.confidence:.0%} interval"] = [
+            f"[{low:+.4f}, {high:+.4f}]" for low, high in fall.interval[shown]
+        ]
+    table = make_table(f"{model}: {ranker.n_features_in_} features", *columns)
+    for cells in zip(*columns.values(), strict=True):
+        table.add_row(*map(escape, cells))
     show(table)
     if fall is not None:
         say(f"{fall.metric} is {fall.baseline:.4f} with every value in its place")

@@ -16,7 +16,7 @@ from podium.data.hashing import query_hashes, splitmix64
 from podium.errors import DataError
 from podium.models.model import Floats
 from podium.models.tree_settings import TreesSpec
-from podium.models.trees import Arrays, TreeModel, categories_of, forest_of
+from podium.models.trees import MOST_FEATURES, Arrays, TreeModel, categories_of, forest_of
 
 BIN_SAMPLE_DOCUMENTS = 100_000  # documents from which the bins are chosen
 SHARED_BYTE_DOCUMENTS = 40_000  # documents from which on features with few bins share a byte
@@ -48,7 +48,13 @@ class TreeBooster:
         start: TreeModel | None = None,
     ) -> None:
         if data.n_documents >= MOST_DOCUMENTS:
-            raise DataError(f"trees take fewer than 2^28 documents; found {data.n_documents}")
+            raise DataError(
+                f"trees take fewer than {MOST_DOCUMENTS:,} documents; found {data.n_documents:,}: train on a sample of the queries"
+            )
+        if data.n_features > MOST_FEATURES:
+            raise DataError(
+                f"trees take at most {MOST_FEATURES:,} features; found {data.n_features:,}: leave features out, or train a linear model"
+            )
         spec = spec.resolve(data)
         self.spec, self.seed, self.n_outputs, self.n_features = spec, seed, len(base), data.n_features
         self.trees_before = 0 if start is None else start.n_trees  # draws go on where those of the other model ended

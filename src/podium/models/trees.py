@@ -32,6 +32,7 @@ DTYPES: dict[str, Any] = {
     "categories": np.float32,
     "base": np.float64,
 }
+MOST_FEATURES = 2**20  # a forest has no array by feature, so nothing else bounds what a file may claim
 NOT_SCORED = ("gain", "documents", "base")  # what the core's forest does not need
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -48,6 +49,8 @@ class TreeModel(Model):
     has_splits = True
 
     def __init__(self, arrays: Arrays, n_features: int, n_outputs: int) -> None:
+        if not 0 <= n_features <= MOST_FEATURES:
+            raise DataError(f"a forest has from 0 to {MOST_FEATURES:,} features; found {n_features:,}")
         self.n_features, self.n_outputs = n_features, n_outputs
         self._arrays = {name: np.ascontiguousarray(arrays[name], kind) for name, kind in DTYPES.items()}
         if self._arrays["base"].shape != (n_outputs,) or not np.isfinite(self._arrays["base"]).all():

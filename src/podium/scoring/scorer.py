@@ -50,6 +50,10 @@ class Scorer:
         try:
             own = {name.removeprefix("model."): value for name, value in arrays.items() if name.startswith("model.")}
             model = restore_model(header["model"]["name"], header["model"]["settings"], own)
+            if header["features"]["count"] != model.n_features:
+                raise ValueError(
+                    f"{header['features']['count']} features in the header, {model.n_features} in the model"
+                )
             names = header["features"]["names"]
             if names is not None and len(names) != model.n_features:
                 raise ValueError(f"{len(names)} names for {model.n_features} features")
