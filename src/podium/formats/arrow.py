@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Unpack
+from typing import IO, Any, Unpack
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from podium.data import RankingData, Strings
 from podium.data.frame_columns import Frame
 from podium.errors import DataError, FormatError, MissingExtraError
 from podium.files import atomic_write
+from podium.formats.arrow_batches import check_batch, check_schema, checksum_note
+from podium.formats.arrow_messages import DICTIONARY, ArrowLayout, read_layout
 from podium.formats.columns import (
     COLUMN_NAMES,
     ROLE_NAMES,
@@ -25,9 +27,11 @@ from podium.formats.columns import (
     plan_writing,
     row_blocks,
 )
+from podium.formats.flatbuffers import DamageError
 from podium.formats.format import Format
 from podium.formats.gathering import gather
 from podium.formats.opening import open_file
+from podium.formats.parquet_checks import check_footer
 from podium.kinds import looks_like_arrow, looks_like_parquet
 from podium.threads import resolve_threads
 
@@ -55,14 +59,21 @@ def read_parquet(
     import pyarrow.parquet as pq
 
     use_threads = resolve_threads(num_threads) > 1
-    with _arrow_errors(path), pa.OSFile(_existing(path)) as source, pq.ParquetFile(source) as file:
-        schema = file.schema_arrow
-        plan = plan_reading(schema.names, Roles.of(roles))
+    with _arrow_errors(path), open_file(path) as opened:
+        _refuse_empty(path, opened)
+        footer = check_footer(opened)
+    with (
+        _arrow_errors(path),
+        pa.OSFile(os.fsencode(path)) as source,
+        pq.ParquetFile(source, page_checksum_verification=True) as file,
+    ):
+        footer.check_types(file.schema_arrow)
+        plan = plan_reading(file.schema_arrow.names, Roles.of(roles))
         groups = (
             file.read_row_group(group, columns=plan.names, use_threads=use_threads)
             for group in range(file.num_row_groups)
         )
-        return gather(plan, map(Frame, groups), file.metadata.num_rows, Path(path).stat().st_size, progress)
+        return gather(plan, map(Frame, groups), footer.n_rows, Path(path).stat().st_size, progress)
 
 
 def read_arrow(
@@ -72,22 +83,32 @@ def read_arrow(
     progress: Progress | None = None,
     **roles: Unpack[RoleOptions],
 ) -> RankingData:
-    """An Arrow IPC file or stream (Feather version 2) as RankingData, mapped, one batch at a time."""
+    """Return the data of an Arrow IPC file or stream (Feather version 2), read one batch at a time; see `Roles` for the options."""
     pa = require_pyarrow()
     resolve_threads(num_threads)
-    with _arrow_errors(path), pa.memory_map(_existing(path)) as source:
-        is_file = source.read(6) == b"ARROW1"
-        source.seek(0)
-        if is_file:
-            reader = pa.ipc.open_file(source)
-            batches = [reader.get_batch(k) for k in range(reader.num_record_batches)]
-        else:
-            reader = pa.ipc.open_stream(source)
-            batches = list(reader)
+    with _arrow_errors(path), open_file(path) as file, pa.OSFile(os.fsencode(path)) as source:
+        _refuse_empty(path, file)
+        layout = read_layout(file)
+        reader = pa.ipc.open_file(source) if layout.is_file else pa.ipc.open_stream(source)
         plan = plan_reading(reader.schema.names, Roles.of(roles))
-        tables = (pa.Table.from_batches([batch.select(plan.names)]) for batch in batches)
-        rows = sum(batch.num_rows for batch in batches)
-        return gather(plan, map(Frame, tables), rows, Path(path).stat().st_size, progress)
+        size = file.seek(0, os.SEEK_END)
+        check_schema(layout.first_message, reader.schema)
+        types = [field.type for field in reader.schema]
+        for message in layout.messages:
+            check_batch(file, message, None if message.type == DICTIONARY else types)
+        rows = sum(message.n_rows for message in layout.batches)
+        return gather(plan, _checked_batches(layout, reader, plan), rows, size, progress)
+
+
+def _checked_batches(layout: ArrowLayout, reader: Any, plan: ColumnPlan) -> Iterator[Frame]:
+    """Yield the batches of an open file or stream, each checked in full before anything is taken from it."""
+    pa = require_pyarrow()
+    for number, message in enumerate(layout.batches):
+        batch = reader.get_batch(number) if layout.is_file else reader.read_next_batch()
+        batch.validate(full=True)
+        if batch.num_rows != message.n_rows:
+            raise DamageError(f"batch {number} has {batch.num_rows} rows and is said to have {message.n_rows}")
+        yield Frame(pa.Table.from_batches([batch.select(plan.names)]))
 
 
 def write_parquet(data: RankingData, path: str | os.PathLike[str], **roles: Unpack[RoleOptions]) -> None:
@@ -100,7 +121,7 @@ def write_parquet(data: RankingData, path: str | os.PathLike[str], **roles: Unpa
         writer = None
         for block in row_blocks(data):
             batch = record_batch(plan, block)
-            writer = writer or pq.ParquetWriter(file, batch.schema)
+            writer = writer or pq.ParquetWriter(file, batch.schema, write_page_checksum=True)
             writer.write_batch(batch)
         if writer is not None:
             writer.close()
@@ -115,7 +136,7 @@ def write_arrow(data: RankingData, path: str | os.PathLike[str], **roles: Unpack
         for block in row_blocks(data):
             batch = record_batch(plan, block)
             writer = writer or pa.ipc.new_file(file, batch.schema)
-            writer.write_batch(batch)
+            writer.write_batch(batch, custom_metadata=checksum_note(batch))
         if writer is not None:
             writer.close()
 
@@ -145,12 +166,9 @@ def arrow_strings(strings: Strings) -> Any:
     return pa.LargeStringArray.from_buffers(len(held), pa.py_buffer(held.offsets), pa.py_buffer(held.data))
 
 
-def _existing(path: str | os.PathLike[str]) -> bytes:
-    """Return the path of a file that is there and not empty, as the bytes it is to the system."""
-    with open_file(path) as file:
-        if not file.read(1):
-            raise FormatError(path, "the file is empty")
-    return os.fsencode(path)
+def _refuse_empty(path: str | os.PathLike[str], file: IO[bytes]) -> None:
+    if not file.read(1):
+        raise FormatError(path, "the file is empty")
 
 
 @contextlib.contextmanager
@@ -161,9 +179,13 @@ def _arrow_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except FormatError:
         raise
+    except DamageError as error:
+        raise FormatError(path, f"is damaged or not of this format: {error}") from None
     except DataError as error:
         raise FormatError(path, str(error)) from None
-    except (pa.ArrowException, OSError) as error:
+    except MemoryError:
+        raise FormatError(path, "is damaged, or takes more memory than there is") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise FormatError(path, f"is damaged or not of this format: {error}") from None
 
 

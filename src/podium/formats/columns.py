@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict
@@ -18,6 +19,7 @@ from podium.errors import DataError, ParameterError, UnknownNameError
 
 Array = npt.NDArray[Any]
 BLOCK_ROWS = 1 << 16
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls the row numbers that it adds to a file
 
 
 class RoleOptions(TypedDict, total=False):
@@ -170,7 +172,7 @@ def _role_column(names: Sequence[str], roles: Roles, role: str, default: str | N
 
 def _feature_columns(names: Sequence[str], used: Sequence[str], roles: Roles, found: str) -> tuple[str, ...]:
     if roles.features is None:
-        return tuple(name for name in names if name not in used)
+        return tuple(name for name in names if name not in used and not PANDAS_INDEX.fullmatch(name))
     known = set(names)
     for name in roles.features:
         if name not in known:
