@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numbers>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace podium {
 namespace {
 
 constexpr double kTiny = 1e-300;
+// Below what any node is worth: a value held between bounds may make that less than any number chosen beforehand.
+constexpr double kForbidden = -std::numeric_limits<double>::infinity();
 
 double soft(double force, double l1) {
   return std::copysign(std::max(std::fabs(force) - l1, 0.0), force);
@@ -156,14 +159,14 @@ class Scan {
   // What the node alone is worth.
   double whole() const { return node_.bounded ? worth(total_, held(total_)) : squared(total_); }
 
-  // What both sides are worth, or −1 where a rule is broken.
+  // What both sides are worth, or kForbidden if a rule is broken.
   double sides(Cell left_cell, std::uint32_t left_documents, bool counted) const {
     const Sums left = sums(left_cell, units_);
     const Sums right{total_.force - left.force, total_.curvature - left.curvature};
-    if (!(left.curvature >= settings_.min_curvature && right.curvature >= settings_.min_curvature)) return -1;
+    if (!(left.curvature >= settings_.min_curvature && right.curvature >= settings_.min_curvature)) return kForbidden;
     if (counted &&
         (left_documents < settings_.min_documents || node_.documents - left_documents < settings_.min_documents)) {
-      return -1;
+      return kForbidden;
     }
     if (!node_.bounded) {
       const double f = soft(left.force, settings_.l1), g = soft(right.force, settings_.l1);
@@ -171,7 +174,7 @@ class Scan {
       return (f * f * e + g * g * d) / (d * e);
     }
     const double low = held(left), high = held(right);
-    if (column_.monotone * (high - low) < 0) return -1;
+    if (column_.monotone * (high - low) < 0) return kForbidden;
     return worth(left, low) + worth(right, high);
   }
 

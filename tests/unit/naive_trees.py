@@ -42,9 +42,18 @@ class Rules:
     min_documents: int = 1
     min_curvature: float = 1e-3
     min_gain: float = 0.0
+    monotone: dict[int, int] = field(default_factory=dict)  # 1 or -1 by feature
 
     def shrunk(self, force: float) -> float:
         return math.copysign(max(abs(force) - self.l1, 0.0), force)
+
+    def value(self, force: float, curvature: float, low: float, high: float) -> float:
+        """The value of a leaf, held between its bounds."""
+        return min(max(self.shrunk(force) / max(curvature + self.l2, 1e-300), low), high)
+
+    def worth(self, force: float, curvature: float, value: float) -> float:
+        """Twice what the cost falls by if a leaf has this value: fv - (c + l2)v²/2 - l1|v|."""
+        return 2 * force * value - (curvature + self.l2) * value * value - 2 * self.l1 * abs(value)
 
 
 @dataclass
@@ -53,6 +62,8 @@ class Leaf:
     depth: int = 0
     parent: tuple[str, int] | None = None  # side and node
     split: dict[str, Any] | None = None
+    low: float = -math.inf  # bounds of its value, where some feature is monotone
+    high: float = math.inf
 
 
 @dataclass
@@ -102,6 +113,8 @@ class Growing:
             return None
         force, curvature = self.sums(leaf.rows)
         whole = r.shrunk(force) ** 2 / max(curvature + r.l2, 1e-300)
+        if r.monotone:
+            whole = r.worth(force, curvature, r.value(force, curvature, leaf.low, leaf.high))
         for feature, thresholds in enumerate(self.thresholds):
             x = self.X[leaf.rows, feature]
             missing = np.isnan(x)
@@ -110,18 +123,23 @@ class Growing:
             for missing_left in (False, True)[: 1 + weighs]:
                 for threshold in thresholds:
                     left = np.where(missing, missing_left, x <= np.float32(threshold))
-                    sides = self.worth(leaf.rows[left], leaf.rows[~left])
+                    sides = self.worth(leaf, left, feature)
                     if sides is not None and sides > reached:
                         reached, found = sides, (threshold, missing_left)
             if found is not None and (best is None or reached - whole > best["gain"]):
                 best = {"feature": feature, "gain": reached - whole, "threshold": found[0], "missing_left": found[1]}
         return best
 
-    def worth(self, left: np.ndarray, right: np.ndarray) -> float | None:
-        r = self.rules
+    def worth(self, leaf: Leaf, goes_left: np.ndarray, feature: int) -> float | None:
+        """What both sides are worth, or None if the split breaks a rule."""
+        r, left, right = self.rules, leaf.rows[goes_left], leaf.rows[~goes_left]
         (f, d), (g, e) = self.sums(left), self.sums(right)
         if min(d, e) < r.min_curvature or min(len(left), len(right)) < r.min_documents:
             return None
+        if r.monotone:
+            low, high = (r.value(*sums, leaf.low, leaf.high) for sums in ((f, d), (g, e)))
+            against = r.monotone.get(feature, 0) * (high - low) < 0
+            return None if against else r.worth(f, d, low) + r.worth(g, e, high)
         f, g, d, e = r.shrunk(f), r.shrunk(g), d + r.l2, e + r.l2
         return (f * f * e + g * g * d) / (d * e)
 
@@ -136,10 +154,21 @@ class Growing:
         if leaf.parent is not None:
             self.nodes[leaf.parent[1]][leaf.parent[0]] = node
         self.nodes.append(leaf.split)
-        self.leaves[number] = Leaf(leaf.rows[left], leaf.depth + 1, ("left", node))
-        self.leaves.append(Leaf(leaf.rows[~left], leaf.depth + 1, ("right", node)))
-        for child in (self.leaves[number], self.leaves[-1]):
+        children = [
+            Leaf(leaf.rows[rows], leaf.depth + 1, (side, node), low=leaf.low, high=leaf.high)
+            for side, rows in (("left", left), ("right", ~left))
+        ]
+        self.bound(*children[:: self.rules.monotone.get(leaf.split["feature"], 0) or 1], leaf.split["feature"])
+        self.leaves[number] = children[0]
+        self.leaves.append(children[1])
+        for child in children:
             child.split = self.best(child)
+
+    def bound(self, lower: Leaf, upper: Leaf, feature: int) -> None:
+        """The values of neither child of a monotone split may cross the middle of the two."""
+        if feature in self.rules.monotone:
+            values = [self.rules.value(*self.sums(leaf.rows), leaf.low, leaf.high) for leaf in (lower, upper)]
+            lower.high = upper.low = sum(values) / 2
 
     # ---- symmetric growth: one split a level
 
@@ -205,7 +234,8 @@ class Growing:
             push = math.ldexp(sum(f[row] for row in leaf.rows), -f_bits)
             bend = math.ldexp(sum(h[row] for row in leaf.rows), -h_bits)
             enough = bend >= r.min_curvature and (r.growth != "symmetric" or len(leaf.rows) >= r.min_documents)
-            values.append(r.learning_rate * (r.shrunk(push) / (bend + r.l2) if enough else 0.0))
+            value = r.shrunk(push) / (bend + r.l2) if enough else 0.0
+            values.append(r.learning_rate * min(max(value, leaf.low), leaf.high))
         names = ("feature", "threshold", "left", "right", "missing_left", "gain")
         out = {name: [node[name] for node in self.nodes] for name in names}
         return {**out, "value": values, "documents": [len(leaf.rows) for leaf in self.leaves]}

@@ -50,6 +50,10 @@ SETTINGS: list[dict[str, Any]] = [
     {"num_leaves": 30, "max_depth": 3},
     {"num_leaves": 9, "growth": "depth"},
     {"num_leaves": 13, "growth": "depth", "max_depth": 4, "min_documents": 4},
+    {"num_leaves": 30, "monotone": {0: 1}},
+    {"num_leaves": 30, "monotone": {0: -1, 1: 1}, "l2": 3.0},
+    {"num_leaves": 30, "monotone": {1: 1, 2: 1, 3: -1}, "l1": 0.4, "min_documents": 3},
+    {"num_leaves": 20, "monotone": {0: 1, 1: 1, 2: 1, 3: 1}, "growth": "depth", "min_curvature": 1.0, "min_gain": 0.1},
     {"num_leaves": 8, "growth": "symmetric"},
     {"num_leaves": 31, "growth": "symmetric", "l2": 0.5, "min_documents": 3},
     {"num_leaves": 16, "growth": "symmetric", "l1": 0.3, "min_curvature": 2.0, "max_depth": 3},
@@ -98,6 +102,16 @@ def test_a_tree_is_the_naive_tree(spec):
         assert len(expected["value"]) > 1
 
 
+@pytest.mark.parametrize("min_documents", [1, 20])
+def test_no_leaf_of_a_monotone_tree_has_too_few_documents(min_documents):
+    """Bounds may hold a leaf at a value that is worth less than nothing; a split that breaks a rule is no way out."""
+    data, force, curvature = large(5)
+    for sign in (-1, 1):
+        spec = {"monotone": {1: sign, 2: sign, 3: sign}, "min_documents": min_documents}
+        tree = grow(data, 100 * force, curvature, num_leaves=100, **spec)
+        assert tree["documents"].min() >= min_documents
+
+
 @st.composite
 def small_problems(draw: Any) -> tuple[podium.RankingData, list[float], list[float], dict[str, Any]]:
     n, n_features = draw(st.integers(1, 25)), draw(st.integers(1, 3))
@@ -124,6 +138,20 @@ def test_a_tree_is_the_naive_tree_on_ties_missing_and_extreme_values(problem):
     expected = naive(data, force, curvature, rate=1, **spec)
     terms = sum(map(abs, force)) * max(map(abs, expected["value"]))
     assert_same_tree(grow(data, force, curvature, rate=1, **spec), expected, terms)
+
+
+@pytest.mark.parametrize("n", range(3, 24))
+@pytest.mark.parametrize("avx2", [True, False])
+def test_of_equal_cuts_the_first_is_taken(n, avx2):
+    """One document above and one below many without a force: cutting off either is worth 1 + 1 / (n - 1), bit for bit."""
+    data = podium.RankingData(np.arange(n, dtype=np.float32)[:, None], np.zeros(n), np.zeros(n, int))
+    force = np.zeros(n)
+    force[0], force[-1] = 1, -1
+    try:
+        _core.use_avx2(avx2)
+        assert grow(data, force, np.ones(n), num_leaves=2)["threshold"].tolist() == [0.5]
+    finally:
+        _core.use_avx2(True)
 
 
 def plain_lambdas(scores: np.ndarray, data: podium.RankingData, cutoff: int) -> tuple[np.ndarray, np.ndarray]:
