@@ -24,6 +24,7 @@ from rich.console import Console
 import podium
 from podium.cli import console as shared
 from podium.cli.app import app
+from podium.forces import FORCES
 from podium.forces.laws import pictures
 from podium.metrics import METRICS
 
@@ -136,30 +137,6 @@ def picture() -> str:
         return recorder.export_svg(title="podium", unique_id="podium")
 
 
-FORCES = [
-    "ranknet",
-    "lambdarank(ndcg)",
-    "lambdarank(map)",
-    "spring",
-    "spring(margin=2)",
-    "step(ndcg)",
-    "hinge",
-    "squared_hinge",
-    "exponential",
-    "pairwise_regression",
-    "pairwise_regression(ties=True)",
-    "neighbors(ranknet)",
-    "listnet",
-    "listmle",
-    "xendcg",
-    "finite_difference(ndcg)",
-    "structrank",
-    "squared",
-    "ordinal",
-    "prank",
-    "multiclass",
-    "regularized(ranknet)",
-]
 BETWEEN = re.compile("(?<=<!-- laws table: begin -->\n).*?(?=<!-- laws table: end -->)", re.DOTALL)
 METRIC_TABLES = re.compile(
     r"(<!-- (?P<name>metrics|parameters) table: begin -->\n).*?(<!-- (?P=name) table: end -->)", re.DOTALL
@@ -170,7 +147,8 @@ EXAMPLE = re.compile(r"```python\n(.*?)```(\n\n```text\n.*?```)?", re.DOTALL)
 def laws_table() -> str:
     """Which laws the built-in forces keep."""
     lines = ["| force | momentum | action = reaction | conservative | convex | consistent |", "|---" * 6 + "|"]
-    for name in FORCES:
+    names = [name for definition in FORCES.values() for name in (definition.example, *definition.examples)]
+    for name in names:
         verdict, words = podium.laws(name), []
         for law, finding in verdict.findings.items():
             why = {"convex": f" (α = {verdict.alpha:.3g})", "consistent": f" ({100 * share_worse(verdict):.2g} %)"}.get(

@@ -116,6 +116,30 @@ def over_preferences(
     return out / share, bend / share, cost / share, [slope / share for slope in slopes]
 
 
+def squared(force: Force, score: float, label: int, own: np.ndarray) -> tuple[float, float]:
+    return label - score, 1.0
+
+
+def ordinal(force: Force, score: float, label: int, own: np.ndarray) -> tuple[float, float]:
+    reached = [0.0, *(1 / (1 + math.exp(score - threshold)) for threshold in own), 1.0]
+    lower, upper = reached[label], reached[label + 1]
+    return upper + lower - 1, upper * (1 - upper) + lower * (1 - lower)
+
+
+def prank(force: Force, score: float, label: int, own: np.ndarray) -> tuple[float, float]:
+    sides = [1 if label > level else -1 for level in range(len(own))]
+    return float(sum(z for z, b in zip(sides, own, strict=True) if z * (score - b) <= 0)), 0.0
+
+
+def multiclass(force: Force, scores: np.ndarray, label: int, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    shares = np.exp(scores) / np.exp(scores).sum()
+    return np.eye(len(scores))[label] - shares, shares * (1 - shares)
+
+
+# (force, curvature) of one document, given its score or scores, its label, and the force's own parameters.
+POINT_TWINS = {"squared": squared, "ordinal": ordinal, "prank": prank, "multiclass": multiclass}
+
+
 def swap(asked, scores: np.ndarray, labels: np.ndarray, i: int, j: int) -> float:
     """What the metric gains when i and j change places, by computing it twice."""
     order = sorted(range(len(scores)), key=lambda k: (-scores[k], k))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_forces import by_moving, over_pairs, over_preferences
+from naive_forces import POINT_TWINS, by_moving, over_pairs, over_preferences
 
 import podium
 from podium.forces import FORCES, Force
@@ -25,18 +25,21 @@ METRICS = [
     "auc",
     "kendall_tau",
 ]
+
+
+def from_table(over):
+    """One force of every row that is over pairs, preferences, lists or points, and its further examples."""
+    rows = [row for row in FORCES.values() if row.over == over and row.takes != "force"]
+    return [name for row in rows for name in (row.example, *row.examples)]
+
+
 PAIRS = [
-    "ranknet",
+    *from_table("pairs"),
     "ranknet(sigma=0.5)",
     "ranknet(ties=True)",
     "spring(margin=1)",
     "spring(margin=0.3)",
-    "hinge",
     "hinge(margin=2)",
-    "squared_hinge",
-    "exponential",
-    "pairwise_regression",
-    "pairwise_regression(ties=True)",
     *[f"lambdarank({name})" for name in METRICS],
     "lambdarank(ndcg(gain='linear')@5, sigma=2)",
     "lambdarank(ndcg, truncation=2)",
@@ -54,7 +57,7 @@ PAIRS = [
     "neighbors(pairwise_regression(ties=True))",
 ]
 PREFERENCES = [
-    "structrank",
+    *from_table("preferences"),
     "structrank(w1=0.5, w2=2)",
     "structrank(scale='sum')",
     "structrank(w1=2, w2=0.3, method='chebyshev')",
@@ -68,8 +71,8 @@ DIFFERENCES += [
     "finite_difference(ndcg(gain='linear')@5, step=1.7)",
     "finite_difference(ndcg(ties='average'), step=0.37)",
 ]
-LISTS = ["listnet", "listmle", "xendcg", "finite_difference(ndcg@10)", "finite_difference(kendall_tau)"]
-POINTS = ["squared", "ordinal", "prank", "multiclass"]
+LISTS = [*from_table("lists"), "finite_difference(ndcg@10)", "finite_difference(kendall_tau)"]
+POINTS = from_table("points")
 OWN = ["custom_forces:ranknet(compile=False)", "custom_forces:ranknet"]  # the second compiled, where Numba is installed
 REGULARIZED = [
     "regularized(ranknet, alpha=0.3)",
@@ -141,6 +144,27 @@ def test_pairs_equal_the_naive_twin(name, documents):
     expected = over_pairs(force, scores, labels)
     np.testing.assert_allclose(found.force, expected[0], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.curvature, expected[1], rtol=1e-9, atol=1e-12)
+
+
+@by_name(POINTS)
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from([-2.0, -0.5, 0.0, 0.25, 0.25, 1.0, 1.5, 7.0])),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_points_equal_the_naive_twin(name, documents):
+    force = podium.force(name)
+    labels, first = np.array([*documents, (3, 0.0)], np.float64).T
+    data = make(labels)
+    outputs = force.n_outputs(data)
+    scores = first if outputs == 1 else first[:, None] * np.linspace(-1, 1, outputs)
+    found, own = compute(force, scores, data), own_values(force, data)
+    twins = [POINT_TWINS[force.name](force, row, int(label), own) for row, label in zip(scores, labels, strict=True)]
+    np.testing.assert_allclose(found.force, [twin[0] for twin in twins], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.curvature, [twin[1] for twin in twins], rtol=1e-9, atol=1e-12)
 
 
 @by_name(DIFFERENCES)

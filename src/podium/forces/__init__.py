@@ -32,31 +32,8 @@ __all__ = [
 ]
 
 FORCES: dict[str, ForceDefinition] = {
-    definition.name: definition
-    for definition in (
-        pairs.RANKNET,
-        pairs.LAMBDARANK,
-        pairs.SPRING,
-        pairs.STEP,
-        pairs.HINGE,
-        pairs.SQUARED_HINGE,
-        pairs.EXPONENTIAL,
-        pairs.PAIRWISE_REGRESSION,
-        pairs.NEIGHBORS,
-        lists.LISTNET,
-        lists.LISTMLE,
-        lists.XENDCG,
-        lists.FINITE_DIFFERENCE,
-        networks.STRUCTRANK,
-        points.SQUARED,
-        points.ORDINAL,
-        points.PRANK,
-        points.MULTICLASS,
-        wrappers.REGULARIZED,
-    )
+    definition.name: definition for family in (pairs, lists, networks, points, wrappers) for definition in family.FORCES
 }
-
-
 EXAMPLES = "ranknet, ranknet(sigma=2), lambdarank(ndcg@10) or regularized(lambdarank(ndcg@10), alpha=0.1)"
 
 

@@ -117,6 +117,7 @@ class ForceDefinition:
         source: where it was published.
         parameters: its settings.
         takes: what stands first in the parentheses of its name: a metric, another force, or nothing.
+        examples: further names of forces of this row, for tables and tests besides `example`.
         accepts: with `takes="force"`: whether it can be over a force.
         accepts_text: with `takes="force"`: which forces these are, in words.
         inherits: with `takes="force"`: which of the attributes below are those of that force.
@@ -143,6 +144,7 @@ class ForceDefinition:
     source: str
     parameters: tuple[Parameter, ...] = ()
     takes: Literal["metric", "force"] | None = None
+    examples: tuple[str, ...] = ()
     accepts: Callable[[Force], bool] = lambda force: True
     accepts_text: str = "a force"
     inherits: tuple[str, ...] = ()
@@ -161,6 +163,12 @@ class ForceDefinition:
     starting_score: Callable[[RankingData], float] = lambda data: 0.0
     unmoved: Callable[[Force], str | None] = lambda force: None
     core_options: Callable[[Force], dict[str, Any]] = lambda force: {}
+
+    @property
+    def example(self) -> str:
+        """The shortest name of a force of this row: `squared`, `lambdarank(ndcg)` or `neighbors(ranknet)`."""
+        first = {"metric": "(ndcg)", "force": "(ranknet)", None: ""}[self.takes]
+        return self.name + first
 
     def over_force(self, inner: ForceDefinition) -> ForceDefinition:
         """Return this row as it is over a force of another row: with the attributes that it inherits."""

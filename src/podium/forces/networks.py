@@ -42,17 +42,19 @@ def _network(force: Force) -> dict[str, Any]:
     }
 
 
-STRUCTRANK = ForceDefinition(
-    name="structrank",
-    summary="Likelihood of all preferences at once under a cumulative distribution network that joins them two by two.",
-    formula="C = mean over ordered pairs of preferences e ≠ e′ of log(1 + e^{−w₁r_e} + e^{−w₂r_e′}), r the gap in scores",
-    source="StructRank, NIPS 2008",
-    parameters=(TOPOLOGY, W1, W2, TIE, LEARN, PARTNERS, PARTNER_DRAWS, SCALE, METHOD),
-    leading="topology",
-    learns=lambda force: bool(force.parameter("learn")),
-    own_values=lambda force, data, levels: np.array(_values(force)),
-    over="preferences",
-    convex=True,
-    draws=lambda force: force.choice("topology") == "random",
-    core_options=_network,
+FORCES = (
+    ForceDefinition(
+        name="structrank",
+        summary="Likelihood of all preferences at once under a cumulative distribution network that joins them two by two.",
+        formula="C = mean over ordered pairs of preferences e ≠ e′ of log(1 + e^{−w₁r_e} + e^{−w₂r_e′}), r the gap in scores",
+        source="StructRank, NIPS 2008",
+        parameters=(TOPOLOGY, W1, W2, TIE, LEARN, PARTNERS, PARTNER_DRAWS, SCALE, METHOD),
+        leading="topology",
+        learns=lambda force: bool(force.parameter("learn")),
+        own_values=lambda force, data, levels: np.array(_values(force)),
+        over="preferences",
+        convex=True,
+        draws=lambda force: force.choice("topology") == "random",
+        core_options=_network,
+    ),
 )

@@ -29,41 +29,43 @@ def _thresholds(force: Force, data: RankingData | None, levels: int) -> Floats:
     return np.cumsum(np.append(thresholds[:1], np.maximum(np.diff(thresholds), LEAST_STEP)))
 
 
-SQUARED = ForceDefinition(
-    name="squared",
-    summary="Squared error: the score should be the label.",
-    formula="C = ½(s − l)²; λ = l − s",
-    source="MART, with trees",
-    over="points",
-    starting_score=_mean_label,
-)
-ORDINAL = ForceDefinition(
-    name="ordinal",
-    summary="Cumulative logistic link: rising thresholds b cut the line of scores into levels; they are learned too.",
-    formula="P(l ≤ k) = 1/(1 + e^{s − b_k}); λ = P(l ≤ k) + P(l ≤ k − 1) − 1 at l = k",
-    source="McCullagh 1980",
-    over="points",
-    labels="levels",
-    has_thresholds=True,
-    own_values=_thresholds,
-)
-PRANK = ForceDefinition(
-    name="prank",
-    summary="The perceptron's force: one unit per threshold on the wrong side of the score; thresholds are learned too.",
-    formula="C = Σ_k max(0, −z_k (s − b_k)), z_k = 1 if l > k, else −1; λ = Σ_k z_k [z_k (s − b_k) ≤ 0]",
-    source="PRank, NIPS 2001",
-    over="points",
-    has_curvature=False,
-    labels="levels",
-    has_thresholds=True,
-    own_values=_thresholds,
-)
-MULTICLASS = ForceDefinition(
-    name="multiclass",
-    summary="Softmax over the levels, one output each; documents are ranked by their expected gain.",
-    formula="λ_k = [l = k] − p_k; score Σ_k p_k (2^k − 1)",
-    source="McRank, NIPS 2007",
-    over="points",
-    labels="levels",
-    outputs="levels",
+FORCES = (
+    ForceDefinition(
+        name="squared",
+        summary="Squared error: the score should be the label.",
+        formula="C = ½(s − l)²; λ = l − s",
+        source="MART, with trees",
+        over="points",
+        starting_score=_mean_label,
+    ),
+    ForceDefinition(
+        name="ordinal",
+        summary="Cumulative logistic link: rising thresholds b cut the line of scores into levels; they are learned too.",
+        formula="P(l ≤ k) = 1/(1 + e^{s − b_k}); λ = P(l ≤ k) + P(l ≤ k − 1) − 1 at l = k",
+        source="McCullagh 1980",
+        over="points",
+        labels="levels",
+        has_thresholds=True,
+        own_values=_thresholds,
+    ),
+    ForceDefinition(
+        name="prank",
+        summary="The perceptron's force: one unit per threshold on the wrong side of the score; thresholds are learned too.",
+        formula="C = Σ_k max(0, −z_k (s − b_k)), z_k = 1 if l > k, else −1; λ = Σ_k z_k [z_k (s − b_k) ≤ 0]",
+        source="PRank, NIPS 2001",
+        over="points",
+        has_curvature=False,
+        labels="levels",
+        has_thresholds=True,
+        own_values=_thresholds,
+    ),
+    ForceDefinition(
+        name="multiclass",
+        summary="Softmax over the levels, one output each; documents are ranked by their expected gain.",
+        formula="λ_k = [l = k] − p_k; score Σ_k p_k (2^k − 1)",
+        source="McRank, NIPS 2007",
+        over="points",
+        labels="levels",
+        outputs="levels",
+    ),
 )
