@@ -66,7 +66,6 @@ FORCES = [
     "lambdarank(map)",
     "lambdarank(err)",
     "lambdarank(bpref)",
-    "lambdarank(mrr)",
     "lambdarank(auc)",
     "step(ndcg)",
     "structrank",

@@ -498,5 +498,5 @@ def test_leaves_are_where_rows_fall():
     np.testing.assert_array_equal(leaves, ranker.leaves(TRAIN.features[rows]))
     values = [ranker.model_.tree(t)["value"][leaves[:, t]] for t in range(ranker.n_trees_)]
     np.testing.assert_allclose(np.sum(values, axis=0), ranker.predict(mixed), rtol=1e-9)
-    with pytest.raises(podium.ParameterError, match=r"leaves: .* not made of trees"):
+    with pytest.raises(podium.ParameterError, match="leaves needs a model of trees"):
         podium.ListNet(epochs=1).fit(TRAIN).leaves(TRAIN)
