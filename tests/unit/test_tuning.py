@@ -330,11 +330,12 @@ def test_what_cannot_be_sent_to_other_processes_is_refused():
 
 
 def test_importances_tell_what_matters():
-    ranges = {"learning_rate": "1e-6..1e-1:log", "early_stopping_rounds": "50..99"}
-    result = podium.tune(podium.ListNet(epochs=2), TRAIN, valid=VALID, ranges=ranges, trials=20, pruner="none")
+    ranges = {"early_stopping_rounds": "50..99", "learning_rate": "1e-6..1e-1:log"}
+    settings = {"valid": NOISY_VALID, "ranges": ranges, "trials": 20, "sampler": "random", "pruner": "none"}
+    result = podium.tune(podium.RankNet(epochs=2), NOISY, **settings)
     assert list(result.importances) == ["learning_rate", "early_stopping_rounds"]
     assert math.fsum(result.importances.values()) == pytest.approx(1)
-    assert result.importances["learning_rate"] > 0.9
+    assert result.importances["learning_rate"] > 0.8
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
