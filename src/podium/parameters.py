@@ -12,7 +12,9 @@ command line with their help, the tables of the docs, the ranges of `podium.tune
 
 from __future__ import annotations
 
+import inspect
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import dataclass, field, replace
@@ -24,6 +26,7 @@ from podium.data.conversion import as_number
 from podium.errors import ParameterError, UnknownNameError, is_integer, nearest_name
 from podium.names import split_name
 
+DOC_WIDTH = 120  # of the lines of docstrings
 KEY = "podium"  # of a dataclass field's metadata
 
 
@@ -238,7 +241,7 @@ class Parameter:
     @property
     def meaning(self) -> str:
         """The description, and what None stands for."""
-        return f"{self.description} None: {self.none}." if self.none else self.description
+        return f"{self.description} None means: {self.none}." if self.none else self.description
 
 
 def setting(default: Any, rule: Rule, description: str, **more: Any) -> Any:
@@ -279,6 +282,20 @@ def _declaration(cls: type, name: str) -> Parameter | None:
             parameter: Parameter = declared.metadata[KEY]
             return parameter
     return None
+
+
+def describe_parameters(cls: type[Settings]) -> str:
+    """Return a class's own docstring with a section on its settings, made from their declarations."""
+    text = inspect.cleandoc(cls.__dict__.get("__doc__") or cls.__name__)
+    lines = ["Args:"]
+    for name, parameter in cls.parameters().items():
+        wrapped = textwrap.wrap(
+            f"{name}: {parameter.meaning}", DOC_WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8
+        )
+        lines += wrapped
+    section = "\n".join(lines)
+    head, attributes, rest = text.partition("\n\nAttributes:")
+    return f"{head}\n\n{section}{attributes}{rest}"
 
 
 class Value(Settings):

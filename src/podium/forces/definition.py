@@ -21,19 +21,19 @@ POSITIVE = Real(above=0, integer_kept=True)
 NOT_NEGATIVE = Real(least=0, integer_kept=True)
 
 SIGMA = Parameter("sigma", 1, POSITIVE, "Steepness of the logistic function.", search=Search(0.1, 10.0, log=True))
-MARGIN = Parameter("margin", 1, POSITIVE, "How far above the loser of a pair the winner should stand.")
+MARGIN = Parameter("margin", 1, POSITIVE, "By how much the score of a pair's winner should exceed the loser's.")
 STEP_MARGIN = Parameter("margin", 0, NOT_NEGATIVE, "The force acts while the gap in scores is below this.")
 TRUNCATION = Parameter(
     "truncation",
     0,
     Integer(0, 2**31 - 1),
-    "Only pairs with a document among the first this many count; 0 for all pairs.",
+    "Number of top ranks of which a pair must contain at least one to count. 0 counts all pairs.",
 )
 NORMALIZE = Parameter(
     "normalize",
     False,
     Flag(),
-    "Whether the forces of a query are scaled by log₂(1 + S)/S, where S = 2 Σ |force| over its pairs.",
+    "Whether the forces of a query are multiplied by log₂(1 + S)/S, where S = 2 Σ |force| over its pairs.",
 )
 DAMPING = Parameter(
     "damping",
@@ -48,36 +48,39 @@ NOISE = Parameter(
     "Documents are ranked by scores with logistic noise of standard deviation π/√3 times this, so that a force does not depend "
     "on which of two nearly equal documents comes first; 0 for none.",
 )
-DRAWS = Parameter("draws", 1, Integer(1, 1000), "Number of draws of the noise that are averaged.")
+DRAWS = Parameter("draws", 1, Integer(1, 1000), "Number of samples of the noise over which the force is averaged.")
 TOPOLOGY = Parameter(
     "topology",
     "full",
     Choice("full", "independent", "random"),
-    "Which preferences are joined: 'full' all of them, 'random' each with some partners, 'independent' none.",
+    "Which preferences are coupled: 'full' couples all of them, 'random' each with a few partners, 'independent' none.",
 )
 W1 = Parameter("w1", 1, POSITIVE, "Steepness in the gap of the first preference of a pair.")
 W2 = Parameter("w2", 1, POSITIVE, "Steepness in the gap of the second preference of a pair.")
-TIE = Parameter("tie", False, Flag(), "Whether w1 and w2 are one and the same number.")
+TIE = Parameter("tie", False, Flag(), "Whether w1 and w2 share one value.")
 LEARN = Parameter(
     "learn",
     True,
     Flag(),
-    "Whether the numbers of the network (w1, w2) are learned together with the model, starting from the values given.",
+    "Whether w1 and w2 are learned together with the model, starting from the given values.",
 )
 PARTNERS = Parameter(
     "partners",
     5,
     Integer(1, 1000),
-    "With topology 'random': number of others that each preference is joined with per draw.",
+    "With topology 'random': number of partners of each preference per sample.",
 )
 PARTNER_DRAWS = Parameter(
-    "draws", 3, Integer(1, 1000), "With topology 'random': number of draws of the partners that are averaged."
+    "draws",
+    3,
+    Integer(1, 1000),
+    "With topology 'random': number of samples of the partners over which the force is averaged.",
 )
 SCALE = Parameter(
     "scale",
     "mean",
     Choice("mean", "sum"),
-    "'mean' divides by the weight of all terms, so that large queries do not count more; 'sum' is the plain sum.",
+    "Scale of the cost: 'mean' divides it by the weight of all terms, so that large queries do not count more; 'sum' does not.",
 )
 METHOD = Parameter(
     "method",

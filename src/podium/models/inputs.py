@@ -24,8 +24,8 @@ class InputSettings(Settings):
     standardize: bool | None = setting(
         True,
         Flag(),
-        "Whether to bring every feature to mean 0 and variance 1 first.",
-        none="standardize unless all features lie in [-1, 1] already, since their scale then carries meaning",
+        "Whether every feature is first scaled to mean 0 and variance 1.",
+        none="standardize unless all features already lie in [-1, 1], where their scale carries meaning",
     )
 
     def resolved_inputs(self, data: RankingData) -> Self:

@@ -200,7 +200,7 @@ class KernelSettings(InputSettings):
     landmarks: int = setting(
         2000,
         Integer(1, 20_000),
-        "Maximum number of documents the kernel is expanded over; more documents are approximated by a sample. [Nyström]",
+        "Maximum number of documents that the kernel is expanded over. More documents are approximated by a sample of this size. [Nyström]",
     )
 
 

@@ -145,13 +145,13 @@ class ReferenceSettings(InputSettings):
     choose: str = setting(
         "sample",
         Choice(*CHOICES),
-        "What stands for the training documents if there are more: 'sample' takes some of them, 'kmeans' the centers of all.",
+        "What replaces the training documents if there are more of them: 'sample' takes some of them, 'kmeans' the centers of clusters.",
     )
     leave_out: bool = setting(
         True,
         Flag(),
-        "Whether a training query is scored without its own documents, so that none votes for itself. A single query has no "
-        "others and keeps its own.",
+        "Whether a training query is scored without its own documents, so that no document is scored by its own label. "
+        "If there is only one query, its documents are kept.",
     )
 
 

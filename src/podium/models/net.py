@@ -104,7 +104,7 @@ class NetSettings(InputSettings):
             f"must be whole numbers from 1 to {MOST_UNITS}, one per hidden layer, as in net(10) or net(128, 64)",
             empty=True,
         ),
-        "Widths of the hidden layers; () makes the model linear.",
+        "Widths of the hidden layers. () makes the model linear.",
         option=True,
     )
     activation: str = setting("tanh", Choice(*ACTIVATIONS), "Activation function of the hidden layers.")
@@ -116,7 +116,7 @@ class NetSettings(InputSettings):
     init: str = setting(
         "uniform",
         Choice(*STARTS),
-        "Starting weights: 'uniform' in ±1/√inputs, or 'zero_first' with the first layer 0 and the second uniform in ±0.1.",
+        "Initial weights: 'uniform' draws them from ±1/√inputs; 'zero_first' sets the first layer to 0 and draws the second from ±0.1.",
     )
 
 

@@ -109,7 +109,7 @@ class WidthSettings(InputSettings):
     width: float | None = setting(
         None,
         Real(above=0),
-        "What the inputs are divided by, so that a standardized document has a length of about 1.",
+        "Number by which the inputs are divided, so that a standardized document has a length of about 1.",
         none="√features",
         search=Search(0.1, 100.0, log=True),
     )

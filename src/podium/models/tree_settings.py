@@ -66,60 +66,60 @@ class TreeSettings(Settings):
     growth: str = setting(
         "leaf",
         Choice("leaf", "depth", "symmetric"),
-        "Which leaf is split next: 'leaf' the one that gains most, 'depth' level by level, 'symmetric' all leaves of a level "
-        "by the same split.",
+        "Which leaf is split next: 'leaf' takes the one with the largest gain, 'depth' grows level by level, and 'symmetric' splits "
+        "all leaves of a level by the same threshold.",
     )
-    l1: float = setting(0.0, Real(least=0), "Moves the sum of forces of a leaf towards 0 by this much.")
+    l1: float = setting(0.0, Real(least=0), "L1 penalty: the sum of forces in a leaf is moved towards 0 by this much.")
     l2: float = setting(
         0.0,
         Real(least=0),
-        "A leaf's value is Σ force / (Σ curvature + l2).",
+        "L2 penalty: the value of a leaf is Σ force / (Σ curvature + l2).",
         search=Search(1e-3, 100.0, log=True),
         option=True,
     )
     min_documents: int | None = setting(
         None,
         Integer(1, 2**31 - 1),
-        "Minimum number of documents per leaf, counted among those the tree is grown from.",
+        "Minimum number of documents per leaf, of those from which the tree is grown.",
         none=BY_SIZE,
         search=Search(1, 200, log=True),
     )
     min_curvature: float = setting(1e-3, Real(above=0), "Minimum sum of curvatures per leaf.")
     min_gain: float = setting(0.0, Real(least=0), "Minimum gain of a split.")
     max_bins: int = setting(
-        255, Integer(2, 255), "Maximum number of bins that the values of a feature are sorted into, besides missing."
+        255, Integer(2, 255), "Maximum number of bins per feature, not counting the one for missing values."
     )
     row_sampling: float | None = setting(
         None,
         Real(above=0, most=1),
-        "Share of the documents that a tree is grown from.",
+        "Share of the documents from which a tree is grown.",
         none=BY_SIZE,
         search=Search(0.1, 1.0),
     )
     sampling: str = setting(
         "force",
         Choice("force", "uniform"),
-        "How documents are sampled: 'force' prefers strong forces and weights them so that no sum is biased, 'uniform' takes "
-        "all alike.",
+        "How documents are sampled: 'force' prefers documents with strong forces, and weights them so that no sum is biased; "
+        "'uniform' takes all with the same probability.",
     )
     query_sampling: float | None = setting(
         None,
         Real(above=0, most=1),
-        "Share of the queries that a tree is grown from.",
+        "Share of the queries from which a tree is grown.",
         none=BY_SIZE,
         search=Search(0.2, 1.0),
     )
     column_sampling: float | None = setting(
         None,
         Real(above=0, most=1),
-        "Share of the features that a tree is grown from.",
+        "Share of the features from which a tree is grown.",
         none=BY_SIZE,
         search=Search(0.2, 1.0),
     )
     random_strength: float = setting(
         0.0,
         Real(least=0),
-        "Multiplies the gain of every feature by e^(strength·z), z standard normal, when splits are compared.",
+        "Strength of noise on gains: when splits are compared, the gain of every feature is multiplied by e^(strength·z), z standard normal.",
     )
     random_thresholds: bool = setting(
         False, Flag(), "Whether a node considers a single random threshold per feature instead of all."
@@ -127,7 +127,7 @@ class TreeSettings(Settings):
     forests: int | None = setting(
         None,
         Integer(1, 1000),
-        "Number of forests that are grown side by side from their own random draws and averaged. Every round grows one tree "
+        "Number of forests that are grown side by side from different random samples and averaged. Every round grows one tree "
         "in each.",
         none=BY_SIZE,
     )
@@ -138,12 +138,12 @@ class TreeSettings(Settings):
             "must give features, numbered from 0 or by name, and +1 or -1, as in {3: 1, 'price': -1}",
             "mapping",
         ),
-        "Features and +1 or -1, as in {'price': -1}: the score never falls (+1) or never rises (-1) as the feature rises.",
+        "Features mapped to +1 or -1, as in {'price': -1}: as the feature rises, the score never falls (+1) or never rises (-1).",
     )
     categorical: Any = setting(
         (),
         Custom(_features, "must be a list of features, numbered from 0 or by name, as in [3, 'brand']", "tuple"),
-        "Features whose values are categories without an order. The rarest beyond `max_bins` count as missing.",
+        "Features whose values are categories without an order. If there are more than `max_bins` categories, the rarest count as missing.",
     )
 
 

@@ -8,7 +8,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from podium.explaining import ExplainMixin
 from podium.forces import Force
 from podium.metrics import metric as as_metric
 from podium.models import Model, Spec
-from podium.parameters import Parameter
+from podium.parameters import Parameter, describe_parameters
 from podium.rankers.common import CommonSettings
 from podium.rankers.saving import SaveMixin
 from podium.scoring import Scorer, check_names, match_features
@@ -42,7 +42,7 @@ FIRST_EPOCHS = 3  # a best epoch this early is worth a warning
 Valid = RankingData | tuple[Any, Any, Any]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass_transform(kw_only_default=True, eq_default=False)
 class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of all rankers.
 
@@ -61,6 +61,12 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
     # sample_weight, if only None, and must find that it is known there, if only to be refused.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"qid": "groups"}
     __metadata_request__score: ClassVar[dict[str, str | None]] = {"qid": "groups", "sample_weight": None}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Make every ranker a dataclass of its settings, and list them in its docstring."""
+        super().__init_subclass__(**keywords)
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
+        cls.__doc__ = describe_parameters(cls)
 
     @abstractmethod
     def _force(self) -> Force:

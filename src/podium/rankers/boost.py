@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from podium.forces import Force
 from podium.models import Spec
 from podium.models.tree_settings import TreeSettings, TreesSpec
@@ -18,7 +16,6 @@ DOMINANT_L2 = (
 )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RankBoost(StumpSettings, BaseRanker):
     """Exponential pairs × threshold stumps × boosting. [Freund, Iyer, Schapire and Singer 2003]
 

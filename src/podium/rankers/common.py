@@ -26,16 +26,18 @@ class CommonSettings(Settings):
     metric: Any = setting(
         "ndcg@10",
         Rule(),
-        "The metric that chooses the best epoch on the validation data, and that `score` returns: a name such as ndcg@10, or "
-        "module:function for one of yours.",
+        "The metric by which the best epoch is chosen on the validation data, and which `score` returns: a name such as ndcg@10, or "
+        "module:function for your own.",
         option=True,
     )
     also: Sequence[Any] = setting(
         (),
         Custom(_metric_names, "must be metrics, as in ['map', 'ndcg@1,3,5']", "tuple"),
-        "Further metrics that the training log shows on the validation data.",
+        "Further metrics on the validation data that the training log shows.",
     )
-    seed: int = setting(0, Integer(0, 2**64 - 1), "The same seed gives the same model.", option=True)
+    seed: int = setting(
+        0, Integer(0, 2**64 - 1), "Seed of all random numbers. The same seed gives the same model.", option=True
+    )
     num_threads: int | None = setting(
         None,
         Integer(1, MOST_THREADS),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from podium.forces import Force
 from podium.rankers.pairs import NetRanker
 from podium.rankers.ranker import preset_force
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ListNet(NetRanker):
     """Cross entropy of softmax(labels) and softmax(scores) × linear or net. [Cao et al. 2007, top one]"""
 
@@ -17,7 +14,6 @@ class ListNet(NetRanker):
         return preset_force(self, "listnet")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ListMLE(NetRanker):
     """Likelihood of the order by label × linear or net; ties are ordered at random in every epoch. [Xia et al. 2008]"""
 

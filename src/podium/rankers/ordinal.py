@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from podium.rankers.pairs import NetRanker
 from podium.rankers.ranker import preset_force
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class OrdinalRegression(NetRanker):
     """P(label > k) = 1/(1 + e^{b_k − s}): the cumulative logistic link × linear or net. [McCullagh 1980]
 

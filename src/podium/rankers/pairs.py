@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from podium.errors import ParameterError
 from podium.forces import Force
 from podium.forces.definition import SIGMA, TIES
@@ -13,10 +11,9 @@ from podium.models.net import LinearSpec, NetSettings, NetSpec
 from podium.parameters import Rule, inherit, setting
 from podium.rankers.ranker import GradientRanker, preset_force
 
-TARGET = "The metric whose change a swap of two documents is weighted by."
+TARGET = "The metric whose change weights the swap of two documents."
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class NetRanker(NetSettings, GradientRanker):
     """Base class of the rankers over a linear model or a net."""
 
@@ -29,7 +26,6 @@ class NetRanker(NetSettings, GradientRanker):
         return NetSpec(**self.settings_of(NetSpec)) if hidden else LinearSpec(**self.settings_of(LinearSpec))
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RankNet(NetRanker):
     """Logistic pairs × linear or net × gradient descent. [RankNet, ICML 2005]"""
 
@@ -41,19 +37,17 @@ class RankNet(NetRanker):
         return preset_force(self, "ranknet")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class LambdaRank(NetRanker):
     """LambdaRank[metric] × linear or net × gradient descent. [LambdaRank, NIPS 2006]"""
 
     hidden: tuple[int, ...] = (10,)
     sigma: float = inherit(SIGMA, default=1.0)
-    target: str | None = setting(None, Rule(), TARGET, none="the metric it is judged by")
+    target: str | None = setting(None, Rule(), TARGET, none="the same as `metric`")
 
     def _force(self) -> Force:
         return preset_force(self, "lambdarank", self.target or self.metric)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class KernelRankNet(KernelSettings, GradientRanker):
     """Logistic pairs × kernel expansion, with ½·l2·‖f‖² of the kernel's space. [RankNet §7]"""
 

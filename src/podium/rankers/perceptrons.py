@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,6 @@ from podium.training.schedules.perceptron import (
 FIXED_BY_FIRST_CALL = ("form", "levels", "perceptrons", "share", "standardize", "supports", "width")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class OnlineRanker(PerceptronSettings, BaseRanker):
     """Base class of the rankers that learn from one document after the other, and predict levels as well as scores.
 
@@ -161,7 +160,6 @@ class OnlineRanker(PerceptronSettings, BaseRanker):
         return learner
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class PRank(OnlineRanker):
     """A perceptron with thresholds: the level is the number of thresholds that w·x reaches. [Crammer and Singer 2002]
 
@@ -169,15 +167,14 @@ class PRank(OnlineRanker):
     """
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class QuadraticPRank(SupportSettings, OnlineRanker):
     """PRank on every feature and every product of two features. [Crammer and Singer 2002; RankNet §6]"""
 
     form: str = setting(
         "explicit",
         Choice("explicit", "kernel"),
-        "'explicit' holds one weight per product of features; 'kernel' holds Σ α (1 + x·x_s)² over support documents, the same "
-        "function as long as no support is dropped.",
+        "How the function is stored: 'explicit' keeps one weight per product of features; 'kernel' keeps Σ α (1 + x·x_s)² over "
+        "support documents, which is the same function as long as no support document is dropped.",
     )
 
     def _model(self) -> Spec:
@@ -191,7 +188,6 @@ class QuadraticPRank(SupportSettings, OnlineRanker):
         return self.chosen_
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class OAPBPM(CommitteeSettings, OnlineRanker):
     """The mean of many PRanks, each of which takes every document with a probability: a Bayes point. [Harrington 2003]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 
 from podium.forces import FORCES, Force
@@ -17,7 +16,6 @@ from podium.training import schedule as as_schedule
 from podium.training.schedules.optimizers import OptimizerSettings
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Ranker(BaseRanker):
     """Any force × any model × any schedule.
 
@@ -78,7 +76,6 @@ class Ranker(BaseRanker):
         return {**super()._saved_parameters(), "force": named}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class GradientRanker(OptimizerSettings, BaseRanker):
     """Base class of the named rankers that follow gradients."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from podium.training import Schedule, Trained
 from podium.training.schedules.phases import CYCLE, NO_PROGRESS, STALLED, Phases, PhaseSettings
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RankProp(PhaseSettings, NetRanker):
     """Squared error × linear or net, on targets that rise with the label and else follow the scores. [Caruana et al. 1996]
 

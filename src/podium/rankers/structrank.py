@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy.typing as npt
@@ -23,7 +23,6 @@ PLAIN = ("w1", "w2", "norm")  # what a file has side by side with other state if
 SCALES = tuple(name for name in NORMALIZATIONS if name != "log")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class StructRank(ReferenceSettings, FeasibleSettings, BaseRanker):
     """min Σ_queries mean over pairs of preferences of log(1 + e^{−w₁r} + e^{−w₂r′}), s the Nadaraya–Watson estimator.
 
@@ -48,7 +47,7 @@ class StructRank(ReferenceSettings, FeasibleSettings, BaseRanker):
         Choice(*SCALES),
         "Rescale features within each query first, in training and in scoring, which then needs whole queries: "
         f"{' or '.join(map(repr, SCALES))}.",
-        none="leave them",
+        none="do not rescale",
     )
 
     def _force(self) -> Force:

@@ -31,7 +31,7 @@ class SVMSettings(KernelSettings):
     C: float | tuple[float, ...] = setting(
         100.0,
         Tuple(Real(above=0), "must be a number above 0, or several of them"),
-        "Weight of the mean loss against ½‖w‖². Several values are tried, and the best on the validation data is kept.",
+        "Weight of the mean loss relative to ½‖w‖². If several are given, the one that is best on the validation data is kept.",
         search=Search(1e-2, 1e4, log=True),
     )
     loss: str = setting(
@@ -40,7 +40,7 @@ class SVMSettings(KernelSettings):
     query_norm: bool = setting(
         False,
         Flag(),
-        "Whether the mean loss is taken within each query first, so that queries count alike; otherwise pairs do.",
+        "Whether losses are first averaged within each query, so that all queries have the same weight. Otherwise all pairs do.",
     )
     kernel: str = setting("linear", Choice(*KERNELS), "The kernel: 'linear', 'rbf' or 'poly'.")
     standardize: bool | None = None
@@ -52,7 +52,6 @@ class SVMSettings(KernelSettings):
     )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RankSVM(SVMSettings, BaseRanker):
     """min ½‖w‖² + C · mean over pairs of max(0, 1 − o), or of its square, o = s_winner − s_loser. [RankSVM]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from podium.data import RankingData
 from podium.forces import Force
@@ -22,14 +22,13 @@ from podium.training.schedules.boosting import Boosting, BoostingSettings
 SMALL_DATA_DRAWS = 5  # of the noise, if there are few documents
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class TreeRanker(TreeSettings, BoostingSettings, BaseRanker):
     """Base class of the rankers of boosted trees."""
 
     class_weight: Mapping[float, float] | str | None = setting(
         None,
         Custom(as_class_weights, RULE, "mapping"),
-        "Weights of documents by label, as in {0: 1, 1: 5}; 'balanced' gives all labels of a query the same total weight.",
+        "Weights of documents by label, as in {0: 1, 1: 5}. 'balanced' gives all labels of a query the same total weight.",
         none="no weights",
     )
 
@@ -49,14 +48,13 @@ class TreeRanker(TreeSettings, BoostingSettings, BaseRanker):
         return self.model_.n_trees
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class LambdaMART(TreeRanker):
     """LambdaRank[metric] × boosted trees × Newton steps. [LambdaMART]
 
     With `noise=0` it is LambdaMART as it was published.
     """
 
-    target: str | None = setting(None, Rule(), TARGET, none="the metric it is judged by")
+    target: str | None = setting(None, Rule(), TARGET, none="the same as `metric`")
     sigma: float = inherit(SIGMA, default=1.0)
     truncation: int | None = inherit(TRUNCATION, default=None, none="all pairs that can change the target")
     normalize: bool = inherit(NORMALIZE)
@@ -76,7 +74,6 @@ class LambdaMART(TreeRanker):
         return replace(plan, force=plan.force.replace(draws=SMALL_DATA_DRAWS))
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class MART(TreeRanker):
     """Squared error × boosted trees: regression on the labels. [Friedman 2001]"""
 

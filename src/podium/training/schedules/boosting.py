@@ -44,14 +44,14 @@ class RoundSettings(Settings):
     n_estimators: int = setting(
         1000,
         Integer(1),
-        "Maximum number of rounds. A round grows one tree per forest and output, so that four forests grow four trees per round.",
+        "Maximum number of rounds. Every round grows one tree per forest and output, so four forests grow four trees per round.",
         alias="rounds",
         option=True,
     )
     early_stopping_rounds: int | None = setting(
         300,
         Integer(1),
-        "With validation data: stop after this many rounds without progress on it.",
+        "With validation data: number of rounds without improvement on it after which training stops.",
         none=NEVER,
         option=True,
     )
@@ -64,7 +64,7 @@ class BoostingSettings(RoundSettings):
     learning_rate: float | None = setting(
         None,
         Real(above=0),
-        "What the value of a leaf is multiplied by.",
+        "Factor by which the values of leaves are multiplied.",
         none="chosen from the size of the data",
         alias="rate",
         search=Search(0.01, 0.3, log=True),
@@ -73,20 +73,20 @@ class BoostingSettings(RoundSettings):
     smoothing: int | None = setting(
         None,
         Integer(0),
-        "A round is judged by the mean of the validation values of this many rounds before and after it (at most a tenth of "
-        "all rounds), because with few validation queries the best single value is best by chance; 0 takes the single value.",
+        "Number of rounds on either side over which validation values are averaged when the best round is chosen (at most a "
+        "tenth of all rounds), because with few validation queries the best single value is often best by chance. 0 averages nothing.",
         none="chosen from the size of the data",
     )
     max_seconds: float | None = setting(
         None,
         Real(above=0),
-        "Start no round after this many seconds. What is trained then depends on the machine.",
+        "Number of seconds after which no round is started. The model then depends on the speed of the machine.",
         none="no limit",
     )
     dart: float = setting(
         0.0,
         Real(least=0, below=1),
-        "Share of the earlier rounds that a round leaves out at random before the forces are computed. [DART]",
+        "Share of the earlier rounds whose trees are dropped at random while a round is grown. [DART]",
     )
 
 
@@ -158,7 +158,11 @@ class StumpSettings(RoundSettings):
 
     early_stopping_rounds: int | None = 100
     learning_rate: float = setting(
-        1.0, Real(above=0), "What α is multiplied by; 1 is RankBoost.", alias="rate", option=True
+        1.0,
+        Real(above=0),
+        "Factor by which α, the weight of a stump, is multiplied. 1 gives RankBoost as published.",
+        alias="rate",
+        option=True,
     )
 
 

@@ -42,8 +42,8 @@ class FeasibleSettings(Settings):
     norm: float | tuple[float, ...] = setting(
         (30.0,),
         Tuple(Real(above=0), "must be a number above 0, or several of them"),
-        "The most that all parameters may sum to. Several values are tried from the first start, and the best on the validation "
-        "data is kept.",
+        "Upper bound on the sum of all parameters. If several are given, each is tried from the first start, and the one that "
+        "is best on the validation data is kept.",
     )
     learning_rate: float = setting(
         20.0,
@@ -53,7 +53,9 @@ class FeasibleSettings(Settings):
         search=Search(0.1, 100.0, log=True),
         option=True,
     )
-    decay: float = setting(0.5**0.5, Real(above=0, most=1), "What the step size is multiplied by after each pass.")
+    decay: float = setting(
+        0.5**0.5, Real(above=0, most=1), "Factor by which the step size is multiplied after each pass."
+    )
     step: str = setting(
         "project",
         Choice("shrink", "project"),
@@ -62,14 +64,14 @@ class FeasibleSettings(Settings):
     early_stopping_rounds: int | None = setting(
         2,
         Integer(1),
-        "With validation data: leave a start after this many passes without progress on it.",
+        "With validation data: number of passes without improvement on it after which a start is given up.",
         none=NEVER,
         option=True,
     )
     max_seconds: float | None = setting(
         None,
         Real(above=0),
-        "Start no pass after this many seconds. What is trained then depends on the machine.",
+        "Number of seconds after which no pass is started. The model then depends on the speed of the machine.",
         none="no limit",
     )
 

@@ -38,7 +38,7 @@ class PenaltySettings(EpochSettings):
     l2: float = setting(
         0.0,
         Real(least=0),
-        "Adds ½·l2·‖weights‖² to the mean cost of a query; biases are free.",
+        "L2 penalty: ½·l2·‖weights‖² is added to the mean cost of a query. Biases are not penalized.",
         search=Search(1e-6, 1.0, log=True),
         option=True,
     )
@@ -51,7 +51,7 @@ class GradientSettings(PenaltySettings):
     learning_rate: float = setting(
         0.001,
         Real(above=0),
-        "Step size of an update.",
+        "Step size of the updates.",
         alias="rate",
         search=Search(1e-5, 1e-1, log=True),
         option=True,
@@ -60,19 +60,19 @@ class GradientSettings(PenaltySettings):
         1,
         Custom(_batch, "must be a number of queries of at least 1, 'pair' or 'query_pairs'", "text"),
         "Number of queries per update; or 'pair' for one update per pair of documents; or 'query_pairs' for one update per query "
-        "whose pairs go through the model one by one [the first version of RankNet, to be compared with].",
+        "whose pairs go through the model one by one, as in the first version of RankNet.",
         option=True,
     )
     rate_rule: str = setting(
         "constant",
         Choice("constant", "halve", "shrink", "shrink_on_cost"),
-        "How the learning rate changes: 'constant'; 'halve' it when the mean cost of an epoch rises [RankNet]; 'shrink' it by "
-        "0.8 when the training metric falls, or 'shrink_on_cost' when the mean cost rises [both LambdaRank].",
+        "How the learning rate changes: 'constant' keeps it; 'halve' halves it when the mean cost of an epoch rises [RankNet]; "
+        "'shrink' multiplies it by 0.8 when the training metric falls, and 'shrink_on_cost' when the mean cost rises [LambdaRank].",
     )
     restart_rounds: int | None = setting(
         None,
         Integer(1),
-        "Draw new weights after this many epochs without progress, instead of stopping early; the best epoch of all is kept.",
+        "Number of epochs without improvement after which training restarts from new random weights instead of stopping. The best epoch of all is kept.",
         none="never restart",
     )
 

@@ -20,8 +20,8 @@ class OptimizerSettings(GradientSettings, SolverSettings):
     optimizer: str = setting(
         "adam",
         Choice(*OPTIMIZERS),
-        "The schedule: 'adam' or 'sgd' with one update per batch; 'lbfgs' over all queries at once, for a force with a cost; "
-        "'bundle' likewise, for a convex force with l2 > 0 whose cost may have corners.",
+        "The schedule: 'adam' and 'sgd' make one update per batch; 'lbfgs' uses all queries at once, and needs a force with a cost; "
+        "'bundle' does too, and needs a convex force and l2 > 0, but its cost need not be differentiable.",
         option=True,
     )
 

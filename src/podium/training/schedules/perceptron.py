@@ -79,7 +79,7 @@ class SupportSettings(PerceptronSettings):
     supports: int = setting(
         2000,
         Integer(1, 100_000),
-        "Maximum number of support documents of a kernel function; those that matter least are dropped.",
+        "Maximum number of support documents of the kernel form. Those that matter least are dropped.",
     )
 
 
@@ -106,7 +106,7 @@ class CommitteeSettings(PerceptronSettings):
     share: float | None = setting(
         None,
         Real(above=0, most=1),
-        "Probability with which a perceptron takes a document.",
+        "Probability with which a perceptron learns from a document.",
         none="the best of 0.3, 0.5 and 0.7 on the validation data, or 0.3 without any",
     )
     perceptrons: int | None = setting(

@@ -42,10 +42,12 @@ class PhaseSettings(OptimizerSettings):
     phase_epochs: int = setting(
         5,
         Integer(1),
-        "Number of epochs of regression between two fits of the targets; fewer once a solver has converged.",
+        "Number of epochs of regression between two fits of the targets. A solver that converges earlier uses fewer.",
     )
     within: str = setting(
-        "data", Choice(*WITHIN), "Where targets rise with the label: in the whole 'data', or within each 'query'."
+        "data",
+        Choice(*WITHIN),
+        "Where targets must rise with the label: across the whole 'data', or only within each 'query'.",
     )
 
 
