@@ -117,7 +117,7 @@ def test_tune_of_a_force_a_model_and_a_schedule(cli, parts):
             ["cv", "train.txt", "--ranker", "ranknet", "--early-stopping-rounds", "3"],
             "give --valid-share SHARE or --parts",
         ),
-        (["cv", "train.txt", "--ranker", "ranknet", "--parts", "2+2"], "--parts 2+2 must be the folds to train"),
+        (["cv", "train.txt", "--ranker", "ranknet", "--parts", "2+2"], "--parts 2+2 must be three numbers of folds"),
         (["cv", "train.txt", "--ranker", "ranknet", "--out", "train.txt"], "would be written over"),
         (["cv", "train.txt"], "say what to train"),
         ([*TUNE, "--range", "learning_rte=1..2"], "Did you mean 'learning_rate'?"),

@@ -212,7 +212,7 @@ def test_pipelines():
 
 
 def test_without_query_ids_all_rows_are_one_query_and_it_is_said():
-    with pytest.warns(UserWarning, match="no qid: all rows are taken as one query"):
+    with pytest.warns(UserWarning, match="qid is missing, so that all rows count as one query"):
         alone = quick("ranknet").fit(X, Y)
     whole = quick("ranknet").fit(X, Y, qid=np.zeros(len(X), int))
     np.testing.assert_array_equal(alone.predict(X), whole.predict(X))

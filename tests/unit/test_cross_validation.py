@@ -71,13 +71,13 @@ def test_parts_are_trained_on_validated_on_and_tested_on(parts):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"parts": "2+2"}, "parts='2\\+2' must be the folds to train, validate and test on"),
+        ({"parts": "2+2"}, "parts='2\\+2' must be three numbers of folds"),
         ({"parts": "2+2+2"}, "the last of them 1"),
         ({"parts": "a+b+1"}, "write '2\\+2\\+1'"),
         ({"parts": (0, 2, 1)}, "must be the folds"),
         ({"parts": 5}, "must be the folds"),
         ({"parts": "2+2+1", "folds": 4}, "folds=4 is not the sum of parts='2\\+2\\+1'"),
-        ({"parts": "2+2+1", "valid_share": 0.2}, "valid_share=0.2 goes with whole folds"),
+        ({"parts": "2+2+1", "valid_share": 0.2}, "valid_share=0.2 cannot be combined with parts="),
     ],
 )
 def test_parts_that_are_refused(options, message):

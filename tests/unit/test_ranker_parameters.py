@@ -91,7 +91,7 @@ def test_a_force_of_the_running_script_cannot_be_found_elsewhere(tmp_path, monke
     push.__module__, push.__qualname__ = "__main__", "push"
     monkeypatch.setattr(__main__, "push", push, raising=False)
     ranker = podium.Ranker(force=podium.custom_force(push, compile=False), schedule="adam(epochs=1)").fit(DATA)
-    with pytest.warns(UserWarning, match="lives in the script that is running"):
+    with pytest.warns(UserWarning, match="is defined in the running script"):
         ranker.save(tmp_path / "m.podium")
 
 
@@ -100,3 +100,16 @@ def test_the_width_of_the_only_layer_may_stand_alone():
     assert podium.RankNet(hidden=3, epochs=1).fit(data).model_spec_ == "net(3)"
     with pytest.raises(podium.ParameterError, match="hidden=None must be whole numbers"):
         podium.RankNet(hidden=None).fit(data)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_docstring_describes_every_parameter(kind):
+    text = inspect.getdoc(KINDS[kind])
+    assert text.count("Args:\n") == 1
+    section = text.partition("Args:\n")[2].partition("\n\nAttributes:")[0]
+    described = dict(line.strip().split(": ", 1) for line in section.splitlines() if not line.startswith("     "))
+    assert described.keys() == inspect.signature(KINDS[kind]).parameters.keys()
+    for name, parameter in KINDS[kind].parameters().items():
+        assert parameter.description[0].isupper() or parameter.description[0] in "'½", name
+        assert parameter.description.endswith((".", "]")), name
+    assert "\n\n" in inspect.getdoc(type("Derived", (KINDS[kind],), {}))  # one without a docstring of its own

@@ -1,7 +1,6 @@
-"""The named rankers, each a few lines: a force × a model × a schedule. One table.
+"""The named rankers, each a few lines: a force × a model × a schedule.
 
-Classes are imported on first access: they are scikit-learn's estimators, and loading scikit-learn takes longer than most
-commands do.
+Classes are imported on first access, because they are scikit-learn estimators and scikit-learn is slow to load.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ __all__ = [
     "tune",
 ]
 
-# The one table of named rankers: the name on the command line, and where its class is.
+# The named rankers: the name on the command line, and the module and class.
 PLACES = {
     "ranknet": "pairs:RankNet",
     "lambdarank": "pairs:LambdaRank",
@@ -74,7 +73,7 @@ PLACES = {
     "oap-bpm": "perceptrons:OAPBPM",
     "rankprop": "rankprop:RankProp",
 }
-# What works with any ranker.
+# Names that work with any ranker, and their modules.
 TOOLS = {
     "BaseRanker": "base",
     "CrossValidation": "cross_validation",
@@ -93,7 +92,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Rankers(Mapping[str, "type[BaseRanker]"]):
-    """The class of each name, imported when it is looked up."""
+    """The class of each name. A class is imported when it is looked up."""
 
     def __getitem__(self, name: str) -> type[BaseRanker]:
         kind: type[BaseRanker] = __getattr__(PLACES[name].partition(":")[2])
@@ -110,7 +109,7 @@ RANKERS: Mapping[str, type[BaseRanker]] = _Rankers()
 
 
 def load(path: str | os.PathLike[str]) -> BaseRanker:
-    """Return the ranker that `ranker.save` or `podium train` wrote; it scores as it did."""
+    """Return the ranker that `ranker.save` or `podium train` wrote. Its scores are the same as before."""
     artifact = load_artifact(path)
     name = artifact.header.get("ranker")
     if name != "Ranker" and not any(place.endswith(f":{name}") for place in PLACES.values()):

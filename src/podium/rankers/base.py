@@ -48,17 +48,17 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
 
     Attributes:
         model_: the trained model.
-        resolved_: every setting with the value that was used, defaults that depend on the data included; and the printable
+        resolved_: every setting with the value that was used, including defaults that depend on the data; and the printable
             names of force, model and schedule.
-        log_: one row per epoch.
-        best_epoch_: the epoch that was kept.
-        best_value_: its metric on the validation data, or None without any.
+        log_: the training log, one row per epoch.
+        best_epoch_: the number of the epoch that was kept.
+        best_value_: the metric of that epoch on the validation data, or None without validation data.
         interrupted_: whether Ctrl-C ended training early.
         learned_: parameters of the force itself that were learned, by name; None if it has none.
     """
 
-    # scikit-learn passes query ids as `groups`, the name its splitters use. Its Pipeline always offers `score` a
-    # sample_weight, if only None, and must find that it is known there, if only to be refused.
+    # scikit-learn passes query ids as `groups`, the name that its splitters use. Its Pipeline always passes a sample_weight to
+    # `score`, even if it is None, and requires that the request is declared.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"qid": "groups"}
     __metadata_request__score: ClassVar[dict[str, str | None]] = {"qid": "groups", "sample_weight": None}
 
@@ -70,18 +70,18 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
 
     @abstractmethod
     def _force(self) -> Force:
-        """Return the force that moves the documents."""
+        """Return the force."""
 
     @abstractmethod
     def _model(self) -> Spec:
-        """Return the model that turns features into scores."""
+        """Return the settings of the model."""
 
     @abstractmethod
     def _schedule(self) -> Schedule:
-        """Return the schedule that fits the model to the force."""
+        """Return the schedule."""
 
     def _plan(self, data: RankingData) -> Plan:
-        """Return what the settings describe. Rankers override it if the force or model depends on the data."""
+        """Return what the settings describe. A ranker overrides this if its force or model depends on the data."""
         for name, parameter in self.parameters().items():
             parameter.check(getattr(self, name))
         return Plan(
@@ -95,7 +95,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         )
 
     def check_parameters(self) -> None:
-        """Raise ParameterError if the settings do not go together, as far as that can be told without data."""
+        """Raise ParameterError if the settings contradict each other, as far as that can be known without data."""
         plan = self._plan(RankingData(np.zeros((1, 1)), [0], [0]))
         plan.schedule.check(plan)
 
@@ -158,12 +158,12 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
             qid: one query id per row.
             sample_weight: one weight per row, in the order of the rows of `X`.
             valid: judged queries, a RankingData or (X, y, qid), on which the best epoch is chosen.
-            callbacks: called with every row of the log; a callback that returns True ends training.
-            checkpoint: a file that progress is written to, and that training resumes from if it exists.
-            start_from: a trained ranker of boosted trees, or the path of one: its trees are kept, and new ones are added.
+            callbacks: functions that are called with every row of the log. A callback that returns True ends training.
+            checkpoint: a file to which progress is written, and from which training resumes if it exists.
+            start_from: a trained ranker of boosted trees, or its path. Its trees are kept, and new ones are added.
 
-        Ctrl-C ends training and keeps the best epoch so far. A solver that uses up its epochs before its tolerance is met, and
-        a best epoch that is among the first or the last one allowed, give scikit-learn's ConvergenceWarning.
+        Ctrl-C ends training and keeps the best epoch so far. scikit-learn's ConvergenceWarning is given if a solver uses up its
+        epochs before its tolerance is met, and if the best epoch is one of the first or the last one allowed.
         """
         if isinstance(checkpoint, str | os.PathLike):
             checkpoint = Checkpoint(checkpoint)
@@ -193,7 +193,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         callbacks: tuple[Callback, ...],
         checkpoint: Checkpoint | None,
     ) -> Trained:
-        """Train, and set the attributes that end in an underscore."""
+        """Train, and set the attributes whose names end in an underscore."""
         trained = train(plan, data, valid=valid, callbacks=callbacks, checkpoint=checkpoint)
         self._keep(trained, data)
         return trained
@@ -213,7 +213,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         self.fitted_parameters_, self.resolved_ = self._saved_parameters(), self._resolved(plan)
 
     def _warn(self, plan: Plan, data: RankingData) -> None:
-        """Warn about a training whose result deserves a second look."""
+        """Warn about a training whose result may be poor."""
         unit, limit = plan.schedule.unit, plan.schedule.max_epochs
         if self.interrupted_:
             warnings.warn(
@@ -245,15 +245,15 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
             )
 
     def _constant_score_reason(self, force: Force, data: RankingData) -> str | None:
-        """Return why the model tells no two documents apart in queries where it should; None if it does, or need not."""
+        """Return why all documents of each query have the same score though their labels differ; None if they do not."""
         differ = np.flatnonzero(np.diff(data.labels) * (np.diff(data.document_queries) == 0))
         queries = np.unique(data.document_queries[differ])
         if not len(queries):
             if not force.compares or data.pairs is not None:
                 return None
             return (
-                "no training query has two documents with different labels; documents that are to be compared share a query "
-                "id, so look at the query ids and the labels"
+                "no training query has two documents with different labels; documents are compared only if they share a query "
+                "id, so check the query ids and the labels"
             )
         if self._scores_differ(data, queries):
             return None
@@ -293,7 +293,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
 
     @contextlib.contextmanager
     def _features_kept(self) -> Iterator[None]:
-        """If fitting fails, let a ranker that was fitted before keep its old features, as its model does."""
+        """If fitting fails, keep the features of an earlier fit, whose model is kept too."""
         names = ("n_features_in_", "feature_names_in_")
         before = {name: self.__dict__[name] for name in names if name in self.__dict__}
         try:
@@ -305,7 +305,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
             raise
 
     def predict(self, X: Any) -> Floats:
-        """Return one score per row, in the caller's order; higher is better. Scores compare within a query only."""
+        """Return one score per row, in the caller's order. Higher is better, and only scores of the same query can be compared."""
         check_is_fitted(self, "scorer_")
         refuse_path("X", X)
         if not isinstance(X, RankingData) and not self._is_plain_float_matrix(X):
@@ -313,7 +313,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         return self.scorer_.scores(X, num_threads=self.num_threads)
 
     def _is_plain_float_matrix(self, X: Any) -> bool:
-        """Whether the scorer's own checks are enough; scikit-learn's take longer than scoring a few documents."""
+        """Return whether the scorer's own checks suffice. scikit-learn's take longer than scoring a few documents."""
         return (
             type(X) is np.ndarray
             and X.dtype in (np.float32, np.float64)
@@ -323,7 +323,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         )
 
     def rank(self, X: Any, *, qid: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
-        """Return the place of each row in its query, from 1, in the caller's order; equal scores keep the rows' order."""
+        """Return the rank of each row in its query, counted from 1, in the caller's order. Equal scores keep the rows' order."""
         refuse_path("X", X)
         data = X if isinstance(X, RankingData) else self._as_data(X, np.zeros(len(X)), qid, reset=False)
         scores = data.from_caller_order(self.predict(data))
@@ -333,7 +333,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         return data.to_caller_order(places)
 
     def score(self, X: Any, y: npt.ArrayLike | None = None, *, qid: npt.ArrayLike | None = None) -> float:
-        """Return the mean of `metric` over the queries, negated if less is better, as scikit-learn expects."""
+        """Return the mean of `metric` over the queries, negated if smaller is better, as scikit-learn expects."""
         check_is_fitted(self, "scorer_")
         return self._mean_metric(self.scorer_, self._as_data(X, y, qid, reset=False))
 
@@ -344,7 +344,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         return value if meant.higher_is_better else -value
 
     def _set_features(self, count: int, names: Sequence[str] | None) -> None:
-        """Set what scikit-learn checks the arguments of `predict` by: no names for arrays, the columns of frames."""
+        """Set the attributes by which scikit-learn checks the features given to `predict`."""
         self.n_features_in_ = count
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
@@ -371,7 +371,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
                 X, y = validate_data(self, fill_masked(X), y, reset=reset, **checks)
         if qid is None:
             warnings.warn(
-                "no qid: all rows are taken as one query; give qid=, one query id per row (from scikit-learn's tools: "
+                "qid is missing, so that all rows count as one query; give qid=, one query id per row (from scikit-learn's tools: "
                 "sklearn.set_config(enable_metadata_routing=True) and groups=, or params={'groups': …})",
                 UserWarning,
                 stacklevel=3,
@@ -387,7 +387,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         )
 
     def _checked_features(self, X: Any, *, reset: bool = False) -> Any:
-        """Return features that scikit-learn has checked. A frame stays one: RankingData knows its categories and dates."""
+        """Return features that scikit-learn has checked. A frame stays a frame, because RankingData reads its categories and dates."""
         if is_frame(X):
             X = whole_frame(X)
             validate_data(self, X, reset=reset, skip_check_array=True)

@@ -11,17 +11,16 @@ from podium.rankers.ranker import preset_force
 from podium.training import Schedule
 from podium.training.schedules.boosting import Stumps, StumpSettings
 
-DOMINANT_L2 = (
-    1e18  # compared with this every leaf has the same weight, so the best split has the most force on one side
-)
+# So large that every leaf has the same weight, and the best split is the one with the most force on one side.
+DOMINANT_L2 = 1e18
 
 
 class RankBoost(StumpSettings, BaseRanker):
     """Exponential pairs × threshold stumps × boosting. [Freund, Iyer, Schapire and Singer 2003]
 
-    A round takes the stump h(x) = 1 if x_f > θ with the largest |r|, where r = Σ_pairs D·(h(winner) − h(loser)) and D are the
-    pairs' weights e^{−o} normalized to sum 1, and adds α·h with α = ½ ln((1 + r)/(1 − r)). The pairs are never listed: r is a
-    sum over documents of their potentials.
+    Every round chooses the stump h(x) = 1 if x_f > θ, else 0, with the largest |r|, where r = Σ_pairs D·(h(winner) − h(loser)) and
+    D are the weights e^{−o} of the pairs, normalized to sum to 1. It adds α·h with α = ½ ln((1 + r)/(1 − r)). The pairs are never
+    enumerated: r is computed as a sum over documents.
     """
 
     max_bins: int = inherit(TreeSettings.parameters()["max_bins"])

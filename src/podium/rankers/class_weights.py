@@ -16,7 +16,7 @@ RULE = "must be 'balanced', or map labels to weights of at least 0, as in {0: 1,
 
 
 def as_class_weights(given: Any) -> Any:
-    """Return "balanced", or pairs of label and weight; ValueError or TypeError for anything else."""
+    """Return "balanced", or pairs of label and weight. Raise ValueError or TypeError for anything else."""
     if isinstance(given, str):
         if given != "balanced":
             raise ValueError
@@ -46,10 +46,10 @@ def _by_label(data: RankingData, known: dict[Any, Any]) -> npt.NDArray[np.float6
 
 
 def _balanced(data: RankingData) -> npt.NDArray[np.float64]:
-    """n_q / (labels of q · documents of q with this label)."""
+    """Return the size of each document's query over (labels in the query · documents in it with the same label)."""
     labels, place = np.unique(data.labels, return_inverse=True)
     pairs, which, count = np.unique(
         data.document_queries * len(labels) + place, return_inverse=True, return_counts=True
     )
-    kinds = np.bincount(pairs // len(labels), minlength=data.n_queries)  # labels of each query
+    kinds = np.bincount(pairs // len(labels), minlength=data.n_queries)  # number of labels in each query
     return np.asarray((data.query_sizes / kinds)[data.document_queries] / count[which])

@@ -1,4 +1,4 @@
-"""Cross-validation by query: every query is ranked once, by a ranker that never saw it."""
+"""Cross-validation by query: every query is ranked once, by a ranker that was not trained on it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Fold:
     """One fold of a cross-validation.
 
     Attributes:
-        number: counted from 1.
-        ranker: trained on the other folds.
-        queries: the numbers of the queries it was tested on, in the data.
-        n_train: queries it was trained on.
-        n_valid: queries its best epoch was chosen by; 0 where none were set apart.
-        evaluation: of its test queries.
+        number: the number of the fold, counted from 1.
+        ranker: the ranker that was trained on the other folds.
+        queries: the numbers of the fold's queries in the data.
+        n_train: the number of queries that the ranker was trained on.
+        n_valid: the number of queries on which its best epoch was chosen; 0 if none were set aside.
+        evaluation: the evaluation of the ranker on the fold's queries.
     """
 
     number: int
@@ -47,7 +47,7 @@ class Fold:
     evaluation: Evaluation
 
     def to_dict(self) -> dict[str, Any]:
-        """What it says of itself, as JSON takes it."""
+        """Return the fold without its ranker, as JSON takes it."""
         return {
             "fold": self.number,
             "n_train": self.n_train,
@@ -59,12 +59,12 @@ class Fold:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """What a cross-validation found.
+    """The result of a cross-validation.
 
     Attributes:
-        folds: one after the other.
-        scores: of every row of the data in the caller's order, each by the ranker that never saw its query.
-        evaluation: of these scores, all queries at once: means with intervals, and values by query.
+        folds: the folds, in order.
+        scores: one score per row of the data in the caller's order, by the ranker that was not trained on the row's query.
+        evaluation: the evaluation of these scores over all queries: means with intervals, and values by query.
     """
 
     folds: tuple[Fold, ...]
@@ -72,7 +72,7 @@ class CrossValidation:
     evaluation: Evaluation
 
     def to_dict(self) -> dict[str, Any]:
-        """Folds and the whole, as JSON takes them."""
+        """Return the folds and the evaluation of all queries, as JSON takes them."""
         return {"folds": [fold.to_dict() for fold in self.folds], "all": self.evaluation.to_dict()}
 
     def __str__(self) -> str:
@@ -97,23 +97,25 @@ def cross_validate(
     callbacks: Sequence[Callback] = (),
     on_fold: Callable[[Fold], None] | None = None,
 ) -> CrossValidation:
-    """Trains on all folds but one, ranks that one, and so for every fold; the ranker given is not changed.
+    """Rank every query by a ranker that was trained on the other folds.
 
     Folds are made of whole queries by a hash of the seed and the query ids, as `podium.folds` makes them, so that they do
-    not depend on the order of queries in the data.
+    not depend on the order of queries in the data. The given ranker is not changed.
 
     Args:
-        ranker: any of Podium's, with its parameters.
-        data: judged queries.
-        folds: how many; 5 by default.
-        parts: how many folds each ranker is trained on, validated on and tested on, as (2, 2, 1) or "2+2+1" of five folds. The
-            validation folds choose the best epoch, and follow the test fold in turn. By default all other folds are trained on.
-        metrics: to evaluate by; the ranker's own by default.
-        valid_share: of the training queries of each fold, to choose the best epoch by and to stop early; none by default.
-        confidence: of the intervals.
-        seed: of the folds; training has the ranker's own.
-        callbacks: each is called with every epoch's row of every fold's training.
-        on_fold: called with each fold as it is done.
+        ranker: the ranker to train, with its parameters.
+        data: the judged queries.
+        folds: the number of folds. By default 5.
+        parts: the numbers of folds that each ranker is trained on, validated on and tested on, as in (2, 2, 1) or "2+2+1" for
+            five folds. The best epoch is chosen on the validation folds, which are the next ones after the test fold. By default
+            all other folds are trained on.
+        metrics: the metrics to evaluate by. By default the ranker's own.
+        valid_share: the share of each fold's training queries on which the best epoch is chosen and training stops early. By
+            default none, so that every training runs to its last epoch.
+        confidence: the confidence of the intervals.
+        seed: the seed of the folds. Training uses the ranker's own seed.
+        callbacks: functions that are called with the row of every epoch of every training.
+        on_fold: a function that is called with every fold when it is finished.
 
     Ctrl-C raises KeyboardInterrupt.
     """
@@ -142,7 +144,12 @@ def cross_validate(
 
 @dataclass(frozen=True)
 class Rotation:
-    """How many folds there are, and how many of them each ranker is validated on."""
+    """How folds take turns.
+
+    Attributes:
+        folds: the number of folds.
+        valid: the number of folds that each ranker is validated on.
+    """
 
     folds: int
     valid: int
@@ -157,7 +164,7 @@ class Rotation:
 
 
 def plan_rotation(folds: int | None, parts: str | Sequence[int] | None, share: float | None) -> Rotation:
-    """Return the rotation that the settings of a cross-validation describe; a ParameterError if they contradict each other."""
+    """Return the rotation that the settings describe. Raise ParameterError if they contradict each other."""
     if parts is None:
         return Rotation(5 if folds is None else folds, 0)
     try:
@@ -166,12 +173,20 @@ def plan_rotation(folds: int | None, parts: str | Sequence[int] | None, share: f
         counts = []
     if len(counts) != 3 or not all(is_integer(count) for count in counts) or min(counts) < 1 or counts[2] != 1:
         raise ParameterError(
-            "parts", parts, "must be the folds to train, validate and test on, the last of them 1", "write '2+2+1'"
+            "parts",
+            parts,
+            "must be three numbers of folds, to train, validate and test on, the last of them 1",
+            "write '2+2+1'",
         )
     if folds is not None and folds != sum(counts):
         raise ParameterError("folds", folds, f"is not the sum of {{parts={parts!r}}}", "leave it out")
     if share is not None:
-        raise ParameterError("valid_share", share, "goes with whole folds, and {parts} sets some apart", "leave it out")
+        raise ParameterError(
+            "valid_share",
+            share,
+            "cannot be combined with {parts}, which sets whole folds aside",
+            "leave out one of them",
+        )
     return Rotation(sum(counts), counts[1])
 
 
@@ -180,7 +195,7 @@ def check_share(share: float | None) -> float | None:
     number = as_number(share)
     if share is not None and (number is None or not 0 < number < 1):
         raise ParameterError(
-            "valid_share", share, "must lie between 0 and 1, such as 0.2", "leave it out to set none apart"
+            "valid_share", share, "must lie between 0 and 1, such as 0.2", "leave it out to set none aside"
         )
     return None if number is None else float(number)
 

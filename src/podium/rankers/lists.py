@@ -1,4 +1,4 @@
-"""ListNet and ListMLE: forces over the whole list."""
+"""ListNet and ListMLE, whose forces look at the whole list of a query."""
 
 from __future__ import annotations
 

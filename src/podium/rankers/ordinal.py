@@ -1,4 +1,4 @@
-"""Ordinal regression: one score and rising thresholds between the levels."""
+"""Ordinal regression: one score, and increasing thresholds between the levels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class OrdinalRegression(NetRanker):
     """P(label > k) = 1/(1 + e^{b_k − s}): the cumulative logistic link × linear or net. [McCullagh 1980]
 
     Attributes:
-        thresholds_: b_0 < b_1 < …, one fewer than there are levels.
+        thresholds_: the thresholds b_0 < b_1 < …, one fewer than there are levels.
     """
 
     def _force(self) -> Force:

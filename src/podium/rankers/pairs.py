@@ -1,4 +1,4 @@
-"""RankNet, LambdaRank and Kernel RankNet: forces over pairs."""
+"""RankNet, LambdaRank and Kernel RankNet, whose forces are sums over pairs of documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TARGET = "The metric whose change weights the swap of two documents."
 
 
 class NetRanker(NetSettings, GradientRanker):
-    """Base class of the rankers over a linear model or a net."""
+    """Base class of the rankers with a linear model or a net."""
 
     hidden: tuple[int, ...] = ()
 

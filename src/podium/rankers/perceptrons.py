@@ -1,4 +1,4 @@
-"""PRank, quadratic PRank and OAP-BPM: a score and rising thresholds, learned from one document after the other."""
+"""PRank, quadratic PRank and OAP-BPM, which learn a score and increasing thresholds from one document at a time."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ FIXED_BY_FIRST_CALL = ("form", "levels", "perceptrons", "share", "standardize", 
 
 
 class OnlineRanker(PerceptronSettings, BaseRanker):
-    """Base class of the rankers that learn from one document after the other, and predict levels as well as scores.
+    """Base class of the rankers that learn from one document at a time, and predict levels as well as scores.
 
-    Labels are whole levels from 0. Every document is looked at by itself, whatever its query; weights are refused.
+    Labels are whole levels from 0. Queries play no part in learning, and weights are refused.
 
     Attributes:
-        thresholds_: b_0 ≤ b_1 ≤ …, one fewer than there are levels.
+        thresholds_: the thresholds b_0 ≤ b_1 ≤ …, one fewer than there are levels.
     """
 
     def _force(self) -> Force:
@@ -75,27 +75,27 @@ class OnlineRanker(PerceptronSettings, BaseRanker):
         self._take_chosen(dict(more["chosen"]))
 
     def _map(self) -> InputMap:
-        """From features to inputs, as it was settled."""
+        """Return how features become inputs, as the first call fixed it."""
         assert isinstance(self.model_, Net | QuadraticModel | KernelModel)
         return self.model_.map
 
     def predict_level(self, X: Any) -> npt.NDArray[np.int64]:
-        """The level of each row, in the caller's order: how many thresholds its score has reached."""
+        """Return the level of each row, in the caller's order: the number of thresholds that its score reaches."""
         scores = self.predict(X)
         return np.searchsorted(self.thresholds_, scores, side="right").astype(np.int64)
 
     def partial_fit(self, X: Any, y: npt.ArrayLike | None = None, *, qid: npt.ArrayLike | None = None) -> OnlineRanker:
-        """Learns from documents of a stream, once and in the order given, and goes on from what is known.
+        """Continue to learn from more documents, each used once and in the given order.
 
-        The first call, or `fit`, settles what cannot change later: the features, how they are standardized, the number of
-        levels and the other parameters of the function, so that it should see a fair part of the stream; or set
-        `standardize=False` and `levels`. After `fit`, or once loaded from a file, many perceptrons go on from where their
-        mean stands, as many and with the same share as were chosen.
+        The first call of `partial_fit` or `fit` fixes what cannot change later: the features, how they are standardized, the
+        number of levels and the other parameters of the function. It should therefore see a fair part of the stream; otherwise set
+        `standardize=False` and `levels`. After `fit`, or after loading from a file, the perceptrons of a committee all resume from
+        their mean, with the number and the share that were chosen.
 
         Args:
             X: a RankingData, or features [rows × features] with `y`.
-            y: one level a row.
-            qid: one query id a row; of no consequence here, and may be left out.
+            y: one level per row.
+            qid: one query id per row. It is not used, and may be left out.
         """
         if not isinstance(X, RankingData) and qid is None:
             qid = np.zeros(len(X), np.int64)
@@ -122,7 +122,7 @@ class OnlineRanker(PerceptronSettings, BaseRanker):
         return self
 
     def _first_learner(self, plan: Plan, data: RankingData) -> Learner:
-        """What a stream begins with."""
+        """Return a learner that has seen nothing yet."""
         schedule = self._schedule()
         levels = check_levels(data, schedule.levels)
         if data.n_features == 0:
@@ -130,21 +130,21 @@ class OnlineRanker(PerceptronSettings, BaseRanker):
         map = input_map(schedule, plan, data)
         if not map.scale.any():
             raise DataError(
-                f"every feature is constant in the first part of the stream ({data.n_documents} documents), which settles how "
-                "features are standardized: all would be 0 for good; give a larger first part, or set standardize=False"
+                f"every feature is constant in the first part of the stream ({data.n_documents} documents), which fixes how "
+                "features are standardized, so that all inputs would stay 0; give a larger first part, or set standardize=False"
             )
         return schedule.make_learner(plan, map, levels, has_valid=False)
 
     def _next_learner(self, plan: Plan, data: RankingData) -> Learner:
-        """What goes on from what is known, where parameters and features are what they were."""
+        """Return a learner that continues from the present model, if parameters and features are the same as before."""
         now, before = self._saved_parameters(), self.fitted_parameters_
         for name in FIXED_BY_FIRST_CALL:
             if name in now and name in before and now[name] != before[name]:
                 raise ParameterError(
                     name,
                     now[name],
-                    f"differs from {name}={short_repr(before[name])}, which what is known was learned with and partial_fit keeps",
-                    f"set it back, or begin anew with another {type(self).__name__}",
+                    f"differs from {name}={short_repr(before[name])}, with which the model was trained, and partial_fit cannot change it",
+                    f"set it back, or start over with a new {type(self).__name__}",
                 )
         if data.n_features != self.n_features_in_:
             raise DataError(
@@ -163,7 +163,8 @@ class OnlineRanker(PerceptronSettings, BaseRanker):
 class PRank(OnlineRanker):
     """A perceptron with thresholds: the level is the number of thresholds that w·x reaches. [Crammer and Singer 2002]
 
-    On a mistake every threshold on the wrong side of w·x moves by 1 towards it, and w by as many steps of x the other way.
+    After a mistake, every threshold on the wrong side of w·x moves by 1 towards it, and w moves by the same number of steps along
+    ±x, so that w·x moves towards the thresholds.
     """
 
 

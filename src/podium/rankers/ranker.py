@@ -1,4 +1,4 @@
-"""Any force × any model × any schedule; and the base of the named rankers that follow gradients."""
+"""The ranker of any force × model × schedule, and the base class of the named rankers that follow gradients."""
 
 from __future__ import annotations
 
@@ -17,23 +17,25 @@ from podium.training.schedules.optimizers import OptimizerSettings
 
 
 class Ranker(BaseRanker):
-    """Any force × any model × any schedule.
-
-    Args:
-        force: how documents should move: a name such as "lambdarank(map)", a Force, or a function of one query.
-        model: what turns features into scores: a name such as "linear", "net(10)", "kernel(rbf)" or "trees(num_leaves=31)".
-        schedule: how the model is fitted to the force: a name such as "adam(rate=0.001, batch=1)", "lbfgs(l2=0.1)" or
-            "boosting(rounds=1000, rate=0.05)"; None is boosting for trees and adam for other models.
-    """
+    """Any force × any model × any schedule."""
 
     force: Any = setting(
-        "lambdarank(ndcg@10)", Rule(), "How documents should move: a force's name, a Force, or a function of one query."
+        "lambdarank(ndcg@10)",
+        Rule(),
+        "The force, which says how the scores of documents should change: a name such as 'lambdarank(map)', a Force, or a "
+        "function of one query.",
     )
-    model: Any = setting("linear", Rule(), "What turns features into scores: a model's name.")
+    model: Any = setting(
+        "linear",
+        Rule(),
+        "The model, which turns features into scores: a name such as 'linear', 'net(10)', 'kernel(rbf)' or "
+        "'trees(num_leaves=31)'.",
+    )
     schedule: Any = setting(
         None,
         Rule(),
-        "How the model is fitted to the force: a schedule's name.",
+        "The schedule, by which the model is fitted to the force: a name such as 'adam(rate=0.001, batch=1)', 'lbfgs(l2=0.1)' or "
+        "'boosting(rounds=1000, rate=0.05)'.",
         none="boosting for trees, adam for other models",
     )
 
@@ -49,7 +51,7 @@ class Ranker(BaseRanker):
         return as_schedule("boosting" if self._model().grows else "adam")
 
     def tunable(self) -> dict[str, tuple[Parameter, Any]]:
-        """Return what a search may vary: force, model, schedule and seed, and the settings of the first three by their names."""
+        """Return what a search may vary: force, model, schedule and seed, and the settings of force, model and schedule."""
         force, axes = self._force(), (self._model(), self._schedule())
         found = {
             parameter.name: (parameter, force.setting(parameter.name)) for parameter in force.definition.parameters
@@ -59,7 +61,7 @@ class Ranker(BaseRanker):
         return found | super().tunable()
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Self:
-        """Return an untrained copy with some parameters changed; those of force, model and schedule become part of their names."""
+        """Return an untrained copy with some parameters changed, also those of force, model and schedule."""
         own = {name: value for name, value in parameters.items() if name in self.parameters()}
         changed = super().with_parameters(own)
         rest = {name: value for name, value in parameters.items() if name not in own}
@@ -72,7 +74,7 @@ class Ranker(BaseRanker):
         return changed
 
     def _saved_parameters(self) -> dict[str, Any]:
-        named = self.force if isinstance(self.force, str) else str(self._force())  # not a function's place in memory
+        named = self.force if isinstance(self.force, str) else str(self._force())  # not a function's address in memory
         return {**super()._saved_parameters(), "force": named}
 
 

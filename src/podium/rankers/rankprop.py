@@ -1,4 +1,4 @@
-"""RankProp: regression on targets that follow the ranker, as far as the labels let them."""
+"""RankProp: regression on targets that follow the scores as far as the labels allow."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from podium.training.schedules.phases import CYCLE, NO_PROGRESS, STALLED, Phases
 
 
 class RankProp(PhaseSettings, NetRanker):
-    """Squared error × linear or net, on targets that rise with the label and else follow the scores. [Caruana et al. 1996]
+    """Squared error × linear or net, on targets that rise with the label and otherwise follow the scores. [Caruana et al. 1996]
 
-    Phases of regression alternate with fits of the targets: among all that rise with the label, and inside a label with the
-    score, those nearest to the scores, brought to mean 0 and variance 1. Training ends where the order of the targets stays
-    as it is. Where it comes back to an earlier one, or scores and targets come no nearer for 20 phases, training ends with
-    scikit-learn's ConvergenceWarning.
+    Phases of regression alternate with fits of the targets. The targets are those nearest to the scores among all that rise with
+    the label, and with the score within a label, scaled to mean 0 and variance 1. Training ends when the order of the targets no
+    longer changes. If it returns to an earlier order, or if scores and targets do not come nearer for 20 phases, training
+    ends with scikit-learn's ConvergenceWarning.
 
     Attributes:
-        verdict_: settled, cycle, no progress; or going, where something else ended training.
-        n_phases_: how many sets of targets there were, in all; weights drawn anew begin another.
+        verdict_: "settled", "cycle" or "no progress"; or "going" if something else ended training.
+        n_phases_: the number of times the targets were fitted, over all restarts.
     """
 
     hidden: tuple[int, ...] = (10,)
@@ -36,7 +36,7 @@ class RankProp(PhaseSettings, NetRanker):
         return preset_force(self, "squared")
 
     def _schedule(self) -> Schedule:
-        self.chosen_schedule()  # says which settings the optimizer does not have
+        self.chosen_schedule()  # raises if the optimizer does not have a setting that was given
         return Phases(**self.settings_of(Phases))
 
     def _keep(self, trained: Trained, data: RankingData) -> None:
@@ -45,11 +45,11 @@ class RankProp(PhaseSettings, NetRanker):
         self.verdict_, self.n_phases_ = str(trained.chosen["verdict"]), int(trained.chosen["phases"])
         if self.verdict_ in (CYCLE, NO_PROGRESS):
             found = {
-                CYCLE: "goes round in a circle: the order of the targets came back to an earlier one",
-                NO_PROGRESS: f"makes no progress: scores and targets came no nearer for {STALLED} phases",
+                CYCLE: "runs in a cycle: the order of the targets returned to an earlier one",
+                NO_PROGRESS: f"makes no progress: scores and targets came no nearer in {STALLED} phases",
             }[self.verdict_]
             warnings.warn(
-                f"RankProp {found}, after {self.n_phases_} phases; give validation data, which keeps the best epoch, or use "
+                f"RankProp {found}, after {self.n_phases_} phases; give validation data, so that the best epoch is kept, or use "
                 "another phase_epochs or learning_rate",
                 ConvergenceWarning,
                 stacklevel=4,
@@ -57,7 +57,7 @@ class RankProp(PhaseSettings, NetRanker):
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """How the phases ended, and how many there were."""
+        """How the phases ended, and their number."""
         return {"verdict": self.verdict_, "phases": self.n_phases_}
 
     def _extra_state(self) -> dict[str, Any]:

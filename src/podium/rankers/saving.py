@@ -1,4 +1,4 @@
-"""Saving a ranker to one file, and restoring it."""
+"""Saving rankers to files, and restoring them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class SaveMixin:
-    """What a ranker needs to be saved and restored."""
+    """Mixin that saves and restores a ranker."""
 
     scorer_: Scorer
     model_name_: str
@@ -49,13 +49,13 @@ class SaveMixin:
             raise ParameterError(
                 "model",
                 self.model_name_,
-                f"cannot be saved: podium.load knows {', '.join(MODELS)} and could not find the code of another model",
+                f"cannot be saved, because podium.load restores only {', '.join(MODELS)}",
                 "pickle the ranker, or save the model's arrays yourself",
             )
         if "__main__:" in self.force_:
             warnings.warn(
-                f"the force {self.force_} lives in the script that is running, where nobody else will find it: the saved model "
-                "scores anywhere, but can be trained further only here; define the force in a module of its own",
+                f"the force {self.force_} is defined in the running script, from which other programs cannot import it: the saved "
+                "model can be used anywhere for scoring, but trained further only here; define the force in a module",
                 stacklevel=2,
             )
         save_artifact(path, self._artifact())
@@ -85,17 +85,17 @@ class SaveMixin:
         return Artifact(header, {**arrays, **{f"more.{name}": value for name, value in self._extra_arrays().items()}})
 
     def _saved_parameters(self) -> dict[str, Any]:
-        """The parameters as JSON takes them; threads are left out, because the model does not depend on them."""
+        """Return the parameters as JSON takes them, without the number of threads, on which the model does not depend."""
         parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
         return {name: _plain(value) for name, value in parameters.items() if name != "num_threads"}
 
     def _extra_state(self) -> dict[str, Any]:
-        """What a ranker keeps besides its model, as JSON takes it."""
+        """Return what a ranker saves besides its model, as JSON takes it."""
         learned = {} if self.learned_ is None else {"learned": _plain(self.learned_)}
         return {"certificate": self.certificate_, **learned}
 
     def _extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Arrays that a ranker keeps besides its model's."""
+        """Return the arrays that a ranker saves besides its model's."""
         return {"thresholds": self.thresholds_} if len(self.thresholds_) else {}
 
     def _load_extra_state(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
@@ -123,7 +123,7 @@ class SaveMixin:
 
     @classmethod
     def _known_parameters(cls, saved: dict[str, Any]) -> dict[str, Any]:
-        """The saved parameters that this version still has; None is left out if it no longer stands for anything."""
+        """Return the saved parameters that this version still has. None is left out where it is no longer allowed."""
         known = {}
         if not isinstance(saved, dict):
             raise TypeError(f"parameters are {saved!r}")
@@ -152,12 +152,12 @@ def _numbers(value: Any) -> Any:
 
 
 def _metric_name(name: str) -> str:
-    """The name as it prints; a function of the user's is not looked for, because a saved model must not import code."""
+    """Return the name as it prints. A user's function is not looked up, because loading a model must not import code."""
     return name if ":" in name else str(as_metric(name))
 
 
 def _plain(value: Any) -> Any:
-    """Turn a value into what JSON gives back: mappings whose keys are not text become pairs."""
+    """Return a value as JSON gives it back. Mappings with keys that are not text become lists of pairs."""
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
             return {key: _plain(inner) for key, inner in value.items()}

@@ -24,12 +24,15 @@ SCALES = tuple(name for name in NORMALIZATIONS if name != "log")
 
 
 class StructRank(ReferenceSettings, FeasibleSettings, BaseRanker):
-    """min Σ_queries mean over pairs of preferences of log(1 + e^{−w₁r} + e^{−w₂r′}), s the Nadaraya–Watson estimator.
+    """StructRank: a cumulative distribution network over preferences × the Nadaraya–Watson estimator. [StructRank, NIPS 2008]
 
-    θ = (a, w₁, w₂) ≥ 0 with Σθ ≤ norm, where a are the widths of the kernel; one step per query. [StructRank, NIPS 2008]
+    It minimizes Σ_queries mean over pairs of preferences of log(1 + e^{−w₁r} + e^{−w₂r′}), where r and r′ are the gaps in scores of
+    the two preferences, over the parameters θ = (a, w₁, w₂) ≥ 0 with Σθ ≤ norm. The a are the widths of the estimator's kernel.
+    It takes one step per query.
 
     Attributes:
-        w1_, w2_: as learned.
+        w1_: the steepness w₁ that was learned.
+        w2_: the steepness w₂ that was learned.
         norm_: the norm that was kept.
     """
 
@@ -45,7 +48,7 @@ class StructRank(ReferenceSettings, FeasibleSettings, BaseRanker):
     normalize: str | None = setting(
         None,
         Choice(*SCALES),
-        "Rescale features within each query first, in training and in scoring, which then needs whole queries: "
+        "How features are rescaled within each query first, in training and in scoring, which then needs whole queries: "
         f"{' or '.join(map(repr, SCALES))}.",
         none="do not rescale",
     )

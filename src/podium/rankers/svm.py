@@ -1,4 +1,4 @@
-"""RankSVM: hinge pairs × a linear model or a kernel, solved to a tolerance with a certificate."""
+"""RankSVM: hinge losses of pairs × a linear model or a kernel, solved to a proven tolerance."""
 
 from __future__ import annotations
 
@@ -53,13 +53,14 @@ class SVMSettings(KernelSettings):
 
 
 class RankSVM(SVMSettings, BaseRanker):
-    """min ½‖w‖² + C · mean over pairs of max(0, 1 − o), or of its square, o = s_winner − s_loser. [RankSVM]
+    """Hinge losses of pairs × a linear model or a kernel, solved to a proven tolerance. [RankSVM]
 
-    A gradient costs O(m log m); pairs are never listed.
+    It minimizes ½‖w‖² + C · mean over pairs of max(0, 1 − o), or of its square, where o = s_winner − s_loser. A gradient of m
+    documents takes O(m log m) operations, because pairs are never enumerated.
 
     Attributes:
         C_: the C that was kept.
-        certificate_: objective and gap, in the units of the objective above, and whether the tolerance was met.
+        certificate_: the objective above, how far it can be from the minimum, and whether the tolerance was met.
     """
 
     def _force(self) -> Force:
@@ -81,7 +82,7 @@ class RankSVM(SVMSettings, BaseRanker):
 
     @property
     def chooses(self) -> bool:
-        """Whether there are several C to choose among."""
+        """Whether several values of C are given."""
         return len(self._candidates()) > 1
 
     def _prepare(self, data: RankingData) -> RankingData:
@@ -102,7 +103,10 @@ class RankSVM(SVMSettings, BaseRanker):
             )
         if len(candidates) > 1 and checkpoint is not None:
             raise ParameterError(
-                "C", self.C, "has several values, which share no checkpoint", "leave it out, or give a single C"
+                "C",
+                self.C,
+                "has several values, which cannot share a checkpoint",
+                "leave out {checkpoint}, or give a single C",
             )
         if valid is not None:
             check_choice(plan.metric, valid, "validation", plan.num_threads)
@@ -111,7 +115,7 @@ class RankSVM(SVMSettings, BaseRanker):
         for c in candidates:
             chosen = replace(plan, schedule=replace(plan.schedule, l2=1 / c))  # type: ignore[type-var]
             try:
-                # The solution counts, not the best iteration on the way to it: validation data only judges it.
+                # The solution is what counts, not the best iteration before it: validation data only judges the solution.
                 trained = train(chosen, data, callbacks=callbacks, checkpoint=checkpoint)
                 value = (
                     None
@@ -136,7 +140,7 @@ class RankSVM(SVMSettings, BaseRanker):
         return trained
 
     def _state_certificate(self) -> None:
-        """The solver's objective is the mean loss + ½‖w‖²/C; the one above is C times that."""
+        """Scale the certificate: the solver's objective is the mean loss + ½‖w‖²/C, and the ranker's is C times that."""
         assert self.certificate_ is not None
         self.certificate_ = {
             name: value * self.C_ if isinstance(value, float) else value for name, value in self.certificate_.items()
@@ -151,7 +155,7 @@ class RankSVM(SVMSettings, BaseRanker):
 
 
 def _weigh_queries(data: RankingData, *, query_norm: bool) -> RankingData:
-    """The data with query weights that make the mean cost of a query the mean loss of a pair."""
+    """Return the data with query weights by which the mean cost of a query is the mean loss of a pair."""
     pairs = _pair_weights(data)
     own = np.ones(data.n_queries) if data.query_weights is None else data.query_weights
     if query_norm:
@@ -163,7 +167,7 @@ def _weigh_queries(data: RankingData, *, query_norm: bool) -> RankingData:
 
 
 def _pair_weights(data: RankingData) -> npt.NDArray[np.float64]:
-    """What the pairs of each query weigh together: of different labels, (Σw)² less that of every level, halved."""
+    """Return the total weight of each query's pairs. Without explicit pairs it is ((Σw)² − Σ over levels of (Σw)²) / 2."""
     weight = np.ones(data.n_documents) if data.document_weights is None else data.document_weights
     if data.pairs is not None:
         each = data.pairs.weight * weight[data.pairs.winner] * weight[data.pairs.loser]

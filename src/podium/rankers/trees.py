@@ -19,7 +19,7 @@ from podium.rankers.ranker import preset_force
 from podium.training import Plan, Schedule
 from podium.training.schedules.boosting import Boosting, BoostingSettings
 
-SMALL_DATA_DRAWS = 5  # of the noise, if there are few documents
+SMALL_DATA_DRAWS = 5  # samples of the noise if there are few documents
 
 
 class TreeRanker(TreeSettings, BoostingSettings, BaseRanker):
@@ -51,7 +51,7 @@ class TreeRanker(TreeSettings, BoostingSettings, BaseRanker):
 class LambdaMART(TreeRanker):
     """LambdaRank[metric] × boosted trees × Newton steps. [LambdaMART]
 
-    With `noise=0` it is LambdaMART as it was published.
+    With `noise=0` it is LambdaMART as published.
     """
 
     target: str | None = setting(None, Rule(), TARGET, none="the same as `metric`")
