@@ -224,7 +224,7 @@ def test_without_query_ids_all_rows_are_one_query_and_it_is_said():
         quick("ranknet").fit(X, Y, qid=QID[:-1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(UserWarning, match="no qid"):
+        with pytest.raises(UserWarning, match="qid is missing"):
             cross_val_score(quick("ranknet"), X, Y, cv=KFold(2), error_score="raise")
 
 
@@ -619,5 +619,5 @@ def test_ranksvm_chooses_c_on_validation_data():
     ):
         with pytest.raises(podium.ParameterError, match=message):
             podium.RankSVM(C=grid).fit(TRAIN, **others)
-    with pytest.raises(podium.ParameterError, match="share no checkpoint"):
+    with pytest.raises(podium.ParameterError, match="cannot share a checkpoint"):
         podium.RankSVM(C=grid).fit(TRAIN, valid=TEST, checkpoint="c")

@@ -108,7 +108,7 @@ def test_a_line_of_documents_settles():
 def test_going_round_in_a_circle_is_told(monkeypatch, tmp_path):
     orders = iter([1, 2, 3, 4, 3] * 100)
     monkeypatch.setattr(Targets, "order", lambda self, targets: next(orders))
-    with pytest.warns(ConvergenceWarning, match="in a circle: .* came back to an earlier one, after 3 phases"):
+    with pytest.warns(ConvergenceWarning, match="runs in a cycle: .* returned to an earlier one, after 3 phases"):
         ranker = podium.RankProp(epochs=1000, phase_epochs=1).fit(TRAIN)
     assert ranker.verdict_ == "cycle"
     ranker.save(tmp_path / "m")

@@ -35,7 +35,7 @@ def running(**schedule: Any) -> Feasible:
         FeasibleSteps(**{"epochs": 2, "starts": 2, "step": "shrink"} | schedule),
         podium.metric("map"),
     )
-    return Feasible(plan, TRAIN, VALID)
+    return Feasible(plan.schedule, plan, TRAIN, VALID)
 
 
 # ---- the cost of a query as a function of everything that is learned
