@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from collections.abc import Sequence
 
 import naive_metrics
 import numpy as np
@@ -39,8 +40,8 @@ def one(m: Metric, scores: list[float], labels: list[float]) -> float:
     return float(m.per_query(scores, labels, [0, len(scores)])[0])
 
 
-def random_query(rng: np.random.Generator, n: int) -> tuple[list[float], list[float]]:
-    return rng.integers(0, max(2, n // 2), n).astype(float).tolist(), rng.integers(0, 5, n).astype(float).tolist()
+def random_query(rng: np.random.Generator, n: int, levels: Sequence[int] = range(5)) -> tuple[list[float], list[float]]:
+    return rng.integers(0, max(2, n // 2), n).astype(float).tolist(), rng.choice(levels, n).astype(float).tolist()
 
 
 @every
@@ -82,11 +83,12 @@ def test_long_lists_equal_naive_twin(m: Metric) -> None:
 
 
 @every
-def test_swap_deltas_equal_brute_force(m: Metric) -> None:
+@pytest.mark.parametrize("levels", [range(5), (0, 0, 0, 0, 0, 1, 4)], ids=["all levels", "few relevant"])
+def test_swap_deltas_equal_brute_force(m: Metric, levels: Sequence[int]) -> None:
     m = m.with_parameters(ties="input") if "ties" in m.parameters else m
     rng = np.random.default_rng(3)
     for n in (1, 2, 3, 5, 8, 12):
-        scores, labels = random_query(rng, n)
+        scores, labels = random_query(rng, n, levels)
         deltas = m.swap_deltas(scores, labels)
         assert deltas.shape == (n, n)
         assert np.diagonal(deltas) == pytest.approx(0)

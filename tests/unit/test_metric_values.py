@@ -227,6 +227,32 @@ def test_err_over_large_groups_of_ties_takes_no_quadratic_time() -> None:
     assert everyone == pytest.approx((1 / 16 * (15 / 16) ** (rank - 1.0) / rank).sum(), rel=1e-12)
 
 
+@pytest.mark.parametrize("highest", [30, 31, 32, 33, 63, 64])
+def test_whole_labels_may_be_large(highest: int) -> None:
+    """Labels below 32 are counted in a table; the best of three documents stands last here, and the worst first."""
+    scores, labels = [3, 2, 1], [0, highest - 1, highest]
+    for name, expected in {
+        "ndcg(gain='linear')@1": 0,
+        "ndcg(gain='linear')@3": ((highest - 1) / np.log2(3) + highest / 2) / (highest + (highest - 1) / np.log2(3)),
+        f"map(rel={highest})": 1 / 3,
+        f"recall(rel={highest - 1})@2": 1 / 2,
+        "pairwise_correct": 0,
+    }.items():
+        assert metric(name).per_query(scores, labels, [0, 3])[0] == pytest.approx(expected, abs=1e-12), name
+
+
+def test_kendalls_tau_never_leaves_its_range() -> None:
+    """K / √a / √b of a perfect order is 1 in exact arithmetic; for some lengths rounding makes it more."""
+    lengths = range(2, 60)
+    pairs = [n * (n - 1) / 2 for n in lengths]
+    assert any(k / np.sqrt(k) / np.sqrt(k) > 1 for k in pairs)
+    for n in lengths:
+        (best,) = metric("kendall_tau").per_query(np.arange(n), np.arange(n), [0, n])
+        (worst,) = metric("kendall_tau").per_query(-np.arange(n), np.arange(n), [0, n])
+        assert best == -worst == pytest.approx(1)
+        assert best <= 1
+
+
 def test_numbers_that_are_not_real_are_refused() -> None:
     for scores in ([1j, 2], np.array(["2020-01-01", "2021-01-01"], "M8[D]"), [10**400, 1]):
         with pytest.raises(DataError, match="scores must be numbers"):

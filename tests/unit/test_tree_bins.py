@@ -205,14 +205,17 @@ def test_categories_without_an_order_need_few_leaves():
     assert len(enough["value"]) > 10
 
 
-def test_the_split_of_categories_is_the_best_of_all_sets():
-    """With equal counts and curvatures the order by force is the order by mean, where the best set is a beginning."""
-    rng = np.random.default_rng(3)
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_split_of_categories_is_the_best_of_all_sets(missing):
+    """With equal counts and curvatures the order by force is the order by mean, where the best set is a beginning.
+
+    Missing values are a category like the others.
+    """
     for seed in range(5):
         rng = np.random.default_rng(seed)
         code = np.repeat(np.arange(7), 10)
         force = rng.normal(size=7)[code] + 0.3 * rng.normal(size=70)
-        X = code.astype(np.float32).reshape(-1, 1)
+        X = np.where(missing & (code == 3), np.nan, code).astype(np.float32).reshape(-1, 1)
         data = podium.RankingData(X, np.zeros(70), np.zeros(70, int))
         tree = grow(data, force, np.ones(70), num_leaves=2, categorical=(0,))
         best = max(

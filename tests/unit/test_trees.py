@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_trees import Growing, Rules
+from naive_trees import Growing, Rules, walk
 
 import podium
 from generated import any_schedule
@@ -43,6 +43,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"num_leaves": 12, "l2": 3.0},
     {"num_leaves": 12, "l1": 0.7},
     {"num_leaves": 12, "l1": 0.2, "l2": 0.5, "min_gain": 0.3},
+    {"num_leaves": 60, "min_gain": 1.5},
     {"num_leaves": 12, "min_documents": 7},
     {"num_leaves": 30, "min_documents": 3, "l1": 0.1},
     {"num_leaves": 30, "min_curvature": 4.0},
@@ -152,6 +153,23 @@ def test_of_equal_cuts_the_first_is_taken(n, avx2):
         assert grow(data, force, np.ones(n), num_leaves=2)["threshold"].tolist() == [0.5]
     finally:
         _core.use_avx2(True)
+
+
+def test_of_leaves_that_gain_the_same_the_first_is_split():
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32)
+    data = podium.RankingData(X, np.zeros(4), np.zeros(4, int))
+    tree = grow(data, [-11, -9, 9, 11], np.ones(4), num_leaves=3, rate=1)
+    assert tree["feature"].tolist() == [0, 1]
+    assert tree["value"].tolist() == [-11, 10, -9]  # the second feature parts the documents on the left
+
+
+def test_sums_of_forces_that_are_all_rounded_up_stay_in_their_cells():
+    """A thousand times 2,147,483.5 is less than 2³¹, and the same numbers rounded are more."""
+    n = 1000
+    data = podium.RankingData(np.arange(n, dtype=np.float32)[:, None] % 7, np.zeros(n), np.zeros(n, int))
+    force = np.where(np.arange(n) % 7 < 3, 2_147_483.5, 2_147_481.5)
+    spec = {"num_leaves": 4}
+    assert_same_tree(grow(data, force, np.ones(n), **spec), naive(data, force, np.ones(n), **spec), terms=1e13)
 
 
 def plain_lambdas(scores: np.ndarray, data: podium.RankingData, cutoff: int) -> tuple[np.ndarray, np.ndarray]:
@@ -271,6 +289,29 @@ def test_histograms_thrown_away_and_built_again_change_nothing(spec, monkeypatch
     assert_identical(grow(data, force, curvature, threads=3, **spec), first)
 
 
+@pytest.mark.parametrize("growth", ["leaf", "symmetric"])
+def test_threads_that_share_rows_add_up_missing_values_too(growth):
+    """Features of few values, so that the cell of missing values lies apart from the others."""
+    rng = np.random.default_rng(11)
+    n = 20_000
+    X = rng.integers(0, 5, (n, 3)).astype(np.float32)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    data = podium.RankingData(X, np.zeros(n), np.zeros(n, int))
+    force = rng.normal(size=n) + np.isnan(X).sum(axis=1)
+    spec = {"num_leaves": 32, "growth": growth}
+    alone = grow(data, force, np.ones(n), **spec)
+    assert_identical(grow(data, force, np.ones(n), threads=3, **spec), alone)
+
+
+@pytest.mark.parametrize("leaves", [255, 256, 257, 258])
+def test_a_tree_of_more_leaves_than_a_byte_can_number(leaves):
+    data, force, curvature = large(6, n=2000, n_features=3)
+    tree = grow(data, force, curvature, num_leaves=leaves)
+    rows = [walk(tree | {"set": np.full(leaves - 1, -1)}, row, {}) for row in data.features]
+    assert tree["documents"].tolist() == np.bincount(rows, minlength=leaves).tolist()
+    assert len(tree["value"]) == leaves
+
+
 @pytest.mark.parametrize("spec", [{}, {"l1": 0.5}, {"min_documents": 40}, {"monotone": {1: 1}}, {"row_sampling": 0.4}, {"column_sampling": 0.3}, {"growth": "symmetric"}], ids=str)  # fmt: skip
 def test_trees_without_avx2(spec):
     if not _core.use_avx2(True):
@@ -354,6 +395,13 @@ def test_a_sample_of_columns_is_all_a_tree_sees(share):
     assert len(seen) == 20
 
 
+def test_a_share_of_columns_is_rounded_up():
+    data, force, curvature = large(2, n_features=3)
+    for share, columns in ((0.1, 1), (0.4, 2), (0.5, 2), (0.7, 3)):
+        tree = grow(data, force, curvature, num_leaves=200, column_sampling=share)
+        assert len(set(tree["feature"].tolist())) == columns
+
+
 def test_a_sample_of_columns_grows_the_tree_of_those_columns():
     data, force, curvature = large(3)
     spec = {"num_leaves": 20}
@@ -362,6 +410,13 @@ def test_a_sample_of_columns_grows_the_tree_of_those_columns():
     X = np.full_like(data.features, 0)
     X[:, used] = data.features[:, used]
     assert_identical(grow(data.replace(features=X), force, curvature, **spec), sampled)
+
+
+def test_a_random_threshold_leaves_documents_on_both_sides():
+    data = podium.RankingData([[0.0], [1.0]] * 10, np.zeros(20), np.zeros(20, int))
+    for seed in range(20):
+        tree = grow(data, [-1, 1] * 10, np.ones(20), num_leaves=2, seed=seed, random_thresholds=True)
+        assert tree["threshold"].tolist() == [0.5]
 
 
 def test_random_thresholds_and_strength_follow_the_seed_and_still_gain():
