@@ -194,5 +194,5 @@ def test_arrays_of_every_kind_give_trees_the_same_scores() -> None:
     np.testing.assert_array_equal(scorer.scores(masked), scorer.scores(masked.filled(np.nan)))
     assert not np.array_equal(scorer.scores(masked), wanted)
     for wrong in (X[0], X[None], X.astype(complex)):
-        with pytest.raises(podium.DataError, match="it must have 2|must be numbers"):
+        with pytest.raises(podium.DataError, match=r"it must have 2|must be numbers"):
             scorer.scores(wrong)
