@@ -28,7 +28,10 @@ SIZED = {
     "kernel": "kernel(rbf, landmarks=500)",
     "nadaraya-watson": "nadaraya-watson(references=300)",
 }
-FORCE_NAMES = tuple(FILLED.get(name, name) for name in FORCES if name != "prank")  # which PRank itself stands for
+# PRank itself stands for its force. The others are newer than the last run at full size, which takes an hour and a half of one
+# core: take a name out of here and run the experiment again to measure that force too.
+NOT_MEASURED = ("prank", "finite_difference", "pairwise_regression", "regularized")
+FORCE_NAMES = tuple(FILLED.get(name, name) for name in FORCES if name not in NOT_MEASURED)
 MODEL_NAMES = tuple(SIZED.get(name, name) for name in dict.fromkeys((*MODELS, *SIZED)))
 RATES = (0.001, 0.01)
 SETS = {"ohsumed": (1, 2, 3, 4, 5), "yandex": (0,), "network": (0,), "polynomial": (0,)}
