@@ -1,4 +1,4 @@
-"""What a file holds, recognized by its first bytes: so that no output replaces a file of another kind."""
+"""What a file holds, recognized by its first bytes, so that no output replaces a file of another kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 HEAD_BYTES = 1 << 16
 LARGEST_HEADER = 1 << 30
@@ -31,35 +31,53 @@ class Kind:
     """A kind of file.
 
     Attributes:
-        name: a format's name, or the name of something else that Podium writes.
-        noun: what a file of this kind is called in messages.
-        looks_like: whether a file that begins with these (decompressed) bytes is of this kind.
+        name: Name of a format, or of something else that Podium writes.
+        noun: What a file of this kind is called in messages.
+        looks_like: Returns whether a file that begins with these (decompressed) bytes is of this kind.
+        suffixes: How the names of such files end; text may be compressed and end in .gz besides.
     """
 
     name: str
     noun: str
     looks_like: Callable[[bytes], bool]
+    suffixes: tuple[str, ...] = ()
+
+    def fits_name(self, path: str | os.PathLike[str]) -> bool:
+        """Return whether a file's name ends as those of this kind do."""
+        return Path(path).name.lower().removesuffix(".gz").endswith(self.suffixes)
 
 
 def kind_of(path: str | os.PathLike[str]) -> str | None:
     """Return the name of a file's kind, a key of `KINDS`; None if the file is of no kind that Podium writes."""
-    head = read_start(path)
-    return next((kind.name for kind in KINDS.values() if kind.looks_like(head)), None)
+    return recognize(path, read_start(path))
+
+
+def recognize(path: str | os.PathLike[str], head: bytes) -> str | None:
+    """Return the name of the kind of a file that begins with these bytes; its name decides if they fit several kinds."""
+    fitting = [kind for kind in KINDS.values() if kind.looks_like(head)]
+    named = [kind for kind in fitting if kind.fits_name(path)]
+    return next((kind.name for kind in named or fitting), None)
 
 
 def read_start(path: str | os.PathLike[str]) -> bytes:
-    """Return the first bytes of a file: its whole header if it is a safetensors file, else 64 KiB, decompressed."""
+    """Return the first bytes of a file, as `start_of` does; of a damaged gzip stream, return its own."""
     with Path(path).open("rb") as file:
-        head = file.read(HEAD_BYTES)
-        if head.startswith(GZIP_MAGIC):
+        try:
+            return start_of(file)
+        except (EOFError, OSError, zlib.error):
             file.seek(0)
-            try:
-                return gzip.GzipFile(fileobj=file).read(HEAD_BYTES)
-            except (EOFError, OSError, zlib.error):
-                return head
-        if _is_safetensors(head) and _header_bytes(head) <= LARGEST_HEADER:
-            head += file.read(max(0, 8 + _header_bytes(head) - len(head)))
-        return head
+            return file.read(HEAD_BYTES)
+
+
+def start_of(file: IO[bytes]) -> bytes:
+    """Return the first bytes of an open file: the whole header of a safetensors file, otherwise 64 KiB, decompressed."""
+    head = file.read(HEAD_BYTES)
+    if head.startswith(GZIP_MAGIC):
+        file.seek(0)
+        return gzip.GzipFile(fileobj=file).read(HEAD_BYTES)
+    if _is_safetensors(head) and _header_bytes(head) <= LARGEST_HEADER:
+        head += file.read(max(0, 8 + _header_bytes(head) - len(head)))
+    return head
 
 
 def podium_header(head: bytes | mmap.mmap) -> dict[str, Any] | None:
@@ -98,8 +116,9 @@ def looks_like_parquet(head: bytes) -> bool:
 
 
 def looks_like_arrow(head: bytes) -> bool:
-    """Recognize an Arrow IPC file."""
-    return head.startswith(b"ARROW1")
+    """Recognize an Arrow IPC file, or a stream, which begins with the length of its first message."""
+    is_stream = head.startswith(b"\xff\xff\xff\xff") and 0 < int.from_bytes(head[4:8], "little") < LARGEST_HEADER
+    return head.startswith(b"ARROW1") or is_stream
 
 
 def _first_json_line(head: bytes) -> dict[str, Any]:
@@ -210,27 +229,27 @@ def looks_like_scores(head: bytes) -> bool:
         return False
 
 
-# In order: the first that recognizes a file names it, so that the loosest come last.
+# The first kind that recognizes a file names it, so the loosest come last.
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("model", "a Podium model", _is_model),
+        Kind("model", "a Podium model", _is_model, (".podium",)),
         Kind("checkpoint", "a checkpoint of a training", _is_checkpoint),
-        Kind("cache", "judged data (podium-data)", looks_like_cache),
-        Kind("parquet", "a Parquet table", looks_like_parquet),
-        Kind("arrow", "an Arrow table", looks_like_arrow),
+        Kind("cache", "judged data (podium-data)", looks_like_cache, (".podium-data",)),
+        Kind("parquet", "a Parquet table", looks_like_parquet, (".parquet", ".pq")),
+        Kind("arrow", "an Arrow table", looks_like_arrow, (".arrow", ".feather", ".ipc")),
         Kind("study", "a study of podium tune", _is_study),
         Kind("log", "a training log", _is_training_log),
-        Kind("svg", "an SVG picture", _is_svg),
+        Kind("svg", "an SVG picture", _is_svg, (".svg",)),
         Kind("papers-results", "results of podium papers", _is_papers_results),
         Kind("papers-cell", "a cell of podium papers", _is_papers_cell),
         Kind("papers-report", "a report of podium papers", _is_papers_report),
-        Kind("letor", "judged data (LETOR text)", looks_like_letor),
-        Kind("per-query", "a table of metrics by query", _is_per_query_table),
-        Kind("csv", "a CSV table", looks_like_csv),
-        Kind("tsv", "a TSV table", looks_like_tsv),
-        Kind("qrels", "TREC judgments", looks_like_qrels),
-        Kind("trec-run", "a TREC run", looks_like_run),
-        Kind("scores", "a file of scores", looks_like_scores),
+        Kind("letor", "judged data (LETOR text)", looks_like_letor, (".letor", ".svm", ".svmlight", ".libsvm")),
+        Kind("per-query", "a table of metrics by query", _is_per_query_table, (".tsv",)),
+        Kind("csv", "a CSV table", looks_like_csv, (".csv",)),
+        Kind("tsv", "a TSV table", looks_like_tsv, (".tsv",)),
+        Kind("qrels", "TREC judgments", looks_like_qrels, (".qrels", ".qrel")),
+        Kind("trec-run", "a TREC run", looks_like_run, (".run", ".trec")),
+        Kind("scores", "a file of scores", looks_like_scores, (".scores", ".score")),
     )
 }

@@ -100,7 +100,7 @@ def test_the_order_of_a_query(cli, judged, model):
         ),
         (["trees.podium", "judged.txt", "--query", "1", "--above", "1", "--below", "99"], "--below 99 must be"),
         (["trees.podium", "judged.txt", "--permutation", "--among", "x"], "--among x"),
-        (["trees.podium", "trees.podium", "--permutation"], "is a model, not data; judged data is needed here"),
+        (["trees.podium", "trees.podium", "--permutation"], "is a Podium model, but data or scores are needed here"),
         (
             ["trees.podium", "judged.txt", "--permutation", "--query", "1", "--above", "1", "--below", "2"],
             "ask one of them",

@@ -232,25 +232,45 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
             "a module alone is no force; say which function of it is, as in unnamed:",
         ),
         (["train", ".", "--ranker", "ranknet"], ".: is a directory; give the path of a file"),
-        (["train", "unnamed.py", "--ranker", "ranknet"], "which is no format known here; give --format … of letor"),
-        (["train", "m.podium", "--ranker", "ranknet"], "m.podium is a model, not data"),
-        (["train", *RANKNET, "--valid", "m.podium"], "m.podium is a model, not data"),
-        (["data", "describe", "m.podium"], "m.podium is a model, not data"),
-        (["data", "convert", "train.txt", "nothing"], "give --to … or one of the endings"),
+        (["train", "unnamed.py", "--ranker", "ranknet"], "which no known format does; give --format …, one of letor"),
+        (
+            ["train", "m.podium", "--ranker", "ranknet"],
+            "m.podium: is a Podium model, but data or scores are needed here",
+        ),
+        (["train", *RANKNET, "--valid", "m.podium"], "m.podium: is a Podium model, but data or scores are needed here"),
+        (["data", "describe", "m.podium"], "m.podium: is a Podium model, but data or scores are needed here"),
+        (
+            ["data", "convert", "train.txt", "nothing"],
+            "--to is needed, because the ending of 'nothing' does not say the format; name the format, or use one",
+        ),
         (["train", "train.txt", "--ranker", "ranknet", "--out", "nowhere/m"], "there is no folder nowhere"),
         (["train", "train.txt", "--ranker", "ranknet", "--out", "."], "is a directory"),
         (["train", "train.txt", "--ranker", "ranknet", "--out", "train.txt"], "would be written over"),
         (["train", "nowhere.txt", "--ranker", "ranknet"], "nowhere.txt: there is no such file"),
-        (["train", "train.txt", "--valid", "named.csv", "--ranker", "ranknet"], "named.csv: has 1 features where"),
+        (
+            ["train", "train.txt", "--valid", "named.csv", "--ranker", "ranknet"],
+            "named.csv: has 1 features and train.txt has 5",
+        ),
         (["score", "train.txt", "test.txt"], "train.txt: is not a Podium model"),
-        (["score", "train.txt", "m.podium"], "m.podium is a model where judged data is needed; the other way round?"),
+        (
+            ["score", "train.txt", "m.podium"],
+            "m.podium: is a Podium model, but data or scores are needed here; check the order of the files",
+        ),
         (["score", "m.podium", "other.txt"], "other.txt: the documents have 9 features, the model was trained on 5"),
         (["score", "m.podium", "named.csv"], "m.podium cannot score named.csv: the documents have 1 features"),
         (["score", "cut.podium", "test.txt"], "cut.podium: is "),
         (["score", "m.podium", "test.txt", "-o", "m.podium"], "would be written over"),
         (["evaluate", "cut.podium", "test.txt"], "cut.podium: is "),
-        (["evaluate", "test.txt", "m.podium"], "the other way round?"),
-        (["compare", "m.podium", "test.txt", "m.podium"], "the other way round?"),
+        (["evaluate", "test.txt", "m.podium"], "m.podium: is a Podium model, but data or scores are needed here"),
+        (["compare", "m.podium", "test.txt", "m.podium"], "m.podium: is a Podium model, but data or scores are needed"),
+        (
+            ["evaluate", "test.txt", "a.scores"],
+            "test.txt: holds judged data and a.scores holds scores; swap the two",
+        ),
+        (
+            ["evaluate", "test.txt", "test.txt"],
+            "test.txt: is a letor file, which holds judged data; a file of scores has one",
+        ),
         (["rankers", "foo"], "unknown ranker 'foo'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -260,6 +280,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(refused, parts, tmp_path, wor
     (tmp_path / "cut.podium").write_bytes((tmp_path / "m.podium").read_bytes()[:-8])
     (tmp_path / "named.csv").write_text("label,qid,bm25\n1,1,0.5\n0,1,0.25\n")
     (tmp_path / "other.txt").write_text("1 qid:1 9:1\n")
+    (tmp_path / "a.scores").write_text("1\n2\n")
     (tmp_path / "unnamed.py").write_text("import math\n")
     assert message in refused(*words)
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import podium
@@ -44,6 +45,37 @@ def test_tables_with_odd_headers_can_be_written_again(tmp_path):
             podium.write(data, tmp_path / f"{number}.csv")
         assert kind_of(tmp_path / f"{number}.csv") == "csv"
     assert (tmp_path / "0.csv").stat().st_size > 2 * HEAD_BYTES
+
+
+@pytest.mark.parametrize(
+    ("content", "kinds"),
+    [
+        (b"a,b 0 c,d 1\ne,f 0 g,h 2\n", {"x": "csv", "x.csv": "csv", "x.qrels": "qrels", "x.qrels.gz": "qrels"}),
+        (b"a\tb 0 c 1\n", {"x": "tsv", "x.tsv": "tsv"}),
+        (b"qid\tndcg\n1\t0.5\n", {"x": "per-query", "x.tsv": "per-query", "x.txt": "per-query"}),
+        (b"1 0 a 1\n", {"x": "qrels", "x.csv": "qrels", "x.txt": "qrels"}),
+        (b"1\n2\n", {"x": "scores", "x.qrels": "scores"}),
+    ],
+)
+def test_the_name_decides_what_fits_several_kinds(tmp_path, content, kinds):
+    for name, kind in kinds.items():
+        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        assert kind_of(tmp_path / name) == kind, name
+
+
+def test_judgments_of_odd_names_can_be_written_again(tmp_path):
+    odd = podium.RankingData(np.zeros((2, 0)), [1, 0], ["a,b", "c,d"], document_ids=["e,f", "g,h"])
+    for _ in range(2):
+        podium.write(odd, tmp_path / "odd.qrels")
+    assert podium.read(tmp_path / "odd.qrels").query_ids.tolist() == ["a,b", "c,d"]
+
+
+def test_arrow_streams_are_recognized(tmp_path):
+    table = podium.to_frame(DATA, "pyarrow")
+    with pa.ipc.new_stream(tmp_path / "a", table.schema) as writer:
+        writer.write_table(table)
+    assert kind_of(tmp_path / "a") == "arrow"
+    assert podium.read(tmp_path / "a").n_documents == 2
 
 
 def test_models_checkpoints_and_studies_are_recognized(tmp_path):

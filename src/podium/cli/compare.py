@@ -18,6 +18,7 @@ from podium.cli.console import (
     Seed,
     Threads,
     complete_metric,
+    data_source,
     find_functions,
     make_table,
     out,
@@ -64,8 +65,9 @@ def compare(
     """Is one ranking better than another? Paired tests over the queries, with Holm's correction for more than two."""
     find_functions(metric)
     files = _named(rankings)
-    given = Rankings(files.values(), data)
-    rows = Rows.read(data, format_name, read, threads)
+    source = data_source(data, format_name, read)
+    given = Rankings(files.values(), source)
+    rows = Rows.read(source, threads)
     judged, systems = rows.data, {name: given.read(path, rows, threads) for name, path in files.items()}
     result = compare_systems(
         systems, judged, metric, confidence=confidence, seed=seed, n_changed=changed, num_threads=threads

@@ -17,13 +17,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from podium.artifact import is_artifact
-from podium.data import RankingData, Run
-from podium.errors import FormatError, OutputError, ParameterError, UnknownNameError
+from podium.data import RankingData
+from podium.errors import OutputError, ParameterError, UnknownNameError
 from podium.files import Output
 from podium.files import check_outputs as check_files
 from podium.forces import FORCES, Force, force
-from podium.formats import FORMATS, find_format, guess_format, read, read_scores, read_together
+from podium.formats import FORMATS, Format, Source, read_sources, resolve
 from podium.formats.format import Progress as ProgressCall
 from podium.metrics import METRICS
 
@@ -171,26 +170,14 @@ def show(table: Table) -> None:
         out.width = before
 
 
-def refuse_swapped(ranking: Path, data: Path) -> None:
-    """Says so where a ranking and judged data stand in each other's place."""
-    if guess_format(ranking, reading=True).holds == "data" and guess_format(data, reading=True).holds != "data":
-        raise ParameterError(f"{ranking} holds judged data and {data} holds scores; the other way round?")
+def data_source(path: Path, format_name: str | None, words: list[str] | None) -> Source:
+    """Return the data file of a command's argument, with its format and the options of --read; the file is looked at once."""
+    source = resolve(path, format_name)
+    return source.with_options(_read_options(source.format, words))
 
 
-def read_ranking(path: Path, judged: RankingData, data: Path) -> Any:
-    """Scores for every row of the data, or a run."""
-    scores = read_scores(path)
-    if not isinstance(scores, Run) and len(scores) != judged.n_documents:
-        raise FormatError(
-            path,
-            f"has {len(scores)} scores, but {data} has {judged.n_documents} documents; there must be one a document, in the same order",
-        )
-    return scores
-
-
-def read_options(path: Path, format_name: str | None, given: list[str] | None) -> dict[str, Any]:
-    """`NAME=VALUE` words as options of the format's reader."""
-    reader = find_format(path, format_name, reading=True)
+def _read_options(reader: Format, given: list[str] | None) -> dict[str, Any]:
+    """Return the words NAME=VALUE as options of the format's reader."""
     options: dict[str, Any] = {}
     for word in given or []:
         name, equals, text = word.partition("=")
@@ -220,35 +207,26 @@ def check_drop(drop: list[str] | None) -> list[str]:
     return drop or []
 
 
-def read_data(
-    path: Path, format_name: str | None, options: list[str] | None, threads: int | None, drop: list[str] | None = None
-) -> RankingData:
-    """The data of a command's argument, with a progress bar."""
-    refuse_model(path)
-    keywords = read_options(path, format_name, options)
+def read_data(source: Source, threads: int | None, drop: list[str] | None = None) -> RankingData:
+    """Read a data file, with a progress bar, and leave some parts out."""
     dropped: dict[str, Any] = dict.fromkeys(check_drop(drop))
-    with progress(f"reading {path.name}") as bar:
-        data = read(path, format=format_name, num_threads=threads, progress=bar, **keywords)
+    with progress(f"reading {Path(source.path).name}") as bar:
+        data = source.read_data(num_threads=threads, progress=bar)
     return data.replace(**dropped) if dropped else data
 
 
 def read_parts(
     paths: Sequence[Path], format_name: str | None, options: list[str] | None, threads: int | None
 ) -> list[RankingData]:
-    """Training and validation data, with the same features; says so where sparse text had to be filled up for that."""
-    keywords: dict[str, Any] = {}
-    for path in paths:
-        refuse_model(path)
-        keywords |= read_options(path, format_name, options)
+    """Read training and validation data, with the same features; a line says so if sparse text had to be filled up for that."""
+    sources = [data_source(path, format_name, options) for path in paths]
     found: list[int] = []
     with progress(f"reading {', '.join(path.name for path in paths)}") as bar:
-        parts = read_together(
-            paths, format=format_name, num_threads=threads, progress=bar, on_widths=found.extend, **keywords
-        )
+        parts = read_sources(sources, num_threads=threads, progress=bar, on_widths=found.extend)
     most = max(found, default=0)
     for path, width in zip(paths, found, strict=False):
         if width < most:
-            note_filled(path, width, str(paths[found.index(most)]), most, keywords.get("absent", "zero"))
+            note_filled(path, width, str(paths[found.index(most)]), most, sources[0].options.get("absent", "zero"))
     return parts
 
 
@@ -257,12 +235,6 @@ def note_filled(path: Path, found: int, other: str, wanted: int, absent: str) ->
     rest = wanted - found
     taken = f"the other {rest} are" if rest > 1 else "the other is"
     note(f"{path} has {found} features, {other} {wanted}; {taken} taken as {'0' if absent == 'zero' else 'missing'}")
-
-
-def refuse_model(data: Path) -> None:
-    """Says so where a model stands in the place of judged data."""
-    if is_artifact(data):
-        raise ParameterError(f"{data} is a model, not data; judged data is needed here")
 
 
 def check_outputs(

@@ -15,15 +15,14 @@ from podium.cli.console import (
     Threads,
     check_drop,
     check_outputs,
+    data_source,
     print_json,
     progress,
     read_data,
-    read_options,
     say,
 )
 from podium.files import Output
-from podium.formats import FORMATS, find_format
-from podium.formats import convert as convert_file
+from podium.formats import FORMATS, convert_source, find_target_format
 
 FORMAT_LIST = "\n\n".join(
     f"[bold]{format.name}[/] ({', '.join(format.suffixes) or 'by content'}): {format.description}"
@@ -61,20 +60,19 @@ def convert(
     json: Json = False,
 ) -> None:
     """One format to another. LETOR text to the cache streams, so the file may be larger than memory."""
-    writer = find_format(target, target_format, reading=False)
+    given = data_source(source, source_format, read)
+    writer = find_target_format(target, target_format)
     check_outputs(Output(target, writer.name), inputs=[source, data], read=read)
     with progress(f"converting {source.name}") as bar:
-        convert_file(
-            source,
+        convert_source(
+            given,
             target,
-            source_format=source_format,
-            target_format=target_format,
+            writer,
             num_threads=threads,
             progress=bar,
-            read_options=read_options(source, source_format, read),
             write_options={"sparse": True} if sparse else {},
             drop=check_drop(drop),
-            data=None if data is None else read_data(data, None, None, threads),
+            data=None if data is None else read_data(data_source(data, None, None), threads),
             missing=missing,
         )
     size = os.path.getsize(target)  # noqa: PTH202

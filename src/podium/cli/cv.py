@@ -16,6 +16,7 @@ from podium.cli.console import (
     ReadOption,
     check_outputs,
     complete_metric,
+    data_source,
     err,
     make_table,
     note,
@@ -102,7 +103,7 @@ def cv(
     if valid_share is None and parts is None:
         refuse_idle_stopping(ranker, "--valid-share SHARE or --parts")
     count = plan_rotation(folds, parts, valid_share).folds
-    judged = read_data(data, format_name, read, ranker.num_threads)
+    judged = read_data(data_source(data, format_name, read), ranker.num_threads)
     done: list[Fold] = []
     epochs = ranker.max_epochs
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from rich.markup import escape
 from rich.table import Table
 
-from podium.cli.console import DataFile, FormatName, Json, ReadOption, Threads, out, print_json, read_data, say
+from podium.cli.console import (
+    DataFile,
+    FormatName,
+    Json,
+    ReadOption,
+    Threads,
+    data_source,
+    out,
+    print_json,
+    read_data,
+    say,
+)
 from podium.data import describe as describe_data
 
 
@@ -13,7 +24,7 @@ def describe(
     data: DataFile, format_name: FormatName = None, read: ReadOption = None, threads: Threads = None, json: Json = False
 ) -> None:
     """Queries, documents, labels, features: what is in the data and what to watch for."""
-    description = describe_data(read_data(data, format_name, read, threads)).to_dict()
+    description = describe_data(read_data(data_source(data, format_name, read), threads)).to_dict()
     if json:
         print_json(description)
         return

@@ -19,6 +19,7 @@ from podium.cli.console import (
     Seed,
     Threads,
     check_outputs,
+    data_source,
     find_functions,
     make_table,
     print_json,
@@ -81,8 +82,9 @@ def evaluate(
     if per_query is not None:
         check_outputs(Output(per_query, "per-query", "--per-query"), inputs=[ranking, data], read=read)
     find_functions(*metric or ())
-    rankings = Rankings([ranking], data)
-    rows = Rows.read(data, format_name, read, threads)
+    source = data_source(data, format_name, read)
+    rankings = Rankings([ranking], source)
+    rows = Rows.read(source, threads)
     judged, scores = rows.data, rankings.read(ranking, rows, threads)
     result = evaluate_scores(
         scores,

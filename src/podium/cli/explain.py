@@ -16,9 +16,9 @@ from podium.cli.console import (
     Seed,
     Threads,
     complete_metric,
+    data_source,
     make_table,
     print_json,
-    refuse_model,
     say,
     show,
 )
@@ -100,14 +100,13 @@ def explain(
     from podium.explaining import permutation_importance
     from podium.rankers import load
 
-    if data is not None:
-        refuse_model(data)
+    source = None if data is None else data_source(data, format_name, read)
     ranker = load(model)
     ranker.num_threads = threads
-    if data is None or not (permutation or query is not None):
+    if source is None or not (permutation or query is not None):
         _importance(ranker, model, None, top, json)
         return
-    judged = Rows.read(data, format_name, read, threads).matched(ranker.scorer_)
+    judged = Rows.read(source, threads).matched(ranker.scorer_)
     if query is not None:
         if above is None or below is None:
             _order(ranker, judged, query, top, json)

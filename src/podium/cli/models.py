@@ -11,27 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.artifact import is_artifact
-from podium.cli.console import note, read_data, read_ranking, refuse_swapped
-from podium.data import RankingData
-from podium.errors import DataError, ParameterError
+from podium.cli.console import note, read_data
+from podium.data import RankingData, Run
+from podium.errors import DataError, FormatError
+from podium.formats import Source, read_ranking, resolve
+from podium.formats.opening import read_head
+from podium.kinds import recognize
 from podium.scoring import Scorer, load_scorer, match_features
-
-
-def is_model(path: Path) -> bool:
-    """Whether a file is a model, perhaps a damaged one."""
-    return path.suffix == ".podium" or is_artifact(path)
-
-
-def load_model(path: Path, data: Path) -> Scorer:
-    """Return the model of a file, ready to score."""
-    _refuse_model_behind(data)
-    return load_scorer(path)
-
-
-def _refuse_model_behind(data: Path) -> None:
-    if is_artifact(data):
-        raise ParameterError(f"{data} is a model where judged data is needed; the other way round?")
 
 
 @dataclass(frozen=True)
@@ -42,9 +28,9 @@ class Rows:
     path: Path
 
     @classmethod
-    def read(cls, path: Path, format_name: str | None, options: list[str] | None, threads: int | None) -> Rows:
+    def read(cls, source: Source, threads: int | None) -> Rows:
         """Read the data of a command's argument."""
-        return cls(read_data(path, format_name, options, threads), path)
+        return cls(read_data(source, threads), Path(source.path))
 
     def matched(self, scorer: Scorer) -> RankingData:
         """Return the data with the features of a model; a line on stderr says what had to be filled in for that."""
@@ -65,18 +51,32 @@ def scores_of(scorer: Scorer, model: Path, rows: Rows, threads: int | None) -> n
 
 
 class Rankings:
-    """Files of scores, runs and models, loaded before the data they rank is read."""
+    """Files of scores, runs and models, looked at once and before the data they rank is read."""
 
-    def __init__(self, paths: Iterable[Path], data: Path) -> None:
+    def __init__(self, paths: Iterable[Path], data: Source) -> None:
         self.paths, self.data = list(paths), data
-        self.scorers = {path: load_model(path, data) for path in self.paths if is_model(path)}
-        for path in self.paths:
-            _refuse_model_behind(data)
-            if path not in self.scorers:
-                refuse_swapped(path, data)
+        self.rankings = {path: self._resolve(path) for path in self.paths}
+
+    def _resolve(self, path: Path) -> Scorer | Source:
+        """Return the model of a file, even of a damaged one, or the file of scores or runs."""
+        head = None if path.suffix == ".podium" else read_head(path)
+        if head is None or recognize(path, head) == "model":
+            return load_scorer(path)
+        source = resolve(path, head=head)
+        if source.format.holds == "data" and self.data.format.holds != "data":
+            raise FormatError(path, f"holds judged data and {self.data.path} holds scores; swap the two")
+        return source
 
     def read(self, path: Path, rows: Rows, threads: int | None) -> Any:
-        """Scores for every row of the data, or a run."""
-        if path in self.scorers:
-            return scores_of(self.scorers[path], path, rows, threads)
-        return read_ranking(path, rows.data, self.data)
+        """Return scores for every row of the data, or a run."""
+        ranking = self.rankings[path]
+        if isinstance(ranking, Scorer):
+            return scores_of(ranking, path, rows, threads)
+        scores = read_ranking(ranking)
+        if not isinstance(scores, Run) and len(scores) != rows.data.n_documents:
+            raise FormatError(
+                path,
+                f"has {len(scores)} scores, but {rows.path} has {rows.data.n_documents} documents; there must be one score per "
+                "document, in the same order",
+            )
+        return scores

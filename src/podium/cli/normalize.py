@@ -15,13 +15,14 @@ from podium.cli.console import (
     ReadOption,
     Threads,
     check_outputs,
+    data_source,
     print_json,
     read_data,
     say,
 )
 from podium.data import normalize as normalize_data
 from podium.files import Output
-from podium.formats import find_format, write
+from podium.formats import find_target_format, write
 
 
 def normalize(
@@ -45,8 +46,8 @@ def normalize(
     json: Json = False,
 ) -> None:
     """Bring features to one scale."""
-    check_outputs(Output(target, find_format(target, None, reading=False).name), inputs=[data], read=read)
-    whole = read_data(data, format_name, read, threads, drop)
+    check_outputs(Output(target, find_target_format(target, None).name), inputs=[data], read=read)
+    whole = read_data(data_source(data, format_name, read), threads, drop)
     changed = normalize_data(whole, method, features=feature or None)
     write(changed, target)
     if json:

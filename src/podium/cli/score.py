@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from podium.cli.console import DataFile, Json, ReadOption, Threads, check_outputs, print_json, say
-from podium.cli.models import Rows, load_model, scores_of
+from podium.cli.console import DataFile, Json, ReadOption, Threads, check_outputs, data_source, print_json, say
+from podium.cli.models import Rows, scores_of
 from podium.data import Run
 from podium.errors import DataError, ParameterError
 from podium.files import Output
@@ -17,6 +17,7 @@ from podium.formats import write
 from podium.formats.decimals import shortest
 from podium.formats.scores import SCORES
 from podium.formats.trec import TREC_RUN
+from podium.scoring import load_scorer
 
 
 def _target_format(out: Path | None, format_name: str | None) -> str:
@@ -68,10 +69,11 @@ def score(
     """
     target = _target_format(out, format_name)
     format_name = None if format_name == target else format_name
-    scorer = load_model(model, data)
+    source = data_source(data, format_name, read)
+    scorer = load_scorer(model)
     if out is not None:
         check_outputs(Output(out, target, "--out"), inputs=[model, data], read=read)
-    rows = Rows.read(data, format_name, read, threads)
+    rows = Rows.read(source, threads)
     scores = scores_of(scorer, model, rows, threads)
     if out is not None:
         write(_run(scores, rows, model) if target == TREC_RUN.name else scores, out, format=target)

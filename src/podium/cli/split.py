@@ -18,6 +18,7 @@ from podium.cli.console import (
     Seed,
     Threads,
     check_outputs,
+    data_source,
     print_json,
     read_data,
     say,
@@ -28,7 +29,7 @@ from podium.data import split as split_data
 from podium.data.splits import query_folds
 from podium.errors import ParameterError, UnknownNameError
 from podium.files import Output, make_folder
-from podium.formats import FORMATS, find_format, write
+from podium.formats import FORMATS, write
 
 NAMES = {2: ["train", "test"], 3: ["train", "vali", "test"]}
 PLAIN_NAME = re.compile(r"[\w-]+")
@@ -67,8 +68,8 @@ def split(
     json: Json = False,
 ) -> None:
     """Split by whole queries, by shares or into folds; the same seed always gives the same parts."""
-    if target_format is None:
-        target_format = find_format(data, format_name, reading=True).name
+    source = data_source(data, format_name, read)
+    target_format = target_format or source.format.name
     if target_format not in FORMATS:
         raise UnknownNameError("format", target_format, FORMATS)
     if shares is not None and folds is not None:
@@ -80,7 +81,7 @@ def split(
     parts = _fold_names(folds) if folds else _part_names(sizes, names)
     targets = [folder / f"{part}{suffix}" for part in parts]
     check_outputs(*(Output(target, target_format) for target in targets), inputs=[data], read=read, make_folders=True)
-    whole = read_data(data, format_name, read, threads, drop)
+    whole = read_data(source, threads, drop)
     made = _folds(whole, folds, seed) if folds else split_data(whole, sizes, seed=seed)
     written = []
     try:

@@ -12,7 +12,7 @@ from podium.cli.console import Json, Seed, check_outputs, print_json, say
 from podium.data import RankingData, synthetic
 from podium.errors import UnknownNameError
 from podium.files import Output
-from podium.formats import find_format, write
+from podium.formats import find_target_format, write
 
 KINDS: dict[str, Callable[..., RankingData]] = {"network": synthetic.network, "polynomial": synthetic.polynomial}
 
@@ -40,7 +40,7 @@ def synth(
     """Make data with a known truth: a random network or a random polynomial."""
     if kind not in KINDS:
         raise UnknownNameError("kind of synthetic data", kind, KINDS)
-    check_outputs(Output(target, find_format(target, None, reading=False).name), inputs=[])
+    check_outputs(Output(target, find_target_format(target, None).name), inputs=[])
     data = KINDS[kind](
         queries=queries, documents=documents, features=features, levels=levels, seed=seed, generator_seed=generator_seed
     )

@@ -32,7 +32,6 @@ from podium.formats.format import Format
 from podium.formats.gathering import gather
 from podium.formats.opening import open_file
 from podium.formats.parquet_checks import check_footer
-from podium.kinds import looks_like_arrow, looks_like_parquet
 from podium.threads import resolve_threads
 
 Progress = Callable[[int, int], None]
@@ -191,23 +190,19 @@ def _arrow_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 
 PARQUET = Format(
     "parquet",
-    (".parquet", ".pq"),
     "data",
     "Parquet table with named columns",
     read_parquet,
     write_parquet,
-    looks_like_parquet,
     read_options=ROLE_NAMES,
     write_options=COLUMN_NAMES,
 )
 ARROW = Format(
     "arrow",
-    (".arrow", ".feather", ".ipc"),
     "data",
     "Arrow IPC (Feather) table with named columns",
     read_arrow,
     write_arrow,
-    looks_like_arrow,
     read_options=ROLE_NAMES,
     write_options=COLUMN_NAMES,
 )

@@ -26,7 +26,7 @@ from podium.formats.letor import iterate_blocks
 from podium.formats.letor_rows import LetorOptions, LetorRows
 from podium.formats.mapping import map_file
 from podium.formats.opening import open_file
-from podium.kinds import CACHE_KIND, looks_like_cache
+from podium.kinds import CACHE_KIND
 from podium.threads import resolve_threads
 
 Array = npt.NDArray[Any]
@@ -277,10 +277,8 @@ def _read_categories(tensors: dict[str, Array], texts: Strings | None) -> dict[i
 
 CACHE = Format(
     name="cache",
-    suffixes=(".podium-data",),
     holds="data",
     description="podium's binary cache: every part of the data, loaded by memory map",
     read=read_cache,
     write=write_cache,
-    looks_like=looks_like_cache,
 )

@@ -6,7 +6,7 @@ pyarrow reads and writes them if it is installed. Without it, and to say where a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Unpack
 
@@ -35,7 +35,6 @@ from podium.formats.delimited_arrow import is_plain_text, read_with_arrow
 from podium.formats.delimited_text import MISSING, PARSE_ROWS, read_header, read_text
 from podium.formats.format import Format, Progress
 from podium.formats.opening import is_plain_file, reading, writing
-from podium.kinds import looks_like_csv, looks_like_tsv
 from podium.threads import resolve_threads
 
 PathLike = str | os.PathLike[str]
@@ -61,12 +60,19 @@ def read_delimited(
         **roles: Which column is what; see `Roles`.
     """
     use_threads = resolve_threads(num_threads) > 1
-    names = read_header(path, delimiter)
-    try:
-        plan = plan_reading(names, Roles.of(roles))
-    except DataError as error:
-        raise FormatError(path, str(error), line=1) from None
-    data = _fast_data(path, delimiter, plan, names, use_threads, progress)
+    text = None
+    with reading(path) as stream:
+        names = read_header(path, stream, delimiter)
+        try:
+            plan = plan_reading(names, Roles.of(roles))
+        except DataError as error:
+            raise FormatError(path, str(error), line=1) from None
+        stream.seek(0)
+        is_fast = _has_pyarrow() and is_plain_text(stream, delimiter)
+        if is_fast and not is_plain_file(stream):  # Arrow's own gzip does not notice a file that is cut short
+            stream.seek(0)
+            text = stream.read()
+    data = _fast_data(path, text, delimiter, plan, names, use_threads, progress) if is_fast else None
     if data is None:
         block, texts = read_text(path, delimiter, plan, names)  # says where a bad cell stands
         try:
@@ -79,24 +85,28 @@ def read_delimited(
     return data
 
 
-def _fast_data(
-    path: PathLike, delimiter: str, plan: ColumnPlan, names: Sequence[str], use_threads: bool, progress: Progress | None
-) -> RankingData | None:
-    """Return the data as pyarrow reads it; None if pyarrow is not there, refuses it, or might read it in another way."""
+def _has_pyarrow() -> bool:
     try:
         require_pyarrow()
-        with reading(path) as stream:
-            if not is_plain_text(stream, delimiter):
-                return None
-            stream.seek(0)
-            text = (
-                None if is_plain_file(stream) else stream.read()
-            )  # Arrow's gzip does not notice a file that is cut short
+    except MissingExtraError:
+        return False
+    return True
+
+
+def _fast_data(
+    path: PathLike,
+    text: bytes | None,
+    delimiter: str,
+    plan: ColumnPlan,
+    names: Sequence[str],
+    use_threads: bool,
+    progress: Progress | None,
+) -> RankingData | None:
+    """Return the data of a file, or of the text it decompresses to, as pyarrow reads it; None if it refuses it."""
+    try:
         block, texts = read_with_arrow(path, text, delimiter, plan, names, use_threads, progress)
         return _with_categories(plan, block, texts)
-    except FormatError:
-        raise
-    except (MissingExtraError, DataError, ValueError, EOFError, OSError):
+    except (DataError, ValueError, OSError):
         return None
 
 
@@ -129,12 +139,7 @@ def write_delimited(data: RankingData, path: PathLike, delimiter: str, **roles: 
     _refuse_missing_texts(data, plan)
     with writing(path, "csv" if delimiter == "," else "tsv") as file:
         file.write(_csv_line(plan.names, delimiter).encode())
-        try:
-            require_pyarrow()
-        except MissingExtraError:
-            _write_with_csv(data, plan, file, delimiter)
-        else:
-            _write_with_arrow(data, plan, file, delimiter)
+        (_write_with_arrow if _has_pyarrow() else _write_with_csv)(data, plan, file, delimiter)
 
 
 def _refuse_missing_texts(data: RankingData, plan: ColumnPlan) -> None:
@@ -191,7 +196,7 @@ def _csv_line(cells: Sequence[str], delimiter: str) -> str:
     return delimiter.join(quoted) + "\n"
 
 
-def _format(name: str, delimiter: str, suffix: str, looks_like: Callable[[bytes], bool]) -> Format:
+def _format(name: str, delimiter: str) -> Format:
     def read(path: PathLike, **options: Any) -> RankingData:
         return read_delimited(path, delimiter, **options)
 
@@ -199,8 +204,8 @@ def _format(name: str, delimiter: str, suffix: str, looks_like: Callable[[bytes]
         write_delimited(data, path, delimiter, **options)
 
     what = f"{name.upper()} with a header, columns by name"
-    return Format(name, (suffix,), "data", what, read, write, looks_like, ROLE_NAMES, COLUMN_NAMES)
+    return Format(name, "data", what, read, write, ROLE_NAMES, COLUMN_NAMES)
 
 
-CSV = _format("csv", ",", ".csv", looks_like_csv)
-TSV = _format("tsv", "\t", ".tsv", looks_like_tsv)
+CSV = _format("csv", ",")
+TSV = _format("tsv", "\t")

@@ -8,6 +8,7 @@ import math
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +26,9 @@ LONGEST_FIELD = 2**31 - 1
 FIELD_LIMIT = threading.Lock()
 
 
-def read_header(path: PathLike, delimiter: str) -> list[str]:
-    """Return the names of the columns."""
-    with reading(path) as stream, _any_field_length():
+def read_header(path: PathLike, stream: IO[bytes], delimiter: str) -> list[str]:
+    """Return the names of the columns of an open file."""
+    with _any_field_length():
         try:
             return next(csv.reader(text_lines(path, stream), delimiter=delimiter, strict=True))
         except (csv.Error, StopIteration) as error:

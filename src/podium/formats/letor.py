@@ -30,7 +30,7 @@ from podium.formats.letor_rows import (
 )
 from podium.formats.letor_writing import write_letor
 from podium.formats.opening import gunzipping, open_file
-from podium.kinds import GZIP_MAGIC, looks_like_letor
+from podium.kinds import GZIP_MAGIC
 from podium.threads import resolve_threads
 
 LEAST_BLOCK_BYTES, MOST_BLOCK_BYTES = 256 << 10, 4 << 20
@@ -221,12 +221,10 @@ def _allocate(rows: int, columns: int) -> npt.NDArray[np.float32] | None:
 
 LETOR = Format(
     name="letor",
-    suffixes=(".letor", ".svm", ".svmlight", ".libsvm"),
     holds="data",
     description="LETOR / SVMlight text: label qid:ID index:value … # docid",
     read=read_letor,
     write=write_letor,
-    looks_like=looks_like_letor,
     read_options=tuple(field.name for field in fields(LetorOptions)),
     write_options=("index_base", "sparse"),
 )

@@ -14,7 +14,7 @@ from typing import IO
 
 from podium.errors import FormatError
 from podium.files import atomic_write
-from podium.kinds import GZIP_MAGIC, HEAD_BYTES
+from podium.kinds import GZIP_MAGIC, HEAD_BYTES, start_of
 
 
 @contextlib.contextmanager
@@ -56,14 +56,9 @@ def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
 
 
 def read_head(path: str | os.PathLike[str]) -> bytes:
-    """The first decompressed bytes of a file, to guess what it is."""
-    with open_file(path) as file:
-        head = file.read(HEAD_BYTES)
-        if not head.startswith(GZIP_MAGIC):
-            return head
-        file.seek(0)
-        with gunzipping(path):
-            return gzip.GzipFile(fileobj=file).read(HEAD_BYTES)
+    """Return the first decompressed bytes of a file, by which it can be recognized."""
+    with open_file(path) as file, gunzipping(path):
+        return start_of(file)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,6 @@ from podium.formats.decimals import shortest
 from podium.formats.format import Format
 from podium.formats.opening import writing
 from podium.formats.tokens import one_number_a_line
-from podium.kinds import looks_like_scores
 from podium.threads import resolve_threads
 
 
@@ -45,10 +44,8 @@ def write_scores(scores: npt.ArrayLike, path: str | os.PathLike[str]) -> None:
 
 SCORES = Format(
     "scores",
-    (".scores", ".score"),
     "scores",
     "one score a line, in row order",
     read_scores,
     write_scores,
-    looks_like_scores,
 )

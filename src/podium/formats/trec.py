@@ -20,7 +20,6 @@ from podium.formats.decimals import shortest
 from podium.formats.format import Format
 from podium.formats.opening import writing
 from podium.formats.tokens import Tokens
-from podium.kinds import looks_like_qrels, looks_like_run
 from podium.threads import resolve_threads
 
 PathLike = str | os.PathLike[str]
@@ -122,19 +121,15 @@ def _report(progress: Progress | None, tokens: Tokens) -> None:
 
 QRELS = Format(
     "qrels",
-    (".qrels", ".qrel"),
     "data",
     "TREC judgments: query 0 document judgment",
     read_qrels,
     write_qrels,
-    looks_like_qrels,
 )
 TREC_RUN = Format(
     "trec-run",
-    (".run", ".trec"),
     "run",
     "TREC run: query Q0 document rank score tag",
     read_run,
     write_run,
-    looks_like_run,
 )
