@@ -1,14 +1,17 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "bind/bind.hpp"
 #include "bind/force_inputs.hpp"
-#include "forces/force.hpp"
+#include "forces/kernels.hpp"
 #include "forces/loop.hpp"
 
 namespace podium::bind {
@@ -80,25 +83,7 @@ void apply(const ForceSpec& spec, const ForceInputs& data, Vector<double> scores
 }  // namespace
 
 void bind_forces(nb::module_& m) {
-  nb::enum_<ForceKind>(m, "ForceKind")
-      .value("ranknet", ForceKind::ranknet)
-      .value("lambdarank", ForceKind::lambdarank)
-      .value("spring", ForceKind::spring)
-      .value("step", ForceKind::step)
-      .value("hinge", ForceKind::hinge)
-      .value("squared_hinge", ForceKind::squared_hinge)
-      .value("exponential", ForceKind::exponential)
-      .value("pairwise_regression", ForceKind::pairwise_regression)
-      .value("listnet", ForceKind::listnet)
-      .value("listmle", ForceKind::listmle)
-      .value("xendcg", ForceKind::xendcg)
-      .value("finite_difference", ForceKind::finite_difference)
-      .value("structrank", ForceKind::structrank)
-      .value("squared", ForceKind::squared)
-      .value("ordinal", ForceKind::ordinal)
-      .value("prank", ForceKind::prank)
-      .value("multiclass", ForceKind::multiclass)
-      .value("custom", ForceKind::custom);
+  m.def("force_names", &force_names, "The names of the forces that the core computes.");
   nb::class_<CustomForce>(m, "CustomForce",
                           "A user's force as the core sees it: functions, and addresses of compiled ones.")
       .def(
@@ -113,11 +98,13 @@ void bind_forces(nb::module_& m) {
   nb::class_<ForceSpec>(m, "ForceSpec", "A force as the core sees it; forces make it from their parameters.")
       .def(
           "__init__",
-          [](ForceSpec* spec, ForceKind kind, double sigma, double margin, bool ties, bool neighbors,
+          [](ForceSpec* spec, const std::string& name, double sigma, double margin, bool ties, bool neighbors,
              std::size_t truncation, bool normalize, bool damping, double noise, std::size_t draws, double step,
              bool lower_is_better, double alpha, const MetricSpec& metric, std::size_t classes, const CdnSpec* cdn,
              const CustomForce* custom) {
-            new (spec) ForceSpec{kind,
+            const ForceKernel* const kernel = find_force(name);
+            if (kernel == nullptr) throw nb::value_error(("no force is called " + name).c_str());
+            new (spec) ForceSpec{kernel,
                                  sigma,
                                  margin,
                                  ties,
@@ -135,7 +122,7 @@ void bind_forces(nb::module_& m) {
                                  cdn == nullptr ? CdnSpec{} : *cdn,
                                  custom == nullptr ? CustomForce{} : *custom};
           },
-          nb::arg("kind"), nb::kw_only(), nb::arg("sigma"), nb::arg("margin"), nb::arg("ties"), nb::arg("neighbors"),
+          nb::arg("name"), nb::kw_only(), nb::arg("sigma"), nb::arg("margin"), nb::arg("ties"), nb::arg("neighbors"),
           nb::arg("truncation"), nb::arg("normalize"), nb::arg("damping"), nb::arg("noise"), nb::arg("draws"),
           nb::arg("step"), nb::arg("lower_is_better"), nb::arg("alpha"), nb::arg("metric"), nb::arg("classes"),
           nb::arg("cdn").none() = nb::none(), nb::arg("custom").none() = nb::none());

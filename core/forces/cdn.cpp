@@ -4,7 +4,7 @@
 
 #include "dispatch.hpp"
 #include "exponentials.hpp"
-#include "forces/force.hpp"
+#include "forces/kernels.hpp"
 #include "forces/potentials.hpp"
 #include "interrupt.hpp"
 #include "random.hpp"
@@ -80,7 +80,7 @@ void independent(double w, bool mean, const ForceQuery& query, ForceScratch& scr
   if (!query.has_pairs) {
     ForceSpec ranknet;
     ranknet.sigma = w;
-    pair_force(ranknet, query, scratch, {force, sums.curvature ? curvature : nullptr, sums.cost ? &cost : nullptr});
+    ranknet_force(ranknet, query, scratch, {force, sums.curvature ? curvature : nullptr, sums.cost ? &cost : nullptr});
   }
   const double divisor = mean ? weight : 1;
   for (std::size_t i = 0; i < n; ++i) {
@@ -241,7 +241,11 @@ ForceParameters CdnSpec::parameters() const {
   return ForceParameters(std::move(out));
 }
 
-void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+namespace {
+
+// `parameters` of the query take the place of the force's own values.
+void cdn_force(const Force& force, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  const ForceSpec& spec = force.spec();
   const CdnSpec& cdn = spec.cdn;
   const std::span<const double> values =
       query.parameters.empty() ? std::span<const double>(cdn.values) : query.parameters;
@@ -275,6 +279,23 @@ void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scr
   check_interrupt();
   collect(edges, w1, w2, cdn.tied, divisor, sums);
   if (asked.curvature) collect_curvature(edges, w1, w2, divisor, sums.curvature);
+}
+
+ForceParameters network_parameters(const ForceSpec& spec) {
+  return spec.cdn.parameters();
+}
+
+bool network_learns(const ForceSpec& spec) {
+  return spec.cdn.learns;
+}
+
+constexpr ForceKernel rows[] = {
+    {.name = "structrank", .compute = cdn_force, .parameters = network_parameters, .learns = network_learns}};
+
+}  // namespace
+
+std::span<const ForceKernel> network_forces() {
+  return rows;
 }
 
 }  // namespace podium

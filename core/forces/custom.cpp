@@ -1,10 +1,13 @@
 #include <stdexcept>
 
-#include "forces/force.hpp"
+#include "forces/kernels.hpp"
 
 namespace podium {
+namespace {
 
-void custom_force(const CustomForce& custom, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+// It knows scores and labels only, so the query has no document weights and no pairs.
+void custom_force(const Force& force, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  const CustomForce& custom = force.spec().custom;
   if (!query.weights.empty() || query.has_pairs) {
     throw std::invalid_argument("a custom force acts on scores and labels alone: no document weights, no pairs");
   }
@@ -20,6 +23,14 @@ void custom_force(const CustomForce& custom, const ForceQuery& query, ForceScrat
     if (sums.curvature) sums.curvature[i] += scratch.curvature[i];
   }
   if (sums.cost && custom.cost) *sums.cost += custom.cost(context, count, query.scores.data(), query.labels.data());
+}
+
+constexpr ForceKernel rows[] = {{.name = "custom", .compute = custom_force}};
+
+}  // namespace
+
+std::span<const ForceKernel> custom_forces() {
+  return rows;
 }
 
 }  // namespace podium

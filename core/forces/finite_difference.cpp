@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "forces/force.hpp"
+#include "forces/kernels.hpp"
 #include "interrupt.hpp"
 
 namespace podium {
@@ -89,10 +89,10 @@ class RankedMoves {
   MetricScratch metric_scratch_;
 };
 
-}  // namespace
-
-void finite_difference_force(const ForceSpec& spec, const Metric& metric, const ForceQuery& query,
-                             ForceScratch& scratch, const ForceSums& sums) {
+// What the metric gains if one document after the other is moved up and down a little; made to sum to 0.
+void finite_difference(const Force& force, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  const ForceSpec& spec = force.spec();
+  const Metric& metric = force.metric();
   const std::size_t n = query.scores.size();
   if (n < 2) return;
   const double step = step_size(query.scores, spec.step), sign = spec.lower_is_better ? -1.0 : 1.0;
@@ -121,6 +121,14 @@ void finite_difference_force(const ForceSpec& spec, const Metric& metric, const 
   double mean = 0;
   for (double& each : slope) each *= sign / 2 / step, mean += each / static_cast<double>(n);
   for (std::size_t i = 0; i < n; ++i) sums.force[i] += slope[i] - mean;
+}
+
+constexpr ForceKernel rows[] = {{.name = "finite_difference", .compute = finite_difference}};
+
+}  // namespace
+
+std::span<const ForceKernel> difference_forces() {
+  return rows;
 }
 
 }  // namespace podium

@@ -16,27 +16,6 @@
 
 namespace podium {
 
-enum class ForceKind {
-  ranknet,
-  lambdarank,
-  spring,
-  step,
-  hinge,
-  squared_hinge,
-  exponential,
-  pairwise_regression,
-  listnet,
-  listmle,
-  xendcg,
-  finite_difference,
-  structrank,
-  squared,
-  ordinal,
-  prank,
-  multiclass,
-  custom,
-};
-
 // A force from outside the core: functions of one query of n documents. `compute` writes n forces and n curvatures,
 // `cost` gives C and is null where none is declared; both may be called from several threads at once, and may throw.
 struct CustomForce {
@@ -46,13 +25,15 @@ struct CustomForce {
   std::shared_ptr<void> context;  // kept for as long as the force may act
 };
 
+struct ForceKernel;
+
 struct ForceSpec {
-  ForceKind kind = ForceKind::ranknet;
-  double sigma = 1;              // steepness of the logistic
-  double margin = 1;             // spring, step, hinges
-  bool ties = false;             // ranknet, pairwise_regression: train on pairs of equal labels too
-  bool neighbors = false;        // only pairs adjacent in the sorted list
-  std::size_t truncation = 0;    // lambdarank: only pairs with one among the first this many; 0: all
+  const ForceKernel* kernel = nullptr;  // a row of the table in kernels.hpp
+  double sigma = 1;                     // steepness of the logistic
+  double margin = 1;                    // spring, step, hinges
+  bool ties = false;                    // ranknet, pairwise_regression: train on pairs of equal labels too
+  bool neighbors = false;               // only pairs adjacent in the sorted list
+  std::size_t truncation = 0;           // lambdarank: only pairs with one among the first this many; 0: all
   bool normalize = false;        // lambdarank: forces of a query times log₂(1 + S)/S, S = Σ over pairs of 2|force|
   bool damping = false;          // lambdarank: a pair's |ΔZ| is divided by 0.01 + |gap|
   double noise = 0;              // lambdarank: places are those of scores with noise, π/√3 times this
@@ -109,6 +90,7 @@ class Force {
   Force(ForceSpec spec, std::size_t longest);
 
   const ForceSpec& spec() const { return spec_; }
+  const Metric& metric() const { return metric_; }
   // Scores per document.
   std::size_t outputs() const { return outputs_; }
   // The force's own parameters, and whether gradient steps move them.
@@ -118,38 +100,11 @@ class Force {
   void compute(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const;
 
  private:
-  // The same without the regularizer.
-  void compute_plain(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const;
-
   ForceSpec spec_;
   Metric metric_;
   std::size_t outputs_ = 1;
   ForceParameters parameters_;
   bool learns_ = false;
 };
-
-// Forces over pairs of documents.
-void pair_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
-// ½ Σ over pairs of (o − (l_i − l_j))², in O(n): the pairs of a query with different labels, or all of them.
-void pairwise_regression_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch,
-                               const ForceSums& sums);
-void lambda_force(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch,
-                  const ForceSums& sums);
-// Forces over the whole list.
-void listnet_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
-void xendcg_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
-void listmle_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
-// What the metric gains if one document after the other is moved up and down a little; made to sum to 0.
-void finite_difference_force(const ForceSpec& spec, const Metric& metric, const ForceQuery& query,
-                             ForceScratch& scratch, const ForceSums& sums);
-// A force over pairs of preferences; `parameters` of the query take the place of its own values.
-void cdn_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
-// Forces on each document alone.
-void squared_force(const ForceQuery& query, const ForceSums& sums);
-void ordinal_force(const ForceQuery& query, const ForceSums& sums);
-void prank_force(const ForceQuery& query, const ForceSums& sums);
-void multiclass_force(std::size_t classes, const ForceQuery& query, const ForceSums& sums);
-// A force from outside; it knows scores and labels only, so the query has no document weights and no pairs.
-void custom_force(const CustomForce& custom, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums);
 
 }  // namespace podium

@@ -4,7 +4,7 @@
 
 #include "dispatch.hpp"
 #include "exponentials.hpp"
-#include "forces/force.hpp"
+#include "forces/kernels.hpp"
 #include "forces/logistic_row.hpp"
 #include "forces/potentials.hpp"
 #include "interrupt.hpp"
@@ -28,9 +28,16 @@ void add_partners(std::size_t p, std::span<const std::uint32_t> partners, const 
 class Lambdas {
  public:
   // The `draw`-th of the orders that noise makes; without noise there is one.
-  Lambdas(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch, bool curvature,
+  Lambdas(const Force& force, bool is_step, const ForceQuery& query, ForceScratch& scratch, bool curvature,
           std::size_t draw)
-      : spec_(spec), query_(query), scratch_(scratch), n_(query.scores.size()), curvature_(curvature) {
+      : spec_(force.spec()),
+        is_step_(is_step),
+        query_(query),
+        scratch_(scratch),
+        n_(query.scores.size()),
+        curvature_(curvature) {
+    const ForceSpec& spec = force.spec();
+    const Metric& metric = force.metric();
     QueryView view{query.scores, query.labels};
     if (spec.noise > 0) view.scores = perturbed(draw);
     summarize(query.labels, scratch.summary);
@@ -54,7 +61,7 @@ class Lambdas {
       most = scratch_.score[p] > most ? scratch_.score[p] : most;
     }
     const double range = most - least, middle = least + range / 2;
-    const bool fast = spec_.kind == ForceKind::lambdarank && spec_.sigma * range < 600 && query_.weights.empty();
+    const bool fast = !is_step_ && spec_.sigma * range < 600 && query_.weights.empty();
     if (fast) {
       for (std::size_t p = 0; p < n_; ++p) scratch_.exponential[p] = spec_.sigma * (scratch_.score[p] - middle);
       exponentials({scratch_.exponential.data(), n_});
@@ -190,7 +197,7 @@ class Lambdas {
     weight *= std::fabs(delta) * query_.weight(order[winner]) * query_.weight(order[loser]);
     const double o = scratch_.score[winner] - scratch_.score[loser];
     double force = 0, bend = 0;
-    if (spec_.kind == ForceKind::step) {
+    if (is_step_) {
       force = o < spec_.margin ? weight : 0.0;
     } else {
       const double rho = falling_logistic(spec_.sigma * o);
@@ -205,6 +212,7 @@ class Lambdas {
   }
 
   const ForceSpec& spec_;
+  const bool is_step_;  // a pull of full strength up to the margin, instead of the logistic one
   const ForceQuery& query_;
   ForceScratch& scratch_;
   const std::size_t n_;
@@ -214,15 +222,13 @@ class Lambdas {
   bool damps_ = false;  // not where all scores are equal [as LightGBM and XGBoost do]
 };
 
-}  // namespace
-
-// σρ|ΔZ| for every pair of different labels, ΔZ the change of the metric when the two swap places. [LambdaRank]
-void lambda_force(const ForceSpec& spec, const Metric& metric, const ForceQuery& query, ForceScratch& scratch,
+void lambda_force(const Force& force, bool is_step, const ForceQuery& query, ForceScratch& scratch,
                   const ForceSums& sums) {
   if (query.scores.size() < 2) return;
+  const ForceSpec& spec = force.spec();
   const std::size_t draws = spec.noise > 0 ? spec.draws : 1;
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    Lambdas lambdas(spec, metric, query, scratch, sums.curvature != nullptr, draw);
+    Lambdas lambdas(force, is_step, query, scratch, sums.curvature != nullptr, draw);
     if (query.has_pairs) {
       lambdas.given_pairs();
     } else if (spec.neighbors) {
@@ -233,6 +239,24 @@ void lambda_force(const ForceSpec& spec, const Metric& metric, const ForceQuery&
     if (spec.normalize) lambdas.normalize();
     lambdas.collect(sums, 1 / static_cast<double>(draws));
   }
+}
+
+// σρ|ΔZ| for every pair of different labels, ΔZ the change of the metric when the two swap places. [LambdaRank]
+void lambdarank(const Force& force, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  lambda_force(force, false, query, scratch, sums);
+}
+
+// |ΔZ| while the gap is below the margin.
+void step(const Force& force, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  lambda_force(force, true, query, scratch, sums);
+}
+
+constexpr ForceKernel rows[] = {{.name = "lambdarank", .compute = lambdarank}, {.name = "step", .compute = step}};
+
+}  // namespace
+
+std::span<const ForceKernel> lambda_forces() {
+  return rows;
 }
 
 }  // namespace podium

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "forces/force.hpp"
+#include "forces/kernels.hpp"
 #include "random.hpp"
 
 namespace podium {
@@ -29,17 +29,15 @@ void cross_entropy(const ForceQuery& query, ForceScratch& scratch, const ForceSu
   }
 }
 
-}  // namespace
-
 // The target is softmax(labels). [Cao et al. 2007, top one]
-void listnet_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+void listnet(const Force&, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
   if (query.scores.empty()) return;
   softmax(query.labels, scratch.row);
   cross_entropy(query, scratch, sums);
 }
 
 // The target is φ_i = (2^{l_i} − γ_i) / Σ_j (2^{l_j} − γ_j), γ uniform in [0, 1) anew each round. [Bruch 2021]
-void xendcg_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+void xendcg(const Force&, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
   const std::size_t n = query.scores.size();
   if (n == 0) return;
   scratch.row.resize(n);
@@ -55,7 +53,7 @@ void xendcg_force(const ForceQuery& query, ForceScratch& scratch, const ForceSum
 
 // C = −Σ_r [s_π(r) − log Σ_{t ≥ r} e^{s_π(t)}], π sorts by label, equal labels at random anew each round.
 // λ of the document at r is 1 − Σ_{t ≤ r} e^{s − L_t}, L_t the log of the sum from t on. [Xia et al. 2008]
-void listmle_force(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+void listmle(const Force&, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
   const std::size_t n = query.scores.size();
   if (n == 0) return;
   auto& order = scratch.order;
@@ -91,6 +89,18 @@ void listmle_force(const ForceQuery& query, ForceScratch& scratch, const ForceSu
     if (sums.curvature) sums.curvature[i] += std::max(0.0, first - std::exp(2 * s + twice));
     if (sums.cost) *sums.cost += tail[r] - s;
   }
+}
+
+constexpr ForceKernel rows[] = {
+    {.name = "listnet", .compute = listnet},
+    {.name = "listmle", .compute = listmle},
+    {.name = "xendcg", .compute = xendcg},
+};
+
+}  // namespace
+
+std::span<const ForceKernel> list_forces() {
+  return rows;
 }
 
 }  // namespace podium

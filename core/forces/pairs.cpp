@@ -5,49 +5,33 @@
 
 #include "dispatch.hpp"
 #include "exponentials.hpp"
-#include "forces/force.hpp"
+#include "forces/kernels.hpp"
 #include "forces/logistic_row.hpp"
 #include "forces/potentials.hpp"
 #include "interrupt.hpp"
-#include "unreachable.hpp"
 
 namespace podium {
 namespace {
 
-Pull pull(const ForceSpec& spec, double o, double target) {
-  switch (spec.kind) {
-    case ForceKind::spring:
-      return spring_pull(o, spec.margin);
-    case ForceKind::hinge:
-      return hinge_pull(o, spec.margin);
-    case ForceKind::squared_hinge:
-      return squared_hinge_pull(o, spec.margin);
-    case ForceKind::exponential:
-      return exponential_pull(o);
-    case ForceKind::pairwise_regression:
-      return regression_pull(o, target);
-    case ForceKind::ranknet:
-      return logistic_pull(o, spec.sigma, target);
-    case ForceKind::lambdarank:
-    case ForceKind::step:
-    case ForceKind::listnet:
-    case ForceKind::listmle:
-    case ForceKind::xendcg:
-    case ForceKind::finite_difference:
-    case ForceKind::structrank:
-    case ForceKind::squared:
-    case ForceKind::ordinal:
-    case ForceKind::prank:
-    case ForceKind::multiclass:
-    case ForceKind::custom:
-      break;
-  }
-  unreachable();
-}
+// What tells the forces over pairs apart.
+struct PairForce {
+  // The pull on a pair with gap o.
+  Pull (*pull)(const ForceSpec& spec, double o, double target);
+  // What the labels want of a pair: the probability that the winner wins, or a gap in scores.
+  double (*target)(double winner, double loser) = [](double winner, double loser) {
+    return winner > loser ? 1.0 : 0.5;
+  };
+  // Whether a probability below 1 is a target; otherwise it weighs the pair and the reversed pair.
+  bool soft_target = false;
+  // Adds all pairs that labels give at once, and says whether it could. Null: one after the other.
+  bool (*all_at_once)(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch,
+                      const ForceSums& sums) = nullptr;
+};
 
+template <const PairForce& pair_force>
 void add_pair(const ForceSpec& spec, const ForceQuery& query, const ForceSums& sums, std::size_t winner,
               std::size_t loser, double target, double weight) {
-  const Pull p = pull(spec, query.scores[winner] - query.scores[loser], target);
+  const Pull p = pair_force.pull(spec, query.scores[winner] - query.scores[loser], target);
   sums.force[winner] += weight * p.force;
   sums.force[loser] -= weight * p.force;
   if (sums.curvature) {
@@ -57,30 +41,26 @@ void add_pair(const ForceSpec& spec, const ForceQuery& query, const ForceSums& s
   if (sums.cost) *sums.cost += weight * p.cost;
 }
 
-// What the labels want of a pair: the gap in scores for pairwise_regression, the probability that the winner wins for
-// others.
-double labeled_target(const ForceSpec& spec, double winner, double loser) {
-  if (spec.kind == ForceKind::pairwise_regression) return winner - loser;
-  return winner > loser ? 1.0 : 0.5;
-}
-
 // A pair as its labels have it; equal labels only where ties are trained on.
+template <const PairForce& pair_force>
 void add_labeled(const ForceSpec& spec, const ForceQuery& query, const ForceSums& sums, std::size_t a, std::size_t b) {
   if (query.labels[b] > query.labels[a]) std::swap(a, b);
   if (query.labels[a] == query.labels[b] && !spec.ties) return;
-  const double target = labeled_target(spec, query.labels[a], query.labels[b]);
-  add_pair(spec, query, sums, a, b, target, query.weight(a) * query.weight(b));
+  const double target = pair_force.target(query.labels[a], query.labels[b]);
+  add_pair<pair_force>(spec, query, sums, a, b, target, query.weight(a) * query.weight(b));
 }
 
-// With probability P̄ the winner wins, else the other way: the logistic takes that as its target, others as two pairs.
-// Without labels, pairwise_regression wants a gap of 1.
+// With probability P̄ the winner wins, else the other way. Without labels, pairwise_regression wants a gap of 1.
+template <const PairForce& pair_force>
 void add_given(const ForceSpec& spec, const ForceQuery& query, const ForceSums& sums, const GivenPair& pair) {
   const double weight = pair.weight * query.weight(pair.winner) * query.weight(pair.loser);
-  if (spec.kind == ForceKind::ranknet) {
-    return add_pair(spec, query, sums, pair.winner, pair.loser, pair.probability, weight);
+  if (pair_force.soft_target) {
+    return add_pair<pair_force>(spec, query, sums, pair.winner, pair.loser, pair.probability, weight);
   }
-  add_pair(spec, query, sums, pair.winner, pair.loser, 1.0, weight * pair.probability);
-  if (pair.probability < 1) add_pair(spec, query, sums, pair.loser, pair.winner, 1.0, weight * (1 - pair.probability));
+  add_pair<pair_force>(spec, query, sums, pair.winner, pair.loser, 1.0, weight * pair.probability);
+  if (pair.probability < 1) {
+    add_pair<pair_force>(spec, query, sums, pair.loser, pair.winner, 1.0, weight * (1 - pair.probability));
+  }
 }
 
 void sort_by_score(const ForceQuery& query, std::vector<std::uint32_t>& order) {
@@ -90,11 +70,12 @@ void sort_by_score(const ForceQuery& query, std::vector<std::uint32_t>& order) {
                    [&](std::uint32_t a, std::uint32_t b) { return query.scores[a] > query.scores[b]; });
 }
 
+template <const PairForce& pair_force>
 void neighbor_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
   sort_by_score(query, scratch.order);
   if (!query.has_pairs) {
     for (std::size_t p = 1; p < scratch.order.size(); ++p) {
-      add_labeled(spec, query, sums, scratch.order[p - 1], scratch.order[p]);
+      add_labeled<pair_force>(spec, query, sums, scratch.order[p - 1], scratch.order[p]);
     }
     return;
   }
@@ -102,7 +83,7 @@ void neighbor_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch
   for (std::uint32_t p = 0; p < position.size(); ++p) position[scratch.order[p]] = p;
   for (const GivenPair& pair : query.pairs) {
     const auto a = position[pair.winner], b = position[pair.loser];
-    if (a + 1 == b || b + 1 == a) add_given(spec, query, sums, pair);
+    if (a + 1 == b || b + 1 == a) add_given<pair_force>(spec, query, sums, pair);
   }
 }
 
@@ -110,8 +91,8 @@ void neighbor_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch
 // so that each asks only about lower (then higher) labels: how many stand inside the margin, and Σ s and Σ s² of them.
 class MarginSums {
  public:
-  MarginSums(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums)
-      : spec_(spec), query_(query), scratch_(scratch), sums_(sums), n_(query.scores.size()) {
+  MarginSums(bool squared, const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums)
+      : squared_(squared), spec_(spec), query_(query), scratch_(scratch), sums_(sums), n_(query.scores.size()) {
     auto& order = scratch_.order;
     sort_by_score(query, order);
     scratch_.score.resize(n_), rank_.resize(n_);
@@ -159,7 +140,7 @@ class MarginSums {
     // A pair is δ − o inside the margin: δ − s_i + s_j for a winner i, δ − s_j + s_i for a loser.
     const double own = spec_.margin - sign * (query_.scores[i] - origin_);
     const double depth = own * met.count + sign * met.sum;
-    if (spec_.kind == ForceKind::hinge) {
+    if (!squared_) {
       sums_.force[i] += sign * weight * met.count;
       if (sums_.cost && winner) *sums_.cost += weight * depth;
       return;
@@ -171,6 +152,7 @@ class MarginSums {
     }
   }
 
+  const bool squared_;
   const ForceSpec& spec_;
   const ForceQuery& query_;
   ForceScratch& scratch_;
@@ -270,37 +252,104 @@ void logistic_sums(const ForceSpec& spec, const ForceQuery& query, ForceScratch&
   }
 }
 
-}  // namespace
+struct ScoreRange {
+  double range, middle;
+};
 
-void pair_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+ScoreRange score_range(const ForceQuery& query) {
+  const auto [least, most] = std::minmax_element(query.scores.begin(), query.scores.end());
+  return {*most - *least, *least + (*most - *least) / 2};
+}
+
+// The sums below add and divide what lies far apart; beyond these ranges they would lose digits or overflow.
+
+template <bool squared>
+bool margin_at_once(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  if (!(score_range(query).range < 1e6 * spec.margin)) return false;
+  MarginSums(squared, spec, query, scratch, sums).run();
+  return true;
+}
+
+bool exponential_at_once(const ForceSpec&, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  const auto [range, middle] = score_range(query);
+  if (!(range < kSteepest)) return false;
+  exponential_sums(query, scratch, sums, middle);
+  return true;
+}
+
+bool logistic_at_once(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  const auto [range, middle] = score_range(query);
+  // A product of eight chances of at least e^−80 does not underflow.
+  const double steepest = sums.cost ? (query.weights.empty() ? 80 : 0) : 600;
+  if (spec.ties || !(spec.sigma * range < steepest)) return false;
+  logistic_sums(spec, query, scratch, sums, middle);
+  return true;
+}
+
+bool regression_at_once(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  pairwise_regression_force(spec, query, scratch, sums);
+  return true;
+}
+
+constexpr PairForce ranknet{
+    .pull = [](const ForceSpec& spec, double o, double target) { return logistic_pull(o, spec.sigma, target); },
+    .soft_target = true,
+    .all_at_once = logistic_at_once};
+constexpr PairForce spring{.pull = [](const ForceSpec& spec, double o, double) { return spring_pull(o, spec.margin); }};
+constexpr PairForce hinge{.pull = [](const ForceSpec& spec, double o, double) { return hinge_pull(o, spec.margin); },
+                          .all_at_once = margin_at_once<false>};
+constexpr PairForce squared_hinge{
+    .pull = [](const ForceSpec& spec, double o, double) { return squared_hinge_pull(o, spec.margin); },
+    .all_at_once = margin_at_once<true>};
+constexpr PairForce exponential{.pull = [](const ForceSpec&, double o, double) { return exponential_pull(o); },
+                                .all_at_once = exponential_at_once};
+constexpr PairForce pairwise_regression{
+    .pull = [](const ForceSpec&, double o, double target) { return regression_pull(o, target); },
+    .target = [](double winner, double loser) { return winner - loser; },
+    .all_at_once = regression_at_once};
+
+template <const PairForce& pair_force>
+void add_pairs(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
   const std::size_t n = query.scores.size();
   if (n < 2) return;
-  if (spec.neighbors) return neighbor_force(spec, query, scratch, sums);
+  if (spec.neighbors) return neighbor_force<pair_force>(spec, query, scratch, sums);
+  InterruptPace pace;
   if (query.has_pairs) {
-    InterruptPace pace;
     for (const GivenPair& pair : query.pairs) {
       pace.step(1);
-      add_given(spec, query, sums, pair);
+      add_given<pair_force>(spec, query, sums, pair);
     }
     return;
   }
-  if (spec.kind == ForceKind::pairwise_regression) return pairwise_regression_force(spec, query, scratch, sums);
-  const auto [least, most] = std::minmax_element(query.scores.begin(), query.scores.end());
-  const double range = *most - *least, middle = *least + range / 2;
-  const bool margin = spec.kind == ForceKind::hinge || spec.kind == ForceKind::squared_hinge;
-  // The fast paths add and divide what lies far apart; beyond these ranges they would lose digits or overflow.
-  if (margin && range < 1e6 * spec.margin) return MarginSums(spec, query, scratch, sums).run();
-  if (spec.kind == ForceKind::exponential && range < kSteepest) return exponential_sums(query, scratch, sums, middle);
-  // A product of eight chances of at least e^−80 does not underflow.
-  const double steepest = sums.cost ? (query.weights.empty() ? 80 : 0) : 600;
-  if (spec.kind == ForceKind::ranknet && !spec.ties && spec.sigma * range < steepest) {
-    return logistic_sums(spec, query, scratch, sums, middle);
-  }
-  InterruptPace pace;
+  if (pair_force.all_at_once && pair_force.all_at_once(spec, query, scratch, sums)) return;
   for (std::size_t i = 0; i < n; ++i) {
     pace.step(n - i);
-    for (std::size_t j = i + 1; j < n; ++j) add_labeled(spec, query, sums, i, j);
+    for (std::size_t j = i + 1; j < n; ++j) add_labeled<pair_force>(spec, query, sums, i, j);
   }
+}
+
+template <const PairForce& pair_force>
+void compute(const Force& force, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  add_pairs<pair_force>(force.spec(), query, scratch, sums);
+}
+
+constexpr ForceKernel rows[] = {
+    {.name = "ranknet", .compute = compute<ranknet>},
+    {.name = "spring", .compute = compute<spring>},
+    {.name = "hinge", .compute = compute<hinge>},
+    {.name = "squared_hinge", .compute = compute<squared_hinge>},
+    {.name = "exponential", .compute = compute<exponential>},
+    {.name = "pairwise_regression", .compute = compute<pairwise_regression>},
+};
+
+}  // namespace
+
+std::span<const ForceKernel> pair_forces() {
+  return rows;
+}
+
+void ranknet_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
+  add_pairs<ranknet>(spec, query, scratch, sums);
 }
 
 }  // namespace podium

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "forces/force.hpp"
+#include "forces/kernels.hpp"
 
 namespace podium {
 namespace {

@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "forces/force.hpp"
+#include "forces/kernels.hpp"
 #include "forces/potentials.hpp"
 
 namespace podium {
+namespace {
 
 // C = ½ (s − l)²: λ = l − s, w = 1.
-void squared_force(const ForceQuery& query, const ForceSums& sums) {
+void squared(const Force&, const ForceQuery& query, ForceScratch&, const ForceSums& sums) {
   for (std::size_t i = 0; i < query.scores.size(); ++i) {
     const double weight = query.weight(i), gap = query.labels[i] - query.scores[i];
     sums.force[i] += weight * gap;
@@ -18,7 +19,7 @@ void squared_force(const ForceQuery& query, const ForceSums& sums) {
 
 // Cumulative link: P(label ≤ k) = u_k = 1 / (1 + e^{s − b_k}), C = −log(u_k − u_{k−1}), so λ = u_k + u_{k−1} − 1 with
 // u_{−1} = 0 and u_{last} = 1. log(u_k − u_{k−1}) = log(1 − e^{−Δ}) + log u_k + log(1 − u_{k−1}), Δ = b_k − b_{k−1}.
-void ordinal_force(const ForceQuery& query, const ForceSums& sums) {
+void ordinal(const Force&, const ForceQuery& query, ForceScratch&, const ForceSums& sums) {
   const auto thresholds = query.parameters;
   for (std::size_t i = 0; i < query.scores.size(); ++i) {
     const auto level = static_cast<std::size_t>(query.labels[i]);
@@ -46,7 +47,7 @@ void ordinal_force(const ForceQuery& query, const ForceSums& sums) {
 
 // The perceptron's cost of every threshold on the wrong side: with z_k = 1 where label > k and −1 elsewhere,
 // C = Σ_k max(0, −z_k (s − b_k)), so λ = Σ_k z_k [z_k (s − b_k) ≤ 0]. It has no curvature. [Crammer and Singer 2002]
-void prank_force(const ForceQuery& query, const ForceSums& sums) {
+void prank(const Force&, const ForceQuery& query, ForceScratch&, const ForceSums& sums) {
   const auto thresholds = query.parameters;
   for (std::size_t i = 0; i < query.scores.size(); ++i) {
     const auto level = static_cast<std::size_t>(query.labels[i]);
@@ -62,7 +63,8 @@ void prank_force(const ForceQuery& query, const ForceSums& sums) {
 }
 
 // Softmax cross entropy over the levels: λ_k = [label = k] − p_k, w_k = p_k (1 − p_k). [McRank]
-void multiclass_force(std::size_t classes, const ForceQuery& query, const ForceSums& sums) {
+void multiclass(const Force& force, const ForceQuery& query, ForceScratch&, const ForceSums& sums) {
+  const std::size_t classes = force.outputs();
   for (std::size_t i = 0; i < query.labels.size(); ++i) {
     const double* const s = query.scores.data() + i * classes;
     const auto level = static_cast<std::size_t>(query.labels[i]);
@@ -76,6 +78,31 @@ void multiclass_force(std::size_t classes, const ForceQuery& query, const ForceS
     }
     if (sums.cost) *sums.cost += weight * (most + std::log(total) - s[level]);
   }
+}
+
+std::size_t one_per_level(const ForceSpec& spec) {
+  return spec.classes;
+}
+
+ForceParameters thresholds(const ForceSpec& spec) {
+  return ForceParameters({spec.classes - 1, {"threshold", ParameterKind::threshold}});
+}
+
+bool always(const ForceSpec&) {
+  return true;
+}
+
+constexpr ForceKernel rows[] = {
+    {.name = "squared", .compute = squared},
+    {.name = "ordinal", .compute = ordinal, .parameters = thresholds, .learns = always},
+    {.name = "prank", .compute = prank, .parameters = thresholds, .learns = always},
+    {.name = "multiclass", .compute = multiclass, .outputs = one_per_level},
+};
+
+}  // namespace
+
+std::span<const ForceKernel> point_forces() {
+  return rows;
 }
 
 }  // namespace podium

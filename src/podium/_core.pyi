@@ -210,42 +210,8 @@ class CdnSpec:
 
     def __init__(self, *, topology: CdnTopology, tied: bool, learns: bool, values: Sequence[float], partners: int, mean: bool, method: CdnMethod) -> None: ...
 
-class ForceKind(enum.Enum):
-    ranknet = 0
-
-    lambdarank = 1
-
-    spring = 2
-
-    step = 3
-
-    hinge = 4
-
-    squared_hinge = 5
-
-    exponential = 6
-
-    pairwise_regression = 7
-
-    listnet = 8
-
-    listmle = 9
-
-    xendcg = 10
-
-    finite_difference = 11
-
-    structrank = 12
-
-    squared = 13
-
-    ordinal = 14
-
-    prank = 15
-
-    multiclass = 16
-
-    custom = 17
+def force_names() -> list[str]:
+    """The names of the forces that the core computes."""
 
 class CustomForce:
     """
@@ -257,7 +223,7 @@ class CustomForce:
 class ForceSpec:
     """A force as the core sees it; forces make it from their parameters."""
 
-    def __init__(self, kind: ForceKind, *, sigma: float, margin: float, ties: bool, neighbors: bool, truncation: int, normalize: bool, damping: bool, noise: float, draws: int, step: float, lower_is_better: bool, alpha: float, metric: MetricSpec, classes: int, cdn: CdnSpec | None = None, custom: CustomForce | None = None) -> None: ...
+    def __init__(self, name: str, *, sigma: float, margin: float, ties: bool, neighbors: bool, truncation: int, normalize: bool, damping: bool, noise: float, draws: int, step: float, lower_is_better: bool, alpha: float, metric: MetricSpec, classes: int, cdn: CdnSpec | None = None, custom: CustomForce | None = None) -> None: ...
 
 class ForceInputs:
     """Labels, weights and pairs of queries, ready for forces."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from naive_forces import POINT_TWINS, by_moving, over_pairs, over_preferences
 
 import podium
+from podium import _core
 from podium.forces import FORCES, Force
 
 METRICS = [
@@ -118,6 +119,8 @@ def own_values(force: Force, data) -> np.ndarray:
 
 def test_every_force_is_in_the_contract():
     assert {podium.force(name).name for name in BUILT_IN} == set(FORCES)
+    wrappers = {name for name, row in FORCES.items() if row.takes == "force"}
+    assert set(_core.force_names()) == set(FORCES) - wrappers | {"custom"}
 
 
 @by_name(EVERY)

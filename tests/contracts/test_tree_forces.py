@@ -19,7 +19,7 @@ SPEC = (
 )
 
 # Trees begin where all scores are equal, and there a step without a margin has no force.
-EVERY = ["step(ndcg@5, margin=0.5)" if name == "step(ndcg@5)" else name for name in NAMES]
+EVERY = [*(name for name in NAMES if podium.force(name).unmoved is None), "step(ndcg@5, margin=0.5)"]
 
 
 def judged(sizes=(12,) * 12, seed=0, **parts: Any) -> podium.RankingData:

@@ -12,7 +12,7 @@ CORE = ROOT / "core"
 SWITCHED = {  # enum → its header and the sources that switch over it
     "AdditiveGain": ("metrics/additive.hpp", ["metrics/metric.cpp"]),
     "MetricFamily": ("metrics/spec.hpp", ["metrics/metric.cpp", "metrics/swap.cpp"]),
-    "ForceKind": ("forces/force.hpp", ["forces/force.cpp", "forces/pairs.cpp"]),
+    "CdnTopology": ("forces/cdn.hpp", ["forces/cdn.cpp"]),
     "Growth": ("trees/grow.hpp", ["trees/boost.cpp"]),
     "Optimizer": ("net/descent.hpp", ["net/descent.cpp"]),
 }

@@ -222,7 +222,7 @@ class Force:
             options |= layer.definition.core_options(layer)
             layer = layer.inner
         return _core.ForceSpec(
-            _core.ForceKind[acting.name],
+            acting.name,
             sigma=float(acting.parameter("sigma")),
             margin=float(acting.parameter("margin")),
             ties=bool(acting.parameter("ties", False)),
