@@ -180,6 +180,24 @@ def test_an_input_is_never_written_over(inside, refused, name, number, how):
     assert contents(inside) == before
 
 
+@pytest.mark.parametrize("suffix", [".query", ".group"])
+@pytest.mark.parametrize("how", NAMES)
+def test_sizes_that_stand_beside_the_data_are_an_input_too(inside, refused, how, suffix):
+    shutil.copyfile("sizes.txt", f"bare.txt{suffix}")
+    target = NAMES[how](Path(f"bare.txt{suffix}"), inside)
+    before = contents(inside)
+    for words in (
+        ["score", "model.podium", "bare.txt", "--out", str(target)],
+        ["data", "convert", "bare.txt", str(target), "--to", "letor"],
+    ):
+        assert "is read and would be written over; give another name" in refused(*words)
+        assert contents(inside) == before
+    with pytest.raises(podium.OutputError, match="is read and would be written over"):
+        podium.convert("bare.txt", target, target_format="letor")
+    with pytest.raises(podium.OutputError, match="is read and would be written over"):
+        podium.convert("bare.txt", "sizes.txt", target_format="letor", read_options={"sizes": "sizes.txt"})
+
+
 OTHERS = ["model.podium", "vali.txt", "scores.txt", "notes.md", "kept.checkpoint", "test.podium-data"]
 
 

@@ -233,7 +233,7 @@ def test_bad_lines_are_named_by_file_line_and_column(tmp_path, bad, column, mess
 def test_qid_must_stand_on_every_line_or_none(tmp_path):
     with pytest.raises(podium.FormatError, match="either every line"):
         podium.read(write_lines(tmp_path / "a.txt", "1 1:5", "1 qid:1 1:5"))
-    with pytest.raises(podium.FormatError, match=r"carry no query id.*b.txt.query"):
+    with pytest.raises(podium.FormatError, match=r"the lines have no query ids.*b.txt.query"):
         podium.read(write_lines(tmp_path / "b.txt", "1 1:5", "1 1:5"))
 
 

@@ -16,10 +16,11 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import podium
 from generated import assert_same, ranking_data, small, with_everything
 from limits import limited_memory
 from podium import DataError, Pairs, ParameterError, RankingData
-from podium.data import Strings
+from podium.data import Strings, canonical
 from podium.data.checks import check_pairs
 from podium.data.grouping import MAX_ID_LENGTH, check_query_ids
 from podium.data.ordering import check_row_order
@@ -460,3 +461,29 @@ def test_pairs_are_checked_against_the_offsets() -> None:
             check_pairs(pairs, offsets)
     with pytest.raises(DataError, match="pairs: weight must be numbers: complex128"):
         Pairs.of([0], [1], weight=1j)
+
+
+def test_a_fingerprint_is_computed_once_per_data_set(tmp_path, monkeypatch):
+    computed = []
+    compute = canonical.compute_fingerprint
+
+    def count(data):
+        computed.append(data)
+        return compute(data)
+
+    monkeypatch.setattr(canonical, "compute_fingerprint", count)
+    train, valid = with_everything().replace(pairs=None), small()
+    ranker = podium.RankNet(epochs=1).fit(train, valid=valid.replace(feature_names=["length", "score"]))
+    assert ranker.fingerprint_ == compute(train)
+    podium.RankNet(epochs=1).fit(train, checkpoint=tmp_path / "checkpoint")
+    assert len(computed) == len({id(data) for data in computed}) <= 2
+    changed = train.replace_grouped(labels=train.labels + 1)
+    again = pickle.loads(pickle.dumps(train))
+    assert canonical.fingerprint(changed) == compute(changed) != ranker.fingerprint_
+    assert canonical.fingerprint(again) == ranker.fingerprint_
+
+
+def test_a_fingerprint_does_not_depend_on_the_order_of_queries():
+    data = with_everything()
+    turned = data.select(np.arange(data.n_queries)[::-1])
+    assert canonical.fingerprint(turned) == canonical.fingerprint(data)

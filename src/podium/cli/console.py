@@ -24,6 +24,7 @@ from podium.files import check_outputs as check_files
 from podium.forces import FORCES, Force, force
 from podium.formats import FORMATS, Format, Source, read_sources, resolve
 from podium.formats.format import Progress as ProgressCall
+from podium.formats.sizes import side_files
 from podium.metrics import METRICS
 
 DROPPABLE = ("categorical_features", "document_ids", "document_weights", "feature_names", "pairs", "query_weights")
@@ -249,7 +250,8 @@ def check_outputs(
         make_folders: whether missing folders will be created.
     """
     sizes = [Path(word.removeprefix("sizes=")) for word in read or () if word.startswith("sizes=")]
-    for path in check_files(outputs, inputs=[*inputs, *sizes], make_folders=make_folders):
+    beside = [side for path in inputs if path is not None for side in side_files(path)]
+    for path in check_files(outputs, inputs=[*inputs, *sizes, *beside], make_folders=make_folders):
         note(f"{path} exists and will be replaced")
 
 

@@ -1,4 +1,4 @@
-"""What makes two data sets the same to training: one order of queries whatever the file's, and one fingerprint."""
+"""What makes two data sets the same to training: one order of the queries, whatever that of the file, and one fingerprint."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Order = npt.NDArray[np.int64]
 
 
 def check_data(name: str, given: object) -> None:
-    """That what was given is a RankingData."""
+    """Raise a DataError unless what was given is a RankingData."""
     refuse_path(name, given)
     if not isinstance(given, RankingData):
         raise DataError(
-            f"{name} is a {type(given).__name__}; give podium.RankingData(X, y, qid), or what podium.read gives"
+            f"{name} is a {type(given).__name__}; give podium.RankingData(X, y, qid), or what podium.read returns"
         )
 
 
 def refuse_path(name: str, given: object) -> None:
-    """Says so where a file's name stands in the place of what is in the file."""
+    """Raise a DataError if the name of a file is given instead of its content."""
     if isinstance(given, str | os.PathLike):
         raise DataError(
             f"{name}={short_repr(given)} is the name of a file; read it first with podium.read({str(given)!r})"
@@ -34,18 +34,27 @@ def refuse_path(name: str, given: object) -> None:
 
 
 def canonical_order(data: RankingData) -> Order:
-    """Query numbers in an order that depends on the query ids alone, so that sums over queries do too."""
+    """Return the query numbers in an order that depends on the query ids alone, so that sums over queries do too."""
     return np.argsort(query_hashes(data.query_ids, 0), kind="stable")
 
 
 def shuffled_order(keys: npt.NDArray[np.uint64], seed: int, round: int) -> Order:
-    """Query numbers in an order drawn anew for every round, a function of the seed, the round and the ids' hashes."""
+    """Return the query numbers in a random order that is a function of the seed, the round and the hashes of the query ids."""
     start = splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(round))
     return np.lexsort((keys, splitmix64(splitmix64(keys ^ start)))).astype(np.int64)
 
 
 def fingerprint(data: RankingData) -> str:
-    """SHA-256 of the queries' own digests, sorted: equal for the same queries in any order."""
+    """Return a SHA-256 of the data, equal for the same queries in any order. It is computed once and kept with the data."""
+    try:
+        return data._fingerprint
+    except AttributeError:
+        object.__setattr__(data, "_fingerprint", compute_fingerprint(data))
+        return data._fingerprint
+
+
+def compute_fingerprint(data: RankingData) -> str:
+    """Return the SHA-256 of the digests of the queries, which are sorted."""
     coded = json.dumps(sorted((data.categorical_features or {}).items())) if data.categorical_features else ""
     queries = np.empty(0, np.int64) if data.pairs is None else data.document_queries[data.pairs.winner]
     by_query = np.argsort(queries, kind="stable")

@@ -106,7 +106,7 @@ class RankingData:
         "query_weights",
         "row_order",
     )
-    __slots__ = PARTS
+    __slots__ = (*PARTS, "_fingerprint")
     features: npt.NDArray[np.float32]
     labels: npt.NDArray[np.float64]
     query_offsets: npt.NDArray[np.int64]
@@ -119,6 +119,7 @@ class RankingData:
     categorical_features: Categories | None
     absent_value: float | None
     row_order: npt.NDArray[np.int64] | None
+    _fingerprint: str  # see `podium.data.canonical.fingerprint`
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from podium.formats.letor import LETOR, Widths, read_letor_together
 from podium.formats.letor_rows import LetorOptions
 from podium.formats.opening import read_head
 from podium.formats.scores import SCORES
-from podium.formats.sizes import read_sizes, sizes_to_qid, write_sizes
+from podium.formats.sizes import read_sizes, side_files, sizes_to_qid, write_sizes
 from podium.formats.trec import QRELS, TREC_RUN
 from podium.kinds import KINDS, recognize
 
@@ -222,7 +222,8 @@ def convert_source(
     """Convert a file whose format is known to the format `writer`; see `convert`."""
     reader, output = source.format, dict(write_options or {})
     writer.check_options(output, reading=False)
-    check_outputs([Output(target, writer.name)], inputs=[source.path])
+    inputs = [source.path, source.options.get("sizes"), *side_files(source.path)]
+    check_outputs([Output(target, writer.name)], inputs=inputs)
     if reader is LETOR and writer is CACHE and not drop and source.options.get("scattered", "error") == "error":
         options = LetorOptions(**source.options)
         convert_letor(source.path, target, options, num_threads=num_threads, progress=progress)

@@ -15,7 +15,7 @@ from podium.data import RankingData, Strings
 from podium.data.grouping import MAX_ID_LENGTH
 from podium.errors import FormatError, ParameterError
 from podium.formats.decimals import ids_from_texts
-from podium.formats.sizes import read_sizes
+from podium.formats.sizes import SIDE_SUFFIXES, read_sizes, side_files
 
 Array = npt.NDArray[Any]
 
@@ -231,13 +231,12 @@ class LetorRows:
             first[query] = k
 
     def _side_sizes(self) -> npt.NDArray[np.int64]:
-        beside = [Path(f"{os.fspath(self.path)}{suffix}") for suffix in (".query", ".group")]
-        side = self.options.sizes or next((file for file in beside if file.exists()), None)
+        side = self.options.sizes or next(iter(side_files(self.path)), None)
         if side is None:
             raise FormatError(
                 self.path,
-                "the lines carry no query id. Write `qid:ID` behind each label, or put the query sizes, one a line, "
-                f"into {beside[0].name}",
+                "the lines have no query ids. Write `qid:ID` after each label, or put the query sizes, one per line, "
+                f"into {Path(self.path).name}{SIDE_SUFFIXES[0]}",
                 line=1,
             )
         counts = np.asarray(read_sizes(side), np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,14 @@ from podium.data import RankingData
 from podium.errors import DataError
 from podium.formats.opening import writing
 from podium.formats.tokens import one_number_a_line
+
+SIDE_SUFFIXES = (".query", ".group")
+
+
+def side_files(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the files of query sizes that stand beside a data file: `path.query` and `path.group`, those that exist."""
+    beside = (Path(f"{os.fspath(path)}{suffix}") for suffix in SIDE_SUFFIXES)
+    return [file for file in beside if file.exists()]
 
 
 def read_sizes(path: str | os.PathLike[str]) -> npt.NDArray[np.int64]:
