@@ -15,6 +15,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "formats": ("convert", "from_frame", "read", "read_all_folds", "read_folds", "read_scores", "to_frame", "write"),
     "metrics": ("Metric", "custom_metric", "metric"),
     "rankers": (
+        "AdaRank",
         "CrossValidation",
         "KernelRankNet",
         "LambdaMART",

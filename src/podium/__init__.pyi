@@ -45,6 +45,7 @@ from podium.metrics import custom_metric as custom_metric
 from podium.metrics import metric as metric
 from podium.rankers import MART as MART
 from podium.rankers import OAPBPM as OAPBPM
+from podium.rankers import AdaRank as AdaRank
 from podium.rankers import CrossValidation as CrossValidation
 from podium.rankers import KernelRankNet as KernelRankNet
 from podium.rankers import LambdaMART as LambdaMART

@@ -32,6 +32,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "lambdamart": {"n_estimators": 20, "num_leaves": 6, "learning_rate": 0.3, "min_documents": 5, "row_sampling": 0.8},
     "mart": {"n_estimators": 20, "num_leaves": 6, "learning_rate": 0.3, "min_documents": 5, "row_sampling": 0.8},
     "rankboost": {"n_estimators": 40},
+    "adarank": {"n_estimators": 40, "sharpness": 30.0},
     "prank": {"epochs": 5},
     "quadratic-prank": {"epochs": 5},
     "oap-bpm": {"epochs": 5},
@@ -76,7 +77,7 @@ def ndcg(scores: np.ndarray, data: podium.RankingData) -> float:
 WEIGHTS_ELSEWHERE = {
     "check_sample_weight_equivalence_on_dense_data": "random starts, samples of rows and a mean over pairs see repeated rows"
 }
-NO_WEIGHTS = (podium.ListNet, podium.ListMLE, podium.PRank, podium.QuadraticPRank, podium.OAPBPM)
+NO_WEIGHTS = (podium.AdaRank, podium.ListNet, podium.ListMLE, podium.PRank, podium.QuadraticPRank, podium.OAPBPM)
 UNWEIGHTED = {
     f"check_{name}": "a force over lists or a perceptron refuses document weights"
     for name in (
@@ -102,6 +103,7 @@ UNWEIGHTED = {
         podium.LambdaMART(n_estimators=3, min_documents=1),
         podium.MART(n_estimators=3, min_documents=1),
         podium.RankBoost(n_estimators=3),
+        podium.AdaRank(n_estimators=3),
         podium.PRank(epochs=2),
         podium.QuadraticPRank(epochs=2),
         podium.OAPBPM(epochs=2, perceptrons=5),
@@ -155,7 +157,7 @@ def test_fitting_is_repeatable_and_the_seed_is_all_that_is_drawn(name, tmp_path)
     assert saved(ranker.fit(TRAIN), tmp_path / "c.podium") == first  # nothing is left of the fit before
     other = quick(name, seed=1).fit(TRAIN)
     same = np.array_equal(other.predict(TEST), ranker.predict(TEST))
-    assert same == (name in ("ranksvm", "rankboost"))  # which have nothing to draw
+    assert same == (name in ("ranksvm", "rankboost", "adarank"))  # which have nothing to draw
 
 
 @by_name()
@@ -376,7 +378,7 @@ def test_rankers_learn(name):
     test = podium.synthetic.network(queries=100, documents=20, features=10, hidden=3, seed=1, generator_seed=0)
     single = max(ndcg(sign * test.features[:, j], test) for j in range(10) for sign in (1, -1))
     longer: dict[str, Any] = {"epochs": 30, "learning_rate": 0.01}
-    local = [*TREES, "structrank"]  # steps and means of neighbors fit a slope slowly
+    local = [*TREES, "structrank", "adarank"]  # steps, means of neighbors and single features fit a slope slowly
     others = {} if name in ("ranksvm", *local) else {"landmarks": 200} if name == "kernel-ranknet" else longer
     others = (
         {"epochs": 30} if name in ONLINE else {"schedule": "adam(epochs=30, rate=0.01)"} if name == "ranker" else others

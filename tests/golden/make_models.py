@@ -30,6 +30,8 @@ RANKERS = {
     ),
     "mart": podium.MART(n_estimators=6, num_leaves=4, learning_rate=0.5, min_documents=2, row_sampling=0.8),
     "rankboost": podium.RankBoost(n_estimators=15),
+    "adarank": podium.AdaRank(n_estimators=8, sharpness=3.0),
+    "net-output": podium.RankNet(hidden=(3,), output="tanh", epochs=3, learning_rate=0.1),
     "prank": podium.PRank(epochs=3),
     "quadratic-prank": podium.QuadraticPRank(epochs=3),
     "kernel-prank": podium.QuadraticPRank(epochs=3, form="kernel", supports=5),

@@ -63,7 +63,7 @@ class TreeBooster:
         features = np.ascontiguousarray(data.features)
         categorical = np.zeros(data.n_features, np.uint8)
         categorical[list(spec.categorical)] = 1
-        bins = _core.make_bins(features, _sample(data, keys), spec.max_bins, categorical, num_threads)
+        bins = _core.make_bins(features, bin_sample(data, keys), spec.max_bins, categorical, num_threads)
         self.categories = {feature: bins.cuts(feature) for feature in spec.categorical}
         if start is not None:
             _check_start(start, self)
@@ -208,7 +208,7 @@ def _draw(seed: int, tree: int) -> int:
     return int(splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(tree))[0])
 
 
-def _sample(data: RankingData, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+def bin_sample(data: RankingData, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
     """Documents by a hash of query and place in the query, so that no order of queries changes the bins."""
     if data.n_documents <= BIN_SAMPLE_DOCUMENTS:
         return np.arange(data.n_documents, dtype=np.int64)

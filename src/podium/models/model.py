@@ -39,6 +39,11 @@ class Spec(Value, ABC):
         """How a perceptron holds this function class; empty if it cannot."""
         return ""
 
+    @property
+    def weak_rankers(self) -> str:
+        """Which weak rankers a sum of this function class has: 'features', 'stumps', or '' if it has none."""
+        return ""
+
     def resolve(self, data: RankingData) -> Self:
         """Return the same settings with every default that depends on the data chosen."""
         return self

@@ -189,3 +189,8 @@ class LinearSpec(InputSettings, DenseSpec):
     def perceptron(self) -> str:
         """Held as it is."""
         return "linear"
+
+    @property
+    def weak_rankers(self) -> str:
+        """Each feature by itself."""
+        return "features"

@@ -198,6 +198,11 @@ class TreesSpec(TreeSettings, Spec):
         return out
 
     @property
+    def weak_rankers(self) -> str:
+        """Stumps, if trees have two leaves and every feature is a number."""
+        return "stumps" if self.num_leaves == 2 and not self.categorical else ""
+
+    @property
     def is_random(self) -> bool:
         """Whether trees draw rows, queries, columns or splits; without that, forests side by side would hardly differ."""
         shares = (self.row_sampling, self.query_sampling, self.column_sampling)

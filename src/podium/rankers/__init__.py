@@ -15,7 +15,7 @@ from podium.errors import FormatError
 
 if TYPE_CHECKING:
     from podium.rankers.base import BaseRanker
-    from podium.rankers.boost import RankBoost
+    from podium.rankers.boost import AdaRank, RankBoost
     from podium.rankers.cross_validation import CrossValidation, cross_validate
     from podium.rankers.lists import ListMLE, ListNet
     from podium.rankers.ordinal import OrdinalRegression
@@ -33,6 +33,7 @@ __all__ = [
     "MART",
     "OAPBPM",
     "RANKERS",
+    "AdaRank",
     "BaseRanker",
     "CrossValidation",
     "KernelRankNet",
@@ -62,6 +63,7 @@ PLACES = {
     "lambdamart": "trees:LambdaMART",
     "mart": "trees:MART",
     "rankboost": "boost:RankBoost",
+    "adarank": "boost:AdaRank",
     "listnet": "lists:ListNet",
     "listmle": "lists:ListMLE",
     "kernel-ranknet": "pairs:KernelRankNet",

@@ -1,15 +1,25 @@
-"""RankBoost: exponential pairs × stumps, each with its own closed-form weight."""
+"""RankBoost and AdaRank: weak rankers, each with its own closed-form weight."""
 
 from __future__ import annotations
 
-from podium.forces import Force
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData
+from podium.forces import FORCES, Force
+from podium.metrics import Metric, metric
 from podium.models import Spec
+from podium.models.inputs import InputSettings
+from podium.models.net import LinearSpec
 from podium.models.tree_settings import TreeSettings, TreesSpec
-from podium.parameters import inherit
+from podium.parameters import Choice, Rule, inherit, setting
 from podium.rankers.base import BaseRanker
 from podium.rankers.ranker import preset_force
-from podium.training import Schedule
+from podium.training import Schedule, Trained
 from podium.training.schedules.boosting import Stumps, StumpSettings
+from podium.training.schedules.reweighting import Reweighting, ReweightingSettings
 
 # So large that every leaf has the same weight, and the best split is the one with the most force on one side.
 DOMINANT_L2 = 1e18
@@ -41,3 +51,61 @@ class RankBoost(StumpSettings, BaseRanker):
 
     def _schedule(self) -> Schedule:
         return Stumps(**self.settings_of(Stumps))
+
+
+class AdaRank(ReweightingSettings, InputSettings, BaseRanker):
+    """Boosting of features or stumps for a metric, over reweighted queries. [Xu and Li 2007]
+
+    A round takes the weak ranker h with the largest Σ P(q) Z(q, h), where Z is the metric and P are weights of the queries, and
+    adds α·h with α = ½ ln(Σ P(q)(1 + Z(q, h)) / Σ P(q)(1 − Z(q, h))). Then P(q) ∝ exp(−sharpness · Z(q, f)), so that the next
+    one is chosen for the queries that are ranked badly so far.
+
+    Attributes:
+        weak_rankers_: for each round that was kept, the feature's column, its sign, the threshold of a stump, and the weight α.
+    """
+
+    target: Any = setting(
+        None,
+        Rule(),
+        "The metric to raise; it must have bounds.",
+        none="the metric it is judged by; with stumps, the mean over all orders of documents with equal scores if it has one",
+    )
+    weak: str = setting(
+        "features",
+        Choice("features", "stumps"),
+        "The weak rankers: every feature with either sign, which makes a linear model; or threshold 'stumps' with either sign.",
+    )
+    standardize: bool | None = None
+    max_bins: int = inherit(TreeSettings.parameters()["max_bins"], default=32)
+
+    def _force(self) -> Force:
+        return Force(FORCES["finite_difference"], metric=self._target())
+
+    def _target(self) -> Metric:
+        if self.target is not None:
+            return metric(self.target)
+        judged = metric(self.metric)
+        averages = (
+            self.weak == "stumps" and judged.custom is None and judged.parameters.get("ties") in ("auto", "input")
+        )
+        return judged.with_parameters(ties="average") if averages else judged
+
+    def _model(self) -> Spec:
+        if self.parameters()["weak"].check(self.weak) == "features":
+            return LinearSpec(**self.settings_of(LinearSpec))
+        return TreesSpec(num_leaves=2, max_bins=self.max_bins, forests=1)
+
+    def _schedule(self) -> Schedule:
+        return Reweighting(**self.settings_of(Reweighting))
+
+    def _keep(self, trained: Trained, data: RankingData) -> None:
+        super()._keep(trained, data)
+        assert trained.chosen is not None
+        self.weak_rankers_ = list(trained.chosen["weak_rankers"])
+
+    def _extra_state(self) -> dict[str, Any]:
+        return {**super()._extra_state(), "weak_rankers": self.weak_rankers_}
+
+    def _load_extra_state(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[np.float64]]) -> None:
+        super()._load_extra_state(more, arrays)
+        self.weak_rankers_ = [dict(each) for each in more["weak_rankers"]]

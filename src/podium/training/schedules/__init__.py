@@ -9,13 +9,14 @@ from podium.training.schedules.feasible import FeasibleSteps
 from podium.training.schedules.gradient import SGD, Adam
 from podium.training.schedules.perceptron import Committee, Perceptron
 from podium.training.schedules.phases import Phases
+from podium.training.schedules.reweighting import Reweighting
 from podium.training.schedules.solvers import LBFGS, Bundle
 
 __all__ = ["SCHEDULES", "schedule"]
 
 SCHEDULES: dict[str, type[Schedule]] = {
     kind.name: kind
-    for kind in (Adam, SGD, LBFGS, Bundle, Boosting, Stumps, FeasibleSteps, Perceptron, Committee, Phases)
+    for kind in (Adam, SGD, LBFGS, Bundle, Boosting, Stumps, Reweighting, FeasibleSteps, Perceptron, Committee, Phases)
 }
 EXAMPLES = "adam, adam(rate=0.001, batch=16), lbfgs(l2=0.1) or boosting(rounds=1000, rate=0.05)"
 

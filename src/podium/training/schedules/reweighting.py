@@ -1,0 +1,273 @@
+"""Boosting over queries: each round adds the weak ranker that is best for the queries that are ranked badly so far.
+
+AdaRank, for any bounded metric Z. Queries start with equal weights P. Each round takes the weak ranker h with the largest
+Σ P(q) Z(q, h), adds α·h with α = ½ ln(Σ P(q) (1 + Z(q, h)) / Σ P(q) (1 − Z(q, h))) to the ranker f, and sets
+P(q) ∝ exp(−c·Z(q, f)); AdaRank has c = 1. [Xu and Li 2007; L = exp(−NDCG) among the measure-specific listwise losses]
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.data import RankingData
+from podium.data.canonical import canonical_order
+from podium.data.hashing import query_hashes
+from podium.errors import DataError, ParameterError
+from podium.metrics import Documents, Metric, per_query
+from podium.models.growing import bin_sample
+from podium.models.inputs import InputMap
+from podium.models.weak_rankers import FeatureRankers, StumpRankers, WeakRankers
+from podium.parameters import Integer, Real, Search, Settings, setting
+from podium.training.checkpoint import Arrays, Checkpoint
+from podium.training.progress import Epoch, Progress
+from podium.training.run import Plan, Trained, TrainingRun
+from podium.training.schedule import NEVER, Schedule
+
+Floats = npt.NDArray[np.float64]
+CERTAIN = 1e-6  # a weak ranker that is perfect is trusted as if it missed this share
+MOST_TABLE_BYTES = 4 << 30
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ReweightingSettings(Settings):
+    """Settings of boosting over queries."""
+
+    n_estimators: int = setting(
+        500, Integer(1), "Maximum number of rounds; each adds one weak ranker.", alias="rounds", option=True
+    )
+    early_stopping_rounds: int | None = setting(
+        100,
+        Integer(1),
+        "With validation data: stop after this many rounds without progress on it.",
+        none=NEVER,
+        option=True,
+    )
+    learning_rate: float = setting(
+        1.0, Real(above=0), "What α is multiplied by; 1 is AdaRank.", alias="rate", option=True
+    )
+    sharpness: float = setting(
+        1.0,
+        Real(above=0),
+        "How much more the badly ranked queries count: their weights are e^(−sharpness · metric). 1 is AdaRank, and 2 is AdaRank "
+        "with a metric of 0 to 1 stretched to −1 to 1.",
+        search=Search(0.5, 10.0, log=True),
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Reweighting(ReweightingSettings, Schedule):
+    """Boosting of weak rankers over reweighted queries. [Xu and Li 2007]"""
+
+    name = "reweighting"
+    summary = "AdaRank's boosting: the weak ranker that is best on reweighted queries: reweighting(rounds=500)."
+    unit = "round"
+    budget = ("n_estimators",)
+
+    @property
+    def max_epochs(self) -> int:
+        """Maximum number of rounds."""
+        return self.n_estimators
+
+    def check(self, plan: Plan) -> None:
+        """The model is a sum of weak rankers, and the force has a bounded metric."""
+        if not plan.model.weak_rankers:
+            raise ParameterError(
+                "schedule",
+                str(self),
+                f"cannot fit {plan.model}",
+                "use {model='linear'} or {model='trees(num_leaves=2)'}",
+            )
+        if plan.force.metric is None:
+            raise ParameterError(
+                "force",
+                str(plan.force),
+                f"has no metric for {self} to raise",
+                "use {force='finite_difference(ndcg@10)'}",
+            )
+        if None in plan.force.metric.bounds:
+            raise ParameterError(
+                "force", str(plan.force), f"needs a bounded metric for {self}, and {plan.force.metric} has no bounds"
+            )
+        if plan.start_from is not None:
+            raise ParameterError("start_from", rule=f"needs boosted trees; {self} cannot continue a trained model")
+
+    def make_run(
+        self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
+    ) -> ReweightingRun:
+        """Return the training."""
+        return ReweightingRun(self, plan, data, valid, checkpoint)
+
+
+def _features(spec: Any, data: RankingData, num_threads: int) -> FeatureRankers:
+    return FeatureRankers(InputMap.of(data, standardize=bool(spec.standardize), num_threads=num_threads))
+
+
+def _stumps(spec: Any, data: RankingData, num_threads: int) -> StumpRankers:
+    return StumpRankers(data, bin_sample(data, query_hashes(data.query_ids, 0)), spec.max_bins, num_threads)
+
+
+MAKERS: dict[str, Callable[[Any, RankingData, int], WeakRankers]] = {"features": _features, "stumps": _stumps}
+
+
+class QueryValues:
+    """Z(q, scores) for every query, in an order that depends on the query ids alone; more is better.
+
+    A metric that lies in [−1, 1] and should rise is taken as it is; another one is brought to [0, 1]. Queries without a value
+    have none for any scores, and count for nothing.
+    """
+
+    def __init__(self, metric: Metric, data: RankingData, num_threads: int) -> None:
+        self.metric, self.data, self.num_threads = metric, data, num_threads
+        self.order = canonical_order(data)
+        low, high = metric.bounds
+        assert low is not None
+        assert high is not None
+        if metric.higher_is_better and low >= -1 and high <= 1:
+            self.zero, self.unit = 0.0, 1.0
+        else:
+            self.zero, self.unit = (low, high - low) if metric.higher_is_better else (high, low - high)
+
+    def of(self, scores: Floats) -> Floats:
+        """Return Z of every query; NaN if it has no value."""
+        documents = Documents(scores, self.data.labels, self.data.query_offsets, row_order=self.data.row_order)
+        values = per_query([self.metric], documents, num_threads=self.num_threads)[0][0][self.order]
+        return np.asarray((values - self.zero) / self.unit)
+
+    def table(self, rankers: WeakRankers) -> Floats:
+        """Return Z(q, h) for every weak ranker and query; 0 if it has no value."""
+        size = len(rankers) * self.data.n_queries * 8
+        if size > MOST_TABLE_BYTES:
+            raise DataError(
+                f"the metric of {len(rankers)} weak rankers on {self.data.n_queries} queries takes {size / 2**30:.1f} GB; train on "
+                "fewer queries or features, or use a smaller max_bins"
+            )
+        rows = [self.of(rankers.scores(number, self.data.features)) for number in range(len(rankers))]
+        return np.nan_to_num(np.array(rows, np.float64))
+
+
+class ReweightingRun(TrainingRun):
+    """One run of boosting over queries."""
+
+    def __init__(
+        self,
+        schedule: Reweighting,
+        plan: Plan,
+        data: RankingData,
+        valid: RankingData | None,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        super().__init__(plan, data, valid, checkpoint)
+        assert plan.force.metric is not None
+        self.schedule = schedule
+        self.rankers = MAKERS[plan.model.weak_rankers](plan.model, data, plan.num_threads)
+        if not len(self.rankers):
+            raise DataError("no feature takes two values, so there is no weak ranker to choose; give other features")
+        self.values = QueryValues(plan.force.metric, data, plan.num_threads)
+        self.table = self.values.table(self.rankers)
+        weights = np.ones(data.n_queries) if data.query_weights is None else data.query_weights
+        none = np.isnan(self.values.of(np.zeros(data.n_documents)))
+        self.start = np.where(none, 0.0, np.asarray(weights, np.float64)[self.values.order])
+        self.weights = self.start / self.start.sum()
+        self.train_scores = np.zeros(data.n_documents)
+        self.valid_scores = np.zeros(0 if valid is None else valid.n_documents)
+        self.numbers: list[int] = []
+        self.alphas: list[float] = []
+        self.progress = Progress(rate=schedule.learning_rate)
+        self._resume()
+
+    def _epoch(self, began: float) -> None:
+        """One round: choose a weak ranker, weigh it, add it, and weigh the queries anew."""
+        before, plan = self.progress, self.plan
+        number = before.epoch + 1
+        chosen = int(np.argmax((self.table * self.weights).sum(axis=1)))
+        self._add(chosen, self.schedule.learning_rate * self._alpha(self.table[chosen]))
+        cost = self._reweigh()
+        train = self._value(plan.metric, self.data, self.train_scores)
+        valid = also = None
+        if self.valid is not None:
+            valid, also = self._value(plan.metric, self.valid, self.valid_scores), self._also(self.valid_scores)
+        judged = float(number) if self.valid is None else valid
+        if judged is not None and self.valid is not None and not plan.metric.higher_is_better:
+            judged = -judged
+        best = judged is not None and (before.best_value is None or judged > before.best_value)
+        row = Epoch(
+            epoch=number,
+            train=train,
+            valid=valid,
+            cost=cost,
+            learning_rate=before.rate,
+            restart=0,
+            best=best,
+            seconds=round(time.perf_counter() - began, 3),
+            also=also,
+        )
+        kept = {"best_value": judged, "best_epoch": number, "best_vector": np.array(self.alphas)} if best else {}
+        since = 0 if best else before.since_best + 1
+        self.progress = before.moved(epoch=number, log=(*before.log, row), since_best=since, **kept)
+
+    def _alpha(self, values: Floats) -> float:
+        """α = ½ ln(Σ P (1 + Z) / Σ P (1 − Z))."""
+        right, wrong = (float((self.weights * (1 + sign * values)).sum()) for sign in (1, -1))
+        return 0.5 * math.log(max(right, CERTAIN) / max(wrong, CERTAIN))
+
+    def _add(self, number: int, alpha: float) -> None:
+        self.numbers.append(number)
+        self.alphas.append(alpha)
+        self.train_scores = self.train_scores + alpha * self.rankers.scores(number, self.data.features)
+        if self.valid is not None:
+            self.valid_scores = self.valid_scores + alpha * self.rankers.scores(number, self.valid.features)
+
+    def _reweigh(self) -> float:
+        """P ∝ exp(−c·Z(q, f)); return the mean of exp(−c·Z)."""
+        losses = np.exp(-self.schedule.sharpness * np.nan_to_num(self.values.of(self.train_scores)))
+        self.weights = self.start * losses
+        mean = float(self.weights.sum() / self.start.sum())
+        self.weights = self.weights / self.weights.sum()
+        return mean
+
+    def _ended(self) -> bool:
+        return False
+
+    def _state(self) -> Arrays:
+        return {"numbers": np.array(self.numbers, np.int64), "alphas": np.array(self.alphas, np.float64)}
+
+    def _load_state(self, arrays: Arrays) -> None:
+        numbers, alphas = arrays["numbers"], arrays["alphas"]
+        rounds = self.progress.epoch
+        if (
+            len(numbers) != rounds
+            or len(alphas) != rounds
+            or len(self.progress.best_vector) != self.progress.best_epoch
+        ):
+            raise ValueError("weak rankers of another number of rounds")
+        if rounds and not (numbers.min() >= 0 and numbers.max() < len(self.rankers)):
+            raise ValueError("there is no such weak ranker")
+        for number, alpha in zip(numbers.tolist(), alphas.tolist(), strict=True):
+            self._add(number, alpha)
+        if rounds:
+            self._reweigh()
+
+    def _trained(self, interrupted: bool) -> Trained:
+        progress = self.progress
+        rounds = progress.best_epoch
+        numbers, alphas = self.numbers[:rounds], self.alphas[:rounds]
+        taken = [
+            {**self.rankers.describe(number), "weight": alpha} for number, alpha in zip(numbers, alphas, strict=True)
+        ]
+        return Trained(
+            plan=self.plan,
+            model=self.rankers.model(numbers, alphas),
+            thresholds=np.empty(0),
+            best_epoch=rounds,
+            best_value=progress.log[rounds - 1].valid,
+            log=progress.log,
+            interrupted=interrupted,
+            chosen={"weak_rankers": taken},
+        )
