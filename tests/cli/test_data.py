@@ -12,7 +12,7 @@ def judged(cli):
     return cli.folder / "judged.txt"
 
 
-def test_synth_says_what_it_wrote_and_repeats_itself(cli):
+def test_synth_says_what_it_wrote_and_is_repeatable(cli):
     said = cli("data", "synth", "polynomial", "a.podium-data", "--queries", 6, "--documents", 4, "--json").json
     assert said == {"file": "a.podium-data", "kind": "polynomial", "queries": 6, "documents": 24, "features": 50}
     cli("data", "synth", "polynomial", "b.podium-data", "--queries", 6, "--documents", 4)
@@ -111,7 +111,7 @@ def test_normalize(cli, judged):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(cli, judged, words, message):
+def test_bad_input_gives_one_sentence_and_exit_code_2(cli, judged, words, message):
     (cli.folder / "named.csv").write_text("label,qid,bm25\n1,1,0.5\n")
     before = sorted(cli.folder.rglob("*"))
     outcome = cli(*words, code=2)

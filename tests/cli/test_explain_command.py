@@ -116,5 +116,5 @@ def test_the_order_of_a_query(cli, judged, model):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(cli, judged, refused, words, message):
+def test_bad_input_gives_one_sentence_and_exit_code_2(cli, judged, refused, words, message):
     assert message in refused("explain", *words)

@@ -31,7 +31,7 @@ def test_evaluate_shows_means_and_intervals(cli, judged):
     assert f"{result.mean['ndcg@5']:.4f}   [{low:.4f}, {high:.4f}]" in shown
 
 
-def test_queries_with_nothing_to_find_are_told_of_and_long_names_stay_whole(cli, judged):
+def test_queries_without_relevant_documents_are_reported_and_long_names_are_not_cut(cli, judged):
     long = "ndcg(gain='linear', empty='skip', ties='average', convention='letor')@5"
     podium.write(
         judged.replace(labels=np.where(judged.document_queries < 2, 0, judged.labels)), cli.folder / "some.txt"
@@ -87,7 +87,7 @@ def test_metrics_lists_every_definition(cli):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(cli, judged, words, message):
+def test_bad_input_gives_one_sentence_and_exit_code_2(cli, judged, words, message):
     (cli.folder / "short.scores").write_text("1\n2\n")
     (cli.folder / "nan.scores").write_text("1\nnan\n" + "1\n" * 70)
     outcome = cli(*words, code=2)

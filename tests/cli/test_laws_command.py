@@ -30,7 +30,7 @@ def mine(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
 
 
-def test_words(cli):
+def test_text(cli):
     said = cli("laws", "ranknet", "--draws", 20).out
     assert said.count("holds ") == 6
     assert "BROKEN" not in said
@@ -71,7 +71,7 @@ def test_json(cli):
     assert cli("laws", "ranknet", "-m", "map", "--json", "--draws", 5).json["metric"] == "map"
 
 
-def test_picture(cli, tmp_path):
+def test_plot(cli, tmp_path):
     assert "Drawn into" in cli("laws", "ranknet", "--draws", 5, "--plot", "it.svg", "--beside", "hinge").out
     root = ElementTree.parse(tmp_path / "it.svg").getroot()
     texts = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
@@ -92,6 +92,6 @@ def test_picture(cli, tmp_path):
         (["multiclass", "--draws", "5", "--plot", "it.svg"], "several scores per document"),
     ],
 )
-def test_what_is_refused(cli, mine, words, message):
+def test_refusals(cli, mine, words, message):
     (cli.folder / "broken.py").write_text("1 / 0")
     assert message in cli("laws", *words, code=1 if "broken:push" in words else 2).err

@@ -264,13 +264,13 @@ def test_papers_afresh_delete_no_file_of_the_user(inside, cli):
     assert mine.read_text() == '{"years": "of work"}'
 
 
-def test_an_empty_file_is_nothing_to_lose(inside, cli):
+def test_an_empty_file_may_be_replaced(inside, cli):
     (inside / "new").touch()
     assert "will be replaced" not in cli("score", "model.podium", "test.txt", "--out", "new").err
     assert (inside / "new").read_bytes() == (inside / "scores.txt").read_bytes()
 
 
-def test_where_messages_are_printed_no_output_is_written(inside, refused):
+def test_outputs_are_not_written_to_the_stream_of_messages(inside, refused):
     with Path("printed").open("wb") as file:
         saved = os.dup(1)
         os.dup2(file.fileno(), 1)

@@ -14,7 +14,7 @@ def test_list(cli):
     assert "c-table1" in cli("papers", "list").out
 
 
-def test_run_and_go_on(cli, tmp_path):
+def test_run_and_resume(cli, tmp_path):
     first = cli("papers", "run", "a-theorem1", "a-figure2", "--quick", "--out", "made", "--jobs", "1")
     assert "seen at this size: Theorem 1" in first.out
     assert "1 cell in" in first.out

@@ -147,7 +147,7 @@ def test_tune_of_a_force_a_model_and_a_schedule(cli, parts):
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else None,
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(refused, parts, words, message):
+def test_bad_input_gives_one_sentence_and_exit_code_2(refused, parts, words, message):
     assert message in refused(*words)
 
 

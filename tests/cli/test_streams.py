@@ -34,7 +34,7 @@ def deaf_pipe():
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
-def test_a_training_that_nobody_listens_to_finishes(folder, more):
+def test_training_finishes_if_nobody_reads_its_output(folder, more):
     pipe = deaf_pipe()
     done = subprocess.run([*MAIN, *TRAIN, *more], cwd=folder, stdout=pipe, stderr=pipe, check=False)
     os.close(pipe)
@@ -43,7 +43,7 @@ def test_a_training_that_nobody_listens_to_finishes(folder, more):
     assert not (folder / "model.podium.checkpoint").exists()
 
 
-def test_a_reader_who_left_is_no_error(folder):
+def test_a_closed_pipe_is_no_error(folder):
     pipe = deaf_pipe()
     for words in (["score", "expected.podium", "train.txt"], ["metrics"], ["metrics", "--json"], ["--help"]):
         done = subprocess.run([*MAIN, *words], cwd=folder, stdout=pipe, stderr=subprocess.PIPE, check=False)
@@ -62,7 +62,7 @@ def test_closed_streams_do_no_harm(folder, closed):
     assert [json.loads(row).get("epoch") for row in log] == [None, 1, 2, 3]
 
 
-def test_a_full_disk_behind_standard_output_is_said(folder):
+def test_a_full_disk_behind_standard_output_is_reported(folder):
     with open("/dev/full", "wb") as full:  # noqa: PTH123
         done = subprocess.run(
             [*MAIN, "score", "expected.podium", "train.txt"],
@@ -179,7 +179,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_both_signals_stop_every_command_alike(folder, name, number):
+def test_both_signals_stop_every_command_in_the_same_way(folder, name, number):
     words, part = COMMANDS[name]
     before = sorted(folder.iterdir())
     code, out, err = forked.run(folder, *words, stop=forked.Stop((part,), 20, number))
@@ -188,7 +188,7 @@ def test_both_signals_stop_every_command_alike(folder, name, number):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_that_is_to_be_ignored_is_ignored(folder, number):
+def test_an_ignored_signal_stays_ignored(folder, number):
     """As those of `nohup` and of a job in the background are."""
     (folder / "loud.py").write_text(
         "import signal\n\ndef push(scores, labels):\n"

@@ -54,7 +54,7 @@ def test_every_ranker_trains(cli, parts, name):
 @pytest.mark.parametrize(
     ("name", "more"), [("oap-bpm", ["--set", "perceptrons=10"]), ("rankprop", []), ("prank", []), ("ranknet", [])]
 )
-def test_what_training_came_to_is_told(cli, parts, name, more):
+def test_the_result_of_training_is_printed(cli, parts, name, more):
     given = [*TRAIN, "--ranker", name, *more, "--epochs", 3]
     told = cli(*given).out
     ranker = podium.load(cli.folder / "model.podium")
@@ -76,14 +76,14 @@ def test_without_validation_data_the_last_epoch_is_kept(cli, parts):
     assert "epoch 4: train ndcg@10" in shown.err
 
 
-def test_other_metrics_are_shown_beside_the_one_that_decides(cli, parts):
+def test_other_metrics_are_shown_besides_the_one_that_decides(cli, parts):
     said = cli(*TRAIN, "--ranker", "lambdamart", "--n-estimators", 2, "--set", "also=['map', 'mrr']", "-o", "m.podium")
     row = json.loads((cli.folder / "m.podium.log.jsonl").read_text().splitlines()[-1])
     shown = f"valid {row['valid']:.4f}, map {row['also']['map']:.4f}, mrr {row['also']['mrr']:.4f}"
     assert said.err.splitlines()[-1].endswith(shown)
 
 
-def test_a_force_of_ones_own_is_found_in_the_folder(cli, parts):
+def test_a_custom_force_is_found_in_the_current_folder(cli, parts):
     (cli.folder / "mine.py").write_text(
         "import numpy as np\n\ndef push(scores, labels):\n    return labels - labels.mean(), np.ones(len(labels))\n"
     )
@@ -91,7 +91,7 @@ def test_a_force_of_ones_own_is_found_in_the_folder(cli, parts):
     assert podium.load(cli.folder / "model.podium").force_ == "mine:push(compile=False)"
 
 
-def test_scores_are_printed_as_exactly_as_they_are_written(cli, parts):
+def test_scores_are_printed_as_precisely_as_they_are_written(cli, parts):
     cli("train", "train.txt", "--ranker", "ranknet", "--epochs", 2)
     printed = cli("score", "model.podium", "test.txt").out
     cli("score", "model.podium", "test.txt", "-o", "a.scores")
@@ -143,7 +143,7 @@ def test_rows_and_features_as_sparse_files_have_them(cli, tmp_path):
     assert "model.podium cannot score narrow.csv: the documents have 4 features, the model was trained on 6" in dense
 
 
-def test_a_stopped_run_goes_on_and_says_so(cli, parts):
+def test_a_stopped_run_resumes_and_says_so(cli, parts):
     words = [*TRAIN, "--ranker", "ranknet"]
     podium.RankNet(epochs=5).fit(parts["train"], valid=parts["vali"], checkpoint=cli.folder / "model.podium.checkpoint")
     left = (cli.folder / "model.podium.checkpoint").read_bytes()
@@ -275,7 +275,7 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(refused, parts, tmp_path, words, message):
+def test_bad_input_gives_one_sentence_and_exit_code_2(refused, parts, tmp_path, words, message):
     podium.RankNet(epochs=1).fit(parts["train"]).save(tmp_path / "m.podium")
     (tmp_path / "cut.podium").write_bytes((tmp_path / "m.podium").read_bytes()[:-8])
     (tmp_path / "named.csv").write_text("label,qid,bm25\n1,1,0.5\n0,1,0.25\n")
@@ -308,7 +308,7 @@ def test_the_help_shows_the_default_of_every_ranker(cli):
                 assert str(parameter.default) in said, (name, setting)
 
 
-def test_a_solver_that_was_not_done_says_why(cli, parts):
+def test_a_solver_that_stopped_early_says_why(cli, parts):
     turned = parts["train"].replace(labels=parts["train"].labels.max() - parts["train"].labels)
     podium.write(turned, cli.folder / "turned.txt")
     words = ["--ranker", "kernel-ranknet"]

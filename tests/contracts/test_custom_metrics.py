@@ -276,7 +276,7 @@ def test_functions_that_no_name_leads_to() -> None:
         podium.evaluate(np.zeros(len(data)), data, [lambda s, l: 1.0, lambda s, l: 2.0])
 
 
-def test_nan_is_refused_unless_it_is_said_what_it_counts() -> None:
+def test_nan_is_refused_unless_empty_says_what_it_counts_as() -> None:
     scores, labels, offsets = [1, 2, 1, 2], [0, 0, 0, 1], [0, 2, 4]
     with pytest.raises(
         DataError, match=r"custom_metrics:recall_of_two: gave nan for a query with scores \[2.0, 1.0\].*empty='skip'"

@@ -341,7 +341,7 @@ def test_parameters_of_the_force_feel_the_slope_of_the_cost_too(name):
 
 
 @by_name([name for name in EVERY if podium.force(name).learns])
-def test_free_numbers_stand_for_every_value_and_carry_the_force_on_it(name):
+def test_free_numbers_represent_every_value_and_the_force_on_it(name):
     data = make(np.array([0.0, 1, 2, 3, 1, 2]))
     own, values = podium.force(name).own_parameters(data), own_values(podium.force(name), data)
     assert len(own) == len(values) == len(own.names) == len(own.kinds)
@@ -357,7 +357,7 @@ def test_free_numbers_stand_for_every_value_and_carry_the_force_on_it(name):
 
 
 @by_name([*PAIRS, *PREFERENCES, *RANDOM, *LISTS, *OWN])
-def test_forces_of_a_query_add_up_to_nothing(name):
+def test_forces_of_a_query_add_up_to_zero(name):
     rng = np.random.default_rng(3)
     force, data = podium.force(name), make(rng.integers(0, 4, 40).astype(float), [10, 30])
     found = compute(force, some_scores(force, data, rng, 3.0), data).force

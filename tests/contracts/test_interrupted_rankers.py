@@ -89,7 +89,7 @@ def test_an_interrupt_writes_the_last_epoch_however_recently_the_file_was_writte
     assert resumed[0] == 4
 
 
-def test_a_training_interrupted_twice_goes_on_twice(name, tmp_path):
+def test_training_that_is_interrupted_twice_resumes_twice(name, tmp_path):
     """Each time in the middle of the second epoch after it began or was resumed."""
     whole = saved(fit(name), tmp_path / "whole")
     path = tmp_path / "a.checkpoint"

@@ -327,7 +327,7 @@ def pairs_in_order(data: podium.RankingData, query: int, ties: bool) -> list[tup
 
 @by_force(["ranknet", "ranknet(ties=True)", "squared_hinge"])
 @by_spec(FEW_SPECS)
-def test_an_epoch_of_pairs_is_one_small_step_a_pair(name, spec):
+def test_an_epoch_of_pairs_takes_one_small_step_per_pair(name, spec):
     """Each step goes down that pair's cost, and the pairs of a query share its regularizer."""
     data = small()
     task = begin(podium.force(name), spec, data)
@@ -409,7 +409,7 @@ def test_an_epoch_of_the_core_is_an_epoch_in_python(name, spec, batch, optimizer
     assert not np.allclose(fast.parameters(), vector, atol=1e-3)
 
 
-def test_adam_is_adam():
+def test_adam_follows_its_formula():
     """One parameter, by hand: the step is rate · m̂ / (√v̂ + ε), with ε scaled by the correction of v."""
     data = podium.RankingData([[1.0], [0.0]], [1.0, 0.0], [0, 0])
     descent = make_descent(begin(podium.force("hinge"), "linear(standardize=False)", data))
@@ -630,7 +630,7 @@ def test_kernels_that_no_number_can_hold_are_refused():
 
 @by_spec(FEW_SPECS)
 @by_force(EVERY)
-def test_one_document_a_query_and_equal_labels(name, spec):
+def test_one_document_per_query_and_equal_labels(name, spec):
     force = podium.force(name)
     alone = documents([1] * 6, seed=17)
     equal = small().replace(labels=np.ones(19))
@@ -678,7 +678,7 @@ def test_missing_and_constant_features(spec):
 
 @by_spec(["linear", "net(3)", "kernel(rbf)", "kernel(poly)", "kernel(linear)"])
 @by_force(["ranknet", "squared", "multiclass", "ordinal"])
-def test_documents_that_are_all_alike(name, spec):
+def test_documents_with_equal_features(name, spec):
     data = documents([4, 4], 3, missing=0)
     alike = data.replace(features=np.ones((8, 3), np.float32))
     with pytest.warns(UserWarning, match="nothing is ranked"):
@@ -765,7 +765,7 @@ def test_numbers_of_the_wrong_count_never_reach_the_core():
         net.backward(np.zeros((2, 4), np.float32), np.zeros(2))
 
 
-def test_an_error_in_your_own_force_comes_out_of_every_thread():
+def test_an_error_in_a_custom_force_is_raised_from_every_thread():
     data = documents([20] * 40, 30, missing=0)
 
     def broken(scores, labels):

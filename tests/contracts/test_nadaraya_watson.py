@@ -195,7 +195,7 @@ def test_features_without_a_width_count_for_nothing():
     )
 
 
-def test_one_query_alone_hears_itself():
+def test_a_single_query_uses_its_own_documents():
     data = documents([9], seed=4)
     held = started(data)
     assert not held.leave_out
@@ -259,7 +259,7 @@ def test_centers_are_means_of_their_documents_and_lose_a_querys_own():
     assert spread[0] < spread[1]
 
 
-def test_a_query_that_has_every_reference_hears_them_all():
+def test_a_query_that_has_every_reference_uses_them_all():
     data = documents([30, 1], 3, seed=8, missing=0)
     for seed in range(4):
         held = started(data, "nadaraya-watson(references=2)", seed)
@@ -297,7 +297,7 @@ def test_bytes_of_a_trained_model(options, choose, tmp_path):
     assert again.predict(valid).tobytes() == ranker.predict(valid).tobytes()
 
 
-def test_several_scores_a_document_are_refused():
+def test_several_scores_per_document_are_refused():
     with pytest.raises(podium.ParameterError, match="gives a document one score, and this force wants 4"):
         podium.Ranker(force="multiclass", model="nadaraya-watson").fit(small())
 

@@ -117,12 +117,12 @@ UNWEIGHTED = {
     ),
 )
 @pytest.mark.filterwarnings("ignore")
-def test_scikit_learns_own_checks(estimator, check):
+def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 def test_the_checks_see_every_ranker():
-    parametrized = test_scikit_learns_own_checks.pytestmark[-1].args[1]
+    parametrized = test_scikit_learn_checks.pytestmark[-1].args[1]
     assert {type(case[0] if type(case) is tuple else case.values[0]) for case in parametrized} == {
         *RANKERS.values(),
         podium.Ranker,
@@ -149,7 +149,7 @@ def test_parameters_are_got_set_and_cloned(name):
 
 
 @by_name()
-def test_fitting_is_repeatable_and_the_seed_is_all_that_is_drawn(name, tmp_path):
+def test_fitting_is_repeatable_and_depends_on_the_seed_only(name, tmp_path):
     first = saved(quick(name).fit(TRAIN), tmp_path / "a.podium")
     assert saved(quick(name).fit(TRAIN), tmp_path / "b.podium") == first
     ranker = quick(name)
@@ -213,7 +213,7 @@ def test_pipelines():
         assert (scores > 0.7).all()
 
 
-def test_without_query_ids_all_rows_are_one_query_and_it_is_said():
+def test_without_query_ids_all_rows_are_one_query_with_a_warning():
     with pytest.warns(UserWarning, match="qid is missing, so that all rows count as one query"):
         alone = quick("ranknet").fit(X, Y)
     whole = quick("ranknet").fit(X, Y, qid=np.zeros(len(X), int))
@@ -231,7 +231,7 @@ def test_without_query_ids_all_rows_are_one_query_and_it_is_said():
 
 
 @by_name()
-def test_pickles_go_on_scoring(name):
+def test_pickled_rankers_give_the_same_scores(name):
     ranker = quick(name).fit(TRAIN, valid=TEST)
     again = pickle.loads(pickle.dumps(ranker))
     assert again.predict(TEST).tobytes() == ranker.predict(TEST).tobytes()
@@ -575,7 +575,7 @@ def test_ranksvm_with_pairs_given(loss, query_norm):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
-def test_ranksvm_with_a_kernel_is_the_whole_expansion(kernel):
+def test_ranksvm_with_a_kernel_and_every_landmark_is_exact(kernel):
     """With every document a landmark, against the listed pairs in the kernel's own space."""
     data = sample(3)
     ranker = podium.RankSVM(C=100.0, kernel=kernel, width=2.0, degree=2, query_norm=False, tolerance=1e-6).fit(data)

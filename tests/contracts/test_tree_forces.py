@@ -83,7 +83,7 @@ def test_bytes_are_the_same_for_any_threads_and_order_of_queries(name, tmp_path)
 
 @pytest.mark.filterwarnings("ignore:nothing is ranked. no training query")
 @pytest.mark.parametrize("name", EVERY)
-def test_one_document_a_query_and_equal_labels(name):
+def test_one_document_per_query_and_equal_labels(name):
     for data in (judged((1,) * 30), judged((10, 10), seed=2).replace(labels=np.ones(20))):
         ranker = trained(name, data, epochs=3)
         scores = ranker.predict(data)
@@ -120,7 +120,7 @@ def test_given_pairs_are_what_is_learned():
         assert np.corrcoef(trained(name, upside_down).predict(data), data.labels)[0, 1] < -0.6
 
 
-def test_your_custom_function_is_the_built_in_force():
+def test_a_custom_function_equals_the_built_in_force():
     """Slow, compiled, and from the core: one forest."""
     data = judged(seed=5)
     built_in, *own = [
@@ -133,7 +133,7 @@ def test_your_custom_function_is_the_built_in_force():
         np.testing.assert_allclose(found.arrays()["value"], built_in.arrays()["value"], rtol=1e-6)
 
 
-def test_a_function_with_a_bad_curvature_is_answered():
+def test_a_function_with_a_bad_curvature_is_refused():
     data = judged(seed=6)
 
     def negative(scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -143,12 +143,12 @@ def test_a_function_with_a_bad_curvature_is_answered():
         trained(negative, data)
 
 
-def test_a_force_that_cannot_begin_is_refused():
+def test_a_force_without_a_starting_score_is_refused():
     with pytest.raises(podium.ParameterError, match=r"no force on equal scores.*margin=1"):
         trained("step(ndcg@5)", judged(seed=8))
 
 
-def test_forces_past_all_measure_are_refused():
+def test_forces_that_are_too_large_are_refused():
     def huge(scores, labels):
         return labels * 1e300, np.ones(len(scores))
 
@@ -156,7 +156,7 @@ def test_forces_past_all_measure_are_refused():
         trained(huge, judged(seed=8))
 
 
-def test_outputs_of_trees_are_one_a_level():
+def test_trees_have_one_output_per_level():
     data = judged(seed=7)
     ranker = trained("multiclass", data, epochs=6)
     outputs = ranker.model_.scores(data.features)

@@ -190,7 +190,7 @@ def test_bytes_are_the_same_for_any_number_of_threads(name):
 
 @by_name(EVERY)
 @pytest.mark.parametrize("labels", [[2.0], [1.0, 1.0, 1.0]], ids=["one document", "equal labels"])
-def test_queries_with_nothing_to_order(name, labels):
+def test_queries_without_an_order(name, labels):
     scores, force = random_scores(name, len(labels)), podium.force(name)
     value, gradient = slope(name, scores, labels=labels, qid=[7] * len(labels))
     assert value.isfinite()
@@ -258,7 +258,7 @@ def test_one_data_set_seen_twice_keeps_its_levels():
         loss(wide[:, :1], data)
 
 
-def test_thresholds_begin_at_equal_chances_and_are_parameters():
+def test_thresholds_start_at_equal_probabilities_and_are_parameters():
     loss = podium.torch.loss("ordinal", levels=LEVELS)
     np.testing.assert_allclose(loss.thresholds().detach(), [np.log(k / (4 - k)) for k in (1, 2, 3)], atol=1e-6)
     assert loss(torch.zeros(4), labels=[0, 1, 2, 3], qid=[1] * 4).item() == pytest.approx(4 * np.log(4), rel=1e-6)
@@ -341,7 +341,7 @@ def test_a_net_learns_by_a_force_without_a_cost():
 
 
 @by_name(["listmle", "xendcg"])
-def test_draws_are_new_with_each_call_and_go_on_after_loading(name):
+def test_draws_are_new_in_each_call_and_continue_after_loading(name):
     data, scores, loss = make(), random_scores(name, 60).detach(), podium.torch.loss(name, seed=3)
     first = [loss(scores, data).item() for _ in range(3)]
     assert len(set(first)) == 3

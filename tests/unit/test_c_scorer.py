@@ -149,7 +149,7 @@ NOT_READ = ("gains of another length", "documents of another length", "a node wi
 
 
 @pytest.mark.parametrize("what", [name for name in TAMPERED if name not in NOT_READ])
-def test_a_forest_that_is_none_is_refused(what, in_c, saved, tmp_path):
+def test_an_invalid_forest_is_refused(what, in_c, saved, tmp_path):
     artifact = load_artifact(saved["categories"])
     change: Any = TAMPERED[what][0]
     header = {name: value for name, value in artifact.header.items() if name not in ("sha256", "format")}

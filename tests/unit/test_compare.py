@@ -173,7 +173,7 @@ def test_queries_are_paired_by_place_whatever_their_ids(qid: object) -> None:
     json.dumps(evaluate([2, 1, 1, 2], data, "p@1").to_dict())
 
 
-def test_queries_that_print_alike_are_not_merged() -> None:
+def test_queries_whose_ids_print_the_same_are_not_merged() -> None:
     both = RankingData(np.zeros((2, 0)), [1, 1], [1, "1"], document_ids=["a", "a"])
     one = RankingData(np.zeros((1, 0)), [1], [1], document_ids=["a"])
     with pytest.raises(DataError, match=r"the judgments: query ids 1 and '1' print the same text.*ids of one type"):

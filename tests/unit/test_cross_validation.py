@@ -85,7 +85,7 @@ def test_parts_that_are_refused(options, message):
         podium.cross_validate(podium.RankNet(epochs=1), DATA, **options)
 
 
-def test_the_ranker_given_is_not_touched_and_bad_input_is_refused():
+def test_the_given_ranker_is_not_changed_and_bad_input_is_refused():
     ranker = podium.RankNet(epochs=1)
     podium.cross_validate(ranker, DATA, folds=2)
     assert not hasattr(ranker, "model_")
@@ -95,7 +95,7 @@ def test_the_ranker_given_is_not_touched_and_bad_input_is_refused():
         podium.cross_validate(ranker, DATA, folds=24)
 
 
-def test_ctrl_c_is_raised():
+def test_ctrl_c_raises_keyboard_interrupt():
     def interrupt(row):
         raise KeyboardInterrupt
 

@@ -122,7 +122,7 @@ def test_the_csv_module_s_own_limit_is_left_alone(tmp_path: Path, monkeypatch: p
     assert csv.field_size_limit() == before
 
 
-def test_a_stray_byte_in_a_column_that_is_not_used_is_refused_alike(
+def test_a_stray_byte_in_an_unused_column_is_refused_by_both_readers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "t.csv"

@@ -200,7 +200,7 @@ def test_data_it_is_not_defined_on_is_refused():
 
 @both
 @pytest.mark.parametrize("threads", [1, 4])
-def test_an_exception_comes_out_as_it_is_with_its_traceback(data, compile, threads):
+def test_an_exception_is_raised_unchanged_with_its_traceback(data, compile, threads):
     force = podium.custom_force(custom_forces.raises_on_high_scores, compile=compile)
     scores = np.zeros(len(data))
     force(scores, data, num_threads=threads)
@@ -212,7 +212,7 @@ def test_an_exception_comes_out_as_it_is_with_its_traceback(data, compile, threa
     assert "3.0" in caught.value.__notes__[0]
 
 
-def test_interrupts_come_through(data, scores):
+def test_keyboard_interrupts_are_raised(data, scores):
     def force(held, labels):
         raise KeyboardInterrupt
 
@@ -319,7 +319,7 @@ def test_answers_that_are_refused(data, scores, function, message, compile):
             force(scores, data, num_threads=2)
 
 
-def test_a_curvature_negative_by_rounding_is_zero(data, scores):
+def test_a_curvature_that_rounding_makes_negative_counts_as_zero(data, scores):
     force = plain(lambda held, labels: (labels - held, np.where(labels > 2, 1.0, -1e-17)))
     assert (force(scores, data)[1] >= 0).all()
 

@@ -199,7 +199,7 @@ def test_refusals_of_arrays() -> None:
         evaluate(scores, data, "map", complete=True)
 
 
-def test_a_column_of_scores_will_do() -> None:
+def test_scores_may_be_one_column() -> None:
     scores, data = make_data()
     assert evaluate(scores[:, None], data, "map").mean["map"] == evaluate(scores, data, "map").mean["map"]
     assert isinstance(evaluate(scores, data, metric("map")), Evaluation)
@@ -226,7 +226,7 @@ def test_an_evaluation_is_pickled_and_copied() -> None:
     ],
     ids=str,
 )
-def test_options_are_refused_at_once(options: dict[str, object], message: str) -> None:
+def test_options_are_checked_before_any_work(options: dict[str, object], message: str) -> None:
     scores, data = make_data()
     with pytest.raises(ParameterError, match=message):
         evaluate(scores, data, "map", **options)  # type: ignore[arg-type]
@@ -240,7 +240,7 @@ def test_other_refusals() -> None:
         evaluate(scores, data, 5)  # type: ignore[arg-type]
 
 
-def test_means_do_not_weigh_queries() -> None:
+def test_query_weights_do_not_change_means() -> None:
     scores, data = make_data()
     weighed = data.replace(query_weights=np.arange(data.n_queries))
     assert evaluate(scores, weighed, "map").mean["map"] == evaluate(scores, data, "map").mean["map"]

@@ -174,7 +174,7 @@ def test_every_number_of_threads_and_any_rows_give_the_same_bytes():
     assert attributions(model, rows[:0]).shape == (0, 9)
 
 
-def test_the_core_refuses_what_is_no_forest():
+def test_the_core_refuses_an_invalid_forest():
     model, rows = random_forest(1)
     arrays = {name: value for name, value in model.arrays().items() if name not in ("gain", "base")}
     with pytest.raises(ValueError, match="at least 0"):
@@ -280,7 +280,7 @@ class TestRankers:
             levels.why(data, query=data.query_ids[0], above=1, below=2)
 
     @pytest.mark.parametrize("standardize", [True, False])
-    def test_linear_models_say_why(self, trained, standardize):
+    def test_linear_models_give_reasons(self, trained, standardize):
         _, data = trained  # some values are missing: a linear model takes them as the mean, or as 0
         filled = data.replace(features=np.where(np.isnan(data.features), 0.5, data.features))
         ranker = podium.RankNet(hidden=(), epochs=3, standardize=standardize).fit(filled)
@@ -297,7 +297,7 @@ class TestRankers:
         with pytest.raises(podium.ParameterError, match="why needs trees or a linear model"):
             podium.RankNet(hidden=(3,), epochs=1).fit(filled).why(filled, query=3, above=1, below=2)
 
-    def test_other_models_say_what_to_do(self, trained):
+    def test_other_models_are_refused_with_advice(self, trained):
         _, data = trained
         filled = data.replace(features=np.nan_to_num(data.features))
         ranker = podium.ListNet(epochs=1).fit(filled)
@@ -371,7 +371,7 @@ class TestWhy:
         alone, among = ranker.why(data.select([2]), above=1, below=2), ranker.why(data, query=2, above=1, below=2)
         assert alone.to_dict() == among.to_dict()
 
-    def test_it_prints(self, trained):
+    def test_explanations_print(self, trained):
         ranker, data = trained
         scores = ranker.predict(data)[: data.query_offsets[1]]
         best, worst = int(scores.argmax()) + 1, int(scores.argmin()) + 1
@@ -400,7 +400,7 @@ class TestWhy:
             ({"query": 0, "above": 1.5, "below": 3}, r"above=1\.5 cannot be an id"),
         ],
     )
-    def test_what_is_not_there_is_refused(self, trained, asked, message):
+    def test_unknown_documents_and_features_are_refused(self, trained, asked, message):
         ranker, data = trained
         asked = {**asked, **({"query": data.query_ids[0]} if asked.get("query") == 0 else {})}
         with pytest.raises(podium.ParameterError, match=message):
@@ -453,7 +453,7 @@ class TestPermutation:
         np.testing.assert_allclose(found.interval[0], [low, high])
 
     @pytest.mark.parametrize("among", ["query", "all"])
-    def test_no_order_of_queries_changes_it(self, trained, among):
+    def test_permutation_importance_does_not_depend_on_the_order_of_queries(self, trained, among):
         ranker, data = trained
         shuffled = data.select(np.random.default_rng(2).permutation(data.n_queries))
         found, other = (podium.permutation_importance(ranker, d, repeats=2, among=among) for d in (data, shuffled))
@@ -480,7 +480,7 @@ class TestPermutation:
             assert (np.abs(counts - 1000 / 6) < 60).all()
         assert all(0.1 < np.mean(a == b) < 0.24 for a, b in itertools.combinations(codes, 2))
 
-    def test_what_a_ranker_does_not_use_costs_nothing_and_what_it_needs_does(self):
+    def test_unused_features_have_no_permutation_importance_and_needed_ones_have(self):
         rng = np.random.default_rng(0)
         labels = rng.integers(0, 3, 600).astype(float)
         X = np.column_stack([labels + 0.1 * rng.normal(size=600), rng.normal(size=600), np.ones(600)])

@@ -129,7 +129,7 @@ def test_what_another_writer_still_writes_is_left_alone(tmp_path, nameless):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.txt", "b.txt"]
 
 
-def test_a_file_that_was_swept_before_it_could_be_locked_is_made_anew(tmp_path, monkeypatch):
+def test_a_file_that_was_swept_before_it_could_be_locked_is_made_again(tmp_path, monkeypatch):
     monkeypatch.delattr(os, "O_TMPFILE")
     real, swept = podium.files._lock, []
 

@@ -279,7 +279,7 @@ TAMPERED: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("what", TAMPERED)
-def test_a_forest_that_is_none_is_refused(what, trained, tmp_path):
+def test_an_invalid_forest_is_refused(what, trained, tmp_path):
     path, _ = trained
     artifact = load_artifact(path)
     change, message = TAMPERED[what]

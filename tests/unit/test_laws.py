@@ -177,7 +177,7 @@ def test_counterexamples_break_their_law():
     assert after < before
 
 
-def test_alpha_is_the_curvature_to_be_mended():
+def test_alpha_is_the_curvature_that_has_to_be_added():
     verdict = podium.laws(plain(spreads, cost=spreads_cost))
     assert verdict.alpha == pytest.approx(0.25, abs=1e-6)
     assert "α = 0.25" in verdict["convex"].words
@@ -266,7 +266,7 @@ def test_slopes_of_ranknet():
     assert not at.aside
 
 
-def test_points_on_a_kink_are_moved_aside_and_it_is_said():
+def test_points_on_a_kink_are_moved_and_reported():
     kinks = [([1.0, 0.0], [1, 0]), ([0.0, 0.0], [1, 0])]  # the hinge ends at 1, LambdaRank jumps where scores are equal
     for name, at in (
         ("hinge", kinks[0]),
@@ -290,7 +290,7 @@ def test_a_force_that_is_nowhere_smooth_is_left_out():
 # What is asked and what is answered
 
 
-def test_points_given_are_looked_at():
+def test_given_points_are_examined():
     def odd(scores, labels):  # trouble in one place only
         push, curvature = custom_forces.ranknet.custom.function(scores, labels)
         return push + (scores[0] == 7.0), curvature
@@ -344,7 +344,7 @@ def test_a_verdict_is_plain_values_and_words():
         ({"points": [([0.1, np.nan], [1, 0])]}, "must be finite"),
     ],
 )
-def test_what_is_refused(options, message):
+def test_refusals(options, message):
     with pytest.raises(ValueError, match=message):
         podium.laws("ranknet", **options)
 
@@ -353,7 +353,7 @@ def test_what_is_refused(options, message):
 
 
 @pytest.mark.parametrize("name", ["ranknet", "spring(margin=2)", "squared", "ordinal", "lambdarank(pairwise_error)"])
-def test_pictures_are_drawn(name):
+def test_plots_are_drawn(name):
     svg = podium.force_picture(name, beside=["hinge", "exponential"])
     root = ElementTree.fromstring(svg)
     assert root.tag.endswith("svg")

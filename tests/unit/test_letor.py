@@ -230,7 +230,7 @@ def test_bad_lines_are_named_by_file_line_and_column(tmp_path, bad, column, mess
     assert message in str(caught.value)
 
 
-def test_qid_must_stand_on_every_line_or_none(tmp_path):
+def test_qid_must_be_on_every_line_or_on_none(tmp_path):
     with pytest.raises(podium.FormatError, match="either every line"):
         podium.read(write_lines(tmp_path / "a.txt", "1 1:5", "1 qid:1 1:5"))
     with pytest.raises(podium.FormatError, match=r"the lines have no query ids.*b.txt.query"):
@@ -361,7 +361,7 @@ def test_options_are_checked(tmp_path):
         podium.read(write_lines(tmp_path / "long.txt", f"1 qid:{'x' * 5000} 1:5"))
 
 
-def test_queries_that_print_alike_are_refused(tmp_path):
+def test_queries_whose_ids_print_the_same_are_refused(tmp_path):
     ids = np.array([1, 1, "1", "1"], object)
     with pytest.raises(podium.DataError, match="cannot tell them apart"):
         podium.write(podium.RankingData(np.ones((4, 1)), [1, 0, 1, 0], ids), tmp_path / "a.txt")

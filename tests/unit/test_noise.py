@@ -59,7 +59,7 @@ def test_places_are_those_of_noisy_scores(noise, draws):
         np.testing.assert_allclose(curvature[rows], wanted[1], rtol=1e-9, atol=1e-12)
 
 
-def test_noise_is_drawn_anew_each_round_and_has_the_variance_of_the_logistic():
+def test_noise_differs_by_round_and_has_the_variance_of_the_logistic():
     force = podium.force("lambdarank(ndcg@10, noise=1)")
     first, again, next_round = (force(SCORES, DATA, round=r)[0] for r in (1, 1, 2))
     np.testing.assert_array_equal(first, again)

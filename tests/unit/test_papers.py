@@ -73,7 +73,7 @@ def toy() -> Toy:
     return Toy()
 
 
-def test_cells_are_kept_and_a_rerun_goes_on(toy: Toy, tmp_path: Path) -> None:
+def test_finished_cells_are_kept_and_a_second_run_resumes(toy: Toy, tmp_path: Path) -> None:
     toy.stop_at = 2
     with pytest.raises(KeyboardInterrupt):
         run(toy.experiment, tmp_path, plots=False)
@@ -90,7 +90,7 @@ def test_cells_are_kept_and_a_rerun_goes_on(toy: Toy, tmp_path: Path) -> None:
     assert toy.worked == [0, 1, 2, 0, 1, 2]
 
 
-def test_other_settings_and_damaged_cells_are_worked_out_anew(toy: Toy, tmp_path: Path) -> None:
+def test_other_settings_and_damaged_cells_are_computed_again(toy: Toy, tmp_path: Path) -> None:
     run(toy.experiment, tmp_path, plots=False)
     store = Store(tmp_path / "cells")
     path = store.path({"number": 0, "power": 2})

@@ -46,7 +46,7 @@ def core_documents(x: np.ndarray, levels: np.ndarray, keys: np.ndarray | None = 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 150), st.integers(1, 9), st.integers(2, 6), st.integers(0, 10**6))
-def test_prank_is_prank(rows, width, levels, seed):
+def test_prank_equals_the_naive_prank(rows, width, levels, seed):
     x, y = sample(rows, width, levels, seed)
     w, b, mistakes = naive_prank.learn(x.astype(np.float64), y, levels)
     core = _core.Perceptrons(width, levels - 1, [1.0])
@@ -232,7 +232,7 @@ def test_queries_in_any_order_give_the_same_bytes(kind, tmp_path):
 
 
 @pytest.mark.parametrize("ranker", [*(kind(epochs=6) for kind in ALL), podium.QuadraticPRank(epochs=6, form="kernel", supports=30)], ids=str)  # fmt: skip
-def test_a_checkpoint_is_gone_on_from_to_the_same_bytes(ranker, tmp_path):
+def test_training_resumes_from_a_checkpoint_to_the_same_bytes(ranker, tmp_path):
     ranker.fit(TRAIN, valid=TEST).save(tmp_path / "whole")
     ranker.fit(TRAIN, valid=TEST, checkpoint=tmp_path / "c", callbacks=lambda row: row.epoch == 3)
     assert ranker.n_epochs_ == 3
@@ -241,7 +241,7 @@ def test_a_checkpoint_is_gone_on_from_to_the_same_bytes(ranker, tmp_path):
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "resumed").read_bytes()
 
 
-def test_epochs_are_passes_in_orders_drawn_anew_and_the_best_is_kept():
+def test_each_epoch_is_a_pass_in_a_new_order_and_the_best_is_kept():
     ranker = podium.PRank(epochs=6, early_stopping_rounds=None).fit(TRAIN, valid=TEST)
     values = [row.valid for row in ranker.log_]
     assert ranker.best_value_ == max(values) == ranker.log_[ranker.best_epoch_ - 1].valid
@@ -373,7 +373,7 @@ def test_a_stream_is_taken_in_the_order_given():
     np.testing.assert_array_equal(ranker.thresholds_, b)
 
 
-def test_a_stream_goes_on_from_a_fit():
+def test_partial_fit_continues_after_fit():
     ranker = podium.PRank(epochs=3).fit(TRAIN)
     before, map = ranker.model_.vector.copy(), ranker.model_.map
     ranker.partial_fit(TEST)
@@ -382,7 +382,7 @@ def test_a_stream_goes_on_from_a_fit():
     assert ranker.n_epochs_ == 4
 
 
-def test_many_perceptrons_go_on_from_what_each_knew_or_from_their_mean(tmp_path):
+def test_many_perceptrons_continue_from_their_own_weights_or_from_their_mean(tmp_path):
     parts = podium.OAPBPM(perceptrons=5, levels=4).partial_fit(TRAIN)
     before = parts.predict(TEST)
     parts.save(tmp_path / "m")
@@ -491,7 +491,7 @@ def test_a_stream_that_diverges_leaves_what_was_known(kind):
     np.testing.assert_array_equal(ranker.predict(x), known)
 
 
-def test_a_function_without_supports_goes_on_without_any(tmp_path):
+def test_a_function_without_supports_can_be_trained_further(tmp_path):
     x = np.eye(3)
     ranker = podium.QuadraticPRank(form="kernel", levels=2, **PLAIN).partial_fit(x, [1, 1, 1])
     assert ranker.chosen_["supports"] == 0

@@ -81,7 +81,7 @@ def test_combine_is_exact(steps: list[float]) -> None:
     assert combine(*steps) == pytest.approx(combine(*steps[::-1]), rel=1e-14)
 
 
-def test_combine_neither_overflows_nor_drowns() -> None:
+def test_combine_neither_overflows_nor_underflows() -> None:
     assert combine(*[1e-300] * 3, *[1 - 2.0**-53] * 54) == pytest.approx(
         float(exact(*[1e-300] * 3, *[1 - 2.0**-53] * 54)), rel=1e-13
     )

@@ -37,7 +37,7 @@ def test_nonsense_is_refused_in_words(kind, name, tmp_path):
                 podium.load(tmp_path / "a.podium")
 
 
-def test_a_file_is_to_be_read_first(tmp_path):
+def test_a_path_is_refused_with_the_advice_to_read_it_first(tmp_path):
     ranker = podium.RankNet(epochs=1).fit(DATA)
     for call in (
         lambda: ranker.fit("train.txt"),
@@ -69,7 +69,7 @@ def test_what_ranks_nothing_says_so():
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_query_ids_that_leave_nothing_to_compare_are_spoken_of(alone):
+def test_query_ids_that_leave_nothing_to_compare_are_reported(alone):
     """A query id for every row, and one label for all: what wrong columns look like."""
     labels = DATA.labels if alone else np.ones(len(DATA))
     qid = np.arange(len(DATA)) if alone else DATA.qid
@@ -95,7 +95,7 @@ def test_a_force_of_the_running_script_cannot_be_found_elsewhere(tmp_path, monke
         ranker.save(tmp_path / "m.podium")
 
 
-def test_the_width_of_the_only_layer_may_stand_alone():
+def test_the_width_of_a_single_layer_may_be_a_number():
     data = podium.synthetic.network(queries=4, documents=4, features=2)
     assert podium.RankNet(hidden=3, epochs=1).fit(data).model_spec_ == "net(3)"
     with pytest.raises(podium.ParameterError, match="hidden=None must be whole numbers"):

@@ -68,7 +68,7 @@ def test_targets_rise_with_the_label_and_inside_it_with_the_score(n, seed, withi
     assert (targets[:, None] <= targets + 1e-12)[same & (lower | inside)].all()
 
 
-def test_scores_in_the_right_order_are_their_own_targets_and_those_upside_down_start_anew():
+def test_scores_in_the_right_order_are_their_own_targets_and_reversed_ones_start_over():
     data = documents([0, 0, 1, 2], [0, 0, 0, 0])
     targets = Targets(data, "data")
     scores = np.array([0.1, 0.5, 0.7, 4.0])
@@ -105,7 +105,7 @@ def test_a_line_of_documents_settles():
     assert (np.diff(ranker.predict(data)) > 0).all()
 
 
-def test_going_round_in_a_circle_is_told(monkeypatch, tmp_path):
+def test_cycling_is_reported(monkeypatch, tmp_path):
     orders = iter([1, 2, 3, 4, 3] * 100)
     monkeypatch.setattr(Targets, "order", lambda self, targets: next(orders))
     with pytest.warns(ConvergenceWarning, match="runs in a cycle: .* returned to an earlier one, after 3 phases"):
@@ -115,7 +115,7 @@ def test_going_round_in_a_circle_is_told(monkeypatch, tmp_path):
     assert podium.load(tmp_path / "m").verdict_ == "cycle"
 
 
-def test_no_progress_is_told(monkeypatch):
+def test_no_progress_is_reported(monkeypatch):
     monkeypatch.setattr(rankprop, "STALLED", 3)
     monkeypatch.setattr(Targets, "gap", lambda self, scores, targets: 1.0)
     with pytest.warns(ConvergenceWarning, match="RankProp makes no progress: scores and targets came no nearer"):
@@ -124,7 +124,7 @@ def test_no_progress_is_told(monkeypatch):
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "lbfgs"])
-def test_a_checkpoint_is_gone_on_from_to_the_same_bytes(optimizer, tmp_path):
+def test_training_resumes_from_a_checkpoint_to_the_same_bytes(optimizer, tmp_path):
     ranker = podium.RankProp(epochs=9, phase_epochs=2, optimizer=optimizer, learning_rate=0.01)
     ranker.fit(TRAIN, valid=TEST).save(tmp_path / "whole")
     turned = TRAIN.select(np.arange(TRAIN.n_queries)[::-1])
@@ -134,7 +134,7 @@ def test_a_checkpoint_is_gone_on_from_to_the_same_bytes(optimizer, tmp_path):
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "resumed").read_bytes()
 
 
-def test_new_weights_begin_with_the_labels_again():
+def test_new_weights_start_with_the_labels_as_targets():
     ranker = podium.RankProp(epochs=12, phase_epochs=2, restart_rounds=4, learning_rate=1e-9)
     plan = ranker._plan(TRAIN)
     run = plan.schedule.make_run(plan, TRAIN, TEST, None)

@@ -33,7 +33,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_release_that_has_everything_is_told_nothing(release_check: ModuleType, root: Path) -> None:
+def test_a_release_that_has_everything_gets_no_complaint(release_check: ModuleType, root: Path) -> None:
     checks = (release_check.one_version, release_check.changelog, release_check.citation, release_check.golden_models)
     assert [check(root) for check in checks] == [""] * 4
 

@@ -118,7 +118,7 @@ def sources() -> Iterator[tuple[str, ast.Module]]:
         yield file.relative_to(PACKAGE).as_posix(), ast.parse(file.read_text())
 
 
-def test_nobody_asks_what_kind_a_schedule_is() -> None:
+def test_no_code_asks_for_the_kind_of_a_schedule() -> None:
     """A schedule is handed to its own runner; everybody else asks it for capabilities."""
     asked = [
         f"{name}:{node.lineno}"
@@ -131,7 +131,7 @@ def test_nobody_asks_what_kind_a_schedule_is() -> None:
     assert asked == []
 
 
-def test_nobody_compares_names_of_forces_metrics_models_or_schedules() -> None:
+def test_no_code_compares_names_of_forces_metrics_models_or_schedules() -> None:
     """What a row can do is an attribute of the row, so that a new row changes no other code."""
     compared = [
         f"{name}:{node.lineno} {ast.unparse(node)}"
@@ -143,7 +143,7 @@ def test_nobody_compares_names_of_forces_metrics_models_or_schedules() -> None:
     assert compared == []
 
 
-def test_names_of_forces_stand_in_their_table_alone() -> None:
+def test_names_of_forces_are_in_their_table_only() -> None:
     """Named rankers name their one force, and experiments of papers theirs; nothing else lists names of forces."""
     names = set(FORCES) - {"exponential", "step"}  # these are also the names of a gain and of a setting
     listed = {}

@@ -76,7 +76,7 @@ def test_slopes_of_widths_and_steepness_through_the_whole_cost(topology, tie, ki
 
 
 @pytest.mark.parametrize("tie", [False, True])
-def test_a_pass_is_one_step_a_query_along_those_slopes(tie):
+def test_a_pass_takes_one_step_per_query_along_those_slopes(tie):
     """Against the same pass written out; a step that is not feasible is halved until it is."""
     run = running(epochs=1, starts=1, norm=(3.0,), tie=tie, learning_rate=2.0)
     theta = run.theta.copy()
@@ -134,7 +134,7 @@ def test_a_step_outwards_from_the_border_is_not_taken_or_slides_along_it():
     assert slides.moved(theta, 0 * push, 0.5, 2.0).tolist() == theta.tolist()
 
 
-def test_a_small_start_stays_as_it_was_drawn():
+def test_a_small_start_is_not_rescaled():
     drawn = np.array([0.1, 0.2])
     assert FeasibleSteps().begin(drawn, 10.0).tolist() == drawn.tolist()
     assert FeasibleSteps().begin(np.zeros(2), 1.0).tolist() == [0, 0]
@@ -247,7 +247,7 @@ def test_documents_that_weigh_nothing_and_centers_without_documents(settings):
     assert np.isfinite(make(starts=1, **settings).fit(data).predict(data)).all()
 
 
-def test_a_start_without_progress_is_left():
+def test_a_start_without_progress_is_abandoned():
     ranker = make(epochs=8, starts=3, early_stopping_rounds=1).fit(TRAIN, valid=VALID)
     assert len(ranker.log_) < 24
     for restart in range(3):
@@ -255,7 +255,7 @@ def test_a_start_without_progress_is_left():
         assert len(values) == 8 or values[-1] <= max(values[:-1])
 
 
-def test_time_that_is_up_ends_it(ticking_clock):
+def test_the_time_limit_ends_training(ticking_clock):
     """The clock moves on by a second whenever it is read: a pass takes a few seconds of it."""
     short, long = (make(epochs=50, starts=3, max_seconds=limit).fit(TRAIN, valid=VALID) for limit in (10, 20))
     assert 1 <= len(short.log_) < len(long.log_) < 20
@@ -298,7 +298,7 @@ class PowerCutError(Exception):
 
 
 @pytest.mark.parametrize("judged", [True, False])
-def test_training_goes_on_from_a_checkpoint_to_the_same_bytes(judged, tmp_path):
+def test_training_resumes_from_a_checkpoint_to_the_same_bytes(judged, tmp_path):
     ranker, valid = make(norm=(2.0, 9.0), topology="random"), VALID if judged else None
     ranker.fit(TRAIN, valid=valid).save(tmp_path / "whole")
     log = [replace(row, seconds=0) for row in ranker.log_]
@@ -395,7 +395,7 @@ def test_wrong_parameters_are_named(given, message):
         make(**given).check_parameters()
 
 
-def test_queries_with_nothing_to_learn_from():
+def test_queries_without_preferences():
     flat = TRAIN.replace(labels=np.zeros(len(TRAIN)))
     with pytest.warns(UserWarning, match="nothing is ranked"):
         ranker = make().fit(flat)

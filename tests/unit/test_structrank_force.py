@@ -135,7 +135,7 @@ def test_forces_are_the_slopes_of_the_cost_in_scores_and_in_w(topology, scale, k
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_scores_and_w_stretch_alike(topology):
+def test_scores_and_w_scale_the_cost_the_same_way(topology):
     """C is a function of w₁s and w₂s, so w₁ ∂C/∂w₁ + w₂ ∂C/∂w₂ = Σ s ∂C/∂s."""
     scores, data = 3 * np.random.default_rng(4).normal(size=40), some_data("labels", 40)
     w = values(topology, 0.6, 1.9)
@@ -251,7 +251,7 @@ def test_bytes_do_not_depend_on_the_machine_or_on_what_else_is_asked(topology, s
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_no_number_is_too_large(topology):
+def test_large_numbers_do_not_overflow(topology):
     rng, labels = np.random.default_rng(10), np.arange(30) % 3.0
     for scale in (1e30, 1e150, 1.7e308):
         for w in ((1, 1), (1e-200, 1), (1e100, 1e-100)):
@@ -316,7 +316,7 @@ def test_a_mean_does_not_grow_with_the_query_and_a_sum_does(topology):
 # ---- random partners
 
 
-def test_random_partners_are_the_full_network_on_the_average():
+def test_random_partners_equal_the_full_network_on_average():
     data, scores = some_data("weights"), np.random.default_rng(13).normal(size=14)
     for scale, times in (("mean", 1.0), ("sum", None)):
         force = podium.force(f"structrank(random, partners=2, draws=50, w2=2, scale='{scale}')")
@@ -352,7 +352,7 @@ def test_partners_are_drawn_once_each():
         assert max(times) <= 3  # by no other twice
 
 
-def test_draws_do_not_depend_on_where_a_query_stands():
+def test_draws_do_not_depend_on_the_position_of_a_query():
     rng = np.random.default_rng(15)
     qid, labels, scores = np.repeat(["a", "b", "c"], 8), rng.integers(0, 3, 24).astype(float), rng.normal(size=24)
     force, order = podium.force("structrank(random, partners=2)"), np.r_[16:24, 0:16]
@@ -369,7 +369,7 @@ def test_draws_do_not_depend_on_where_a_query_stands():
 # ---- names
 
 
-def test_the_topology_may_stand_first():
+def test_the_topology_may_be_the_first_argument():
     for name in ("structrank(random)", "structrank(topology='random')", "structrank('random')"):
         assert podium.force(name) == podium.force("structrank(random)")
         assert str(podium.force(name)) == "structrank(random)"

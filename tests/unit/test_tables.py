@@ -114,7 +114,7 @@ def test_header_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("reader")
-def test_query_weights_are_one_a_query(tmp_path: Path) -> None:
+def test_every_row_of_a_query_has_the_same_query_weight(tmp_path: Path) -> None:
     good = CSV.read(write(tmp_path, "label,qid,query_weight\n1,a,2\n0,b,3\n0,a,2\n"))
     assert good.query_weights.tolist() == [2, 3]
     with pytest.raises(FormatError, match=r"column 'query_weight' is 5 in row 2 and 2 in an earlier row of query a"):

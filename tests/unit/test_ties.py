@@ -63,7 +63,7 @@ def test_evaluate_says_how_many_queries_and_how_much() -> None:
     )
 
 
-def test_nothing_is_said_where_no_tie_matters() -> None:
+def test_ties_that_change_nothing_are_not_reported() -> None:
     scores, data = two_queries()
     scores[1] = 0.5
     result = evaluate(scores, data, "mrr")

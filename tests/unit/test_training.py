@@ -344,7 +344,7 @@ class PowerCutError(Exception):
 
 @pytest.mark.filterwarnings("ignore:the solver stopped after")
 @pytest.mark.parametrize("case", RESUMED)
-def test_training_goes_on_from_a_checkpoint_to_the_same_bytes(case, tmp_path):
+def test_training_resumes_from_a_checkpoint_to_the_same_bytes(case, tmp_path):
     ranker, judged = RESUMED[case]
     valid = VALID if judged else None
     ranker.fit(TRAIN, valid=valid)
@@ -372,7 +372,7 @@ def test_training_goes_on_from_a_checkpoint_to_the_same_bytes(case, tmp_path):
             assert saved(ranker, tmp_path / "resumed.podium") == whole
 
 
-def test_more_epochs_may_be_asked_for_when_training_goes_on(tmp_path):
+def test_more_epochs_may_be_asked_for_when_training_resumes(tmp_path):
     path = tmp_path / "a.checkpoint"
     podium.RankNet(epochs=3).fit(TRAIN, checkpoint=path)
     longer = podium.RankNet(epochs=7).fit(TRAIN, checkpoint=path)
@@ -517,7 +517,7 @@ def test_a_real_signal_in_a_program_of_its_own(tmp_path):
 @pytest.mark.parametrize("spec", ["linear", "net(4)", "net(4, activation='relu')", "kernel(poly)"])
 @pytest.mark.parametrize("force", ["squared", "ranknet", "multiclass"])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_a_rate_that_diverges_is_said_and_no_model_is_left(spec, force, optimizer):
+def test_a_rate_that_diverges_is_named_and_no_model_is_left(spec, force, optimizer):
     ranker = podium.Ranker(
         force=force, model=spec, **any_schedule(spec, optimizer=optimizer, learning_rate=1e300, epochs=9)
     )
@@ -729,7 +729,7 @@ def test_names_of_models_that_are_refused(name, message):
 # ---- thresholds
 
 
-def test_thresholds_begin_at_the_frequencies_of_the_levels():
+def test_thresholds_start_at_the_frequencies_of_the_levels():
     labels = np.repeat([0.0, 1, 2, 3], [50, 25, 15, 10])
     data = podium.RankingData(np.zeros((100, 1)), labels, np.zeros(100, int))
     learned = LearnedParameters(podium.force("ordinal"), data)

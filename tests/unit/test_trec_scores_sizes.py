@@ -229,7 +229,7 @@ def test_nul_in_a_query_id_of_a_file(tmp_path: Path) -> None:
     assert caught.value.line == 20_002
 
 
-def test_queries_that_print_alike_are_not_written_as_one(tmp_path: Path) -> None:
+def test_queries_whose_ids_print_the_same_are_not_written_as_one(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="two query ids print the same text"):
         write_run(Run([1, "1"], ["a", "b"], [1, 2]), tmp_path / "x.run")
     with pytest.raises(DataError, match="two query ids print the same text"):

@@ -142,7 +142,7 @@ def test_signed_zeros_are_one_value():
     assert len(stump(X[:4], np.array([-1.0, 1, -1, 1]))["value"]) == 1
 
 
-def test_missing_values_go_the_way_that_gains_more():
+def test_missing_values_go_to_the_side_that_gains_more():
     X = np.array([[0], [0], [1], [1], [np.nan], [np.nan]], np.float32)
     low, high = (stump(X, np.array([-1.0, -1, 1, 1, m, m])) for m in (-1.0, 1.0))
     assert (low["missing_left"].tolist(), high["missing_left"].tolist()) == ([1], [0])

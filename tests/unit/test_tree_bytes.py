@@ -142,7 +142,7 @@ def test_interrupted_and_resumed(kind, tmp_path):
 
 
 @by_kind(["plain", "dart"])
-def test_interrupted_in_the_middle_of_a_round(kind, tmp_path, monkeypatch):
+def test_an_interrupt_in_the_middle_of_a_round(kind, tmp_path, monkeypatch):
     """What was being grown is lost, what was whole before is kept."""
     first = saved(ranker(kind).fit(TRAIN, valid=VALID), tmp_path / "a")
     grow, calls = podium.models.growing.TreeBooster.grow, []

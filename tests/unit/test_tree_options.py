@@ -171,7 +171,7 @@ def test_maps_come_back_from_files(tmp_path):
 
 @pytest.mark.parametrize("kind", [podium.LambdaMART, podium.MART])
 @pytest.mark.parametrize("others", [{}, {"row_sampling": 0.6, "forests": 1}, {"categorical": (7,)}], ids=str)
-def test_a_model_goes_on(kind, others, tmp_path):
+def test_training_can_continue_from_a_model(kind, others, tmp_path):
     X = TRAIN.features.copy()
     X[:, 7] = np.round(2 * X[:, 7])
     data = TRAIN.replace(features=X)
@@ -245,7 +245,7 @@ def test_what_does_not_go_together_is_refused(settings):
         lambdamart(**settings).fit(TRAIN)
 
 
-def test_other_data_can_be_gone_on_with():
+def test_training_can_continue_on_other_data():
     first = lambdamart().fit(TRAIN)
     more = lambdamart(n_estimators=10).fit(VALID, start_from=first)
     assert ndcg(more.predict(VALID), VALID) > ndcg(first.predict(VALID), VALID)
@@ -254,7 +254,7 @@ def test_other_data_can_be_gone_on_with():
     assert judged.best_value_ == pytest.approx(ndcg(judged.predict(VALID), VALID), abs=1e-12)
 
 
-def test_what_cannot_be_gone_on_from_is_refused():
+def test_models_that_training_cannot_continue_from_are_refused():
     first = lambdamart(n_estimators=2).fit(TRAIN)
     with pytest.raises(podium.ParameterError, match="start_from must be a model of boosted trees"):
         lambdamart().fit(TRAIN, start_from=podium.RankNet(epochs=1).fit(TRAIN))
@@ -285,7 +285,7 @@ def test_max_seconds_ends_training(ticking_clock):
     assert lambdamart(max_seconds=1e-9).fit(TRAIN).n_trees_ == 1
 
 
-def test_other_metrics_stand_in_the_log():
+def test_other_metrics_are_in_the_log():
     ranker = lambdamart(also=["map", "mrr"]).fit(TRAIN, valid=VALID)
     assert [set(row.also) for row in ranker.log_] == [{"map", "mrr"}] * ranker.n_epochs_
     row = ranker.log_[ranker.best_epoch_ - 1]

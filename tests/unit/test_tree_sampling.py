@@ -118,7 +118,7 @@ def test_documents_without_force_or_curvature_are_never_drawn():
     assert [tree["value"].tolist() for tree in nothing] == [[0.0], [0.0]]
 
 
-def test_each_round_and_each_seed_draws_anew():
+def test_samples_differ_by_round_and_by_seed():
     data = podium.synthetic.network(queries=30, documents=20, features=6, hidden=3, seed=0)
     settings = PLAIN | {"num_leaves": 6, "n_estimators": 4, "learning_rate": 1e-9, "row_sampling": 0.3}
     trees = [podium.LambdaMART(seed=seed, **settings).fit(data).model_ for seed in (0, 1)]

@@ -134,7 +134,7 @@ def small_problems(draw: Any) -> tuple[podium.RankingData, list[float], list[flo
 
 @settings(max_examples=150, deadline=None)
 @given(small_problems())
-def test_a_tree_is_the_naive_tree_on_ties_missing_and_extreme_values(problem):
+def test_a_tree_is_the_naive_tree_for_ties_missing_and_extreme_values(problem):
     data, force, curvature, spec = problem
     expected = naive(data, force, curvature, rate=1, **spec)
     terms = sum(map(abs, force)) * max(map(abs, expected["value"]))
@@ -345,7 +345,7 @@ def test_five_thousand_features(monkeypatch):
 @pytest.mark.parametrize(
     "spec", [{}, {"row_sampling": 0.4}, {"random_strength": 1.0}, {"random_thresholds": True}], ids=str
 )
-def test_symmetric_trees_have_one_split_a_level(spec):
+def test_symmetric_trees_have_one_split_per_level(spec):
     data, force, curvature = large(9, n=20_000)
     spec = {"growth": "symmetric", "num_leaves": 40, **spec}
     tree = grow(data, force, curvature, **spec)

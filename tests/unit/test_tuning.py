@@ -146,7 +146,7 @@ def test_with_folds_trials_are_pruned_after_a_fold(tmp_path):
 # What is deterministic
 
 
-def test_a_search_in_parts_is_the_same_as_a_whole_one(tmp_path):
+def test_a_search_in_parts_gives_the_same_as_one_run(tmp_path):
     settings = {"valid": VALID, "ranges": {**RATES, "l2": "1e-5..1e-2:log"}, "study": tmp_path / "s"}
     whole = podium.tune(podium.ListNet(epochs=3), TRAIN, trials=16, **{**settings, "study": None})
     for trials in (1, 7, 12, 16):
