@@ -1,4 +1,4 @@
-"""RankingData of every shape, for tests that hold for all of them."""
+"""Hypothesis strategies for RankingData of every shape, and small data sets by hand."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def assert_same(a: RankingData, b: RankingData, *, apart_from: tuple[str, ...] =
 
 
 def small(**parts: Any) -> RankingData:
-    """Two queries of two and three documents, rows of the second not together."""
+    """Two queries of two and three documents; the rows of the second are not contiguous."""
     given: dict[str, Any] = {
         "X": np.arange(10, dtype=np.float32).reshape(5, 2),
         "y": [0, 1, 2, 0, 1],

@@ -1,7 +1,7 @@
 """Interrupts at chosen points of a program instead of chosen moments: at the n-th line of Podium's own Python code.
 
-A signal is heard between two lines of Python, so an interrupt at each of many lines stands for one at any moment, and it
-comes at the same point on every machine, however busy that machine is.
+Python handles a signal between two lines, so interrupts at many lines represent interrupts at any moment, and they come at the
+same points on every machine, however busy it is.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ PACKAGE = Path(podium.__file__).parent
 
 
 def raises_interrupt() -> None:
-    """Acts as Ctrl-C does where Python listens to it."""
+    """Act like Ctrl-C."""
     raise KeyboardInterrupt
 
 
 def sends(number: signal.Signals) -> Callable[[], None]:
-    """Sends this process a signal, which it hears at once: SIGKILL ends it, for others their handler is called."""
+    """Return a function that sends this process a signal, which takes effect at once."""
     return lambda: signal.raise_signal(number)
 
 
 class Lines:
-    """While it lasts, counts the lines of some of Podium's subpackages and modules that run, and acts at the n-th.
+    """Context that counts the lines that run in some of Podium's modules, and acts at the n-th of them.
 
     Args:
         parts: subpackages ("training") and modules ("files.py") whose lines are counted.

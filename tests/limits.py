@@ -9,10 +9,9 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def limited_memory(mib: int) -> Iterator[None]:
-    """What is inside may at no time have allocated more than so many MiB.
+    """Context whose code may never have more than this many MiB allocated.
 
-    Allocations are counted where they are asked for, so the figure is the same on every machine, whatever the system's
-    allocator and other threads take.
+    tracemalloc counts the allocations of Python and NumPy, so that the figure does not depend on the machine.
     """
     tracemalloc.start()
     try:

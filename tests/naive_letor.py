@@ -1,4 +1,4 @@
-"""The slow, obvious reader of LETOR text: the twin that the core's parser must equal."""
+"""A slow and simple reader of LETOR text, which the core's parser must equal."""
 
 from __future__ import annotations
 

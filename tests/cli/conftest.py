@@ -1,4 +1,4 @@
-"""The command line as a user meets it: a process, its two outputs and its exit code."""
+"""Runs the command line as a user does: a process with two output streams and an exit code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def cli(tmp_path: Path) -> Cli:
 
 @pytest.fixture
 def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Runs a command that must fail, in this process, and gives the one sentence it ends with."""
+    """Run a command that must fail, in this process, and return the one sentence that it prints."""
     from podium.cli import main
 
     def run(*words: object) -> str:

@@ -1,4 +1,4 @@
-"""A command as a process of its own, forked from one that has everything imported: starting costs next to nothing."""
+"""Runs a command in a process of its own, forked from one that has imported everything, so that it starts quickly."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ CONTEXT.set_forkserver_preload(
         "podium.rankers.tuning.study",
     ]
 )
-HANGS = 1800  # seconds after which a command is taken to hang, on however busy a machine
+HANGS = 1800  # seconds; a command that takes longer hangs, even on a busy machine
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Sends the process a signal at the n-th line of some of Podium's modules; line 0 only counts into the file `lines`."""
+    """Send the process a signal at the n-th line of some of Podium's modules; 0 counts the lines into the file `lines`."""
 
     parts: tuple[str, ...]
     line: int = 0
@@ -38,12 +38,12 @@ class Stop:
 
 
 def start(folder: Path, *words: object) -> BaseProcess:
-    """The process of `podium WORDS…` in this folder; what it prints goes to the file `printed`."""
+    """Start `podium WORDS…` in this folder; its output goes to the file `printed`."""
     return _start(folder, words, Path("printed"), Path("printed"))
 
 
 def run(folder: Path, *words: object, stop: Stop | None = None) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of `podium WORDS…` in this folder; a warning that the command does not show is an error."""
+    """Return exit code, stdout and stderr of `podium WORDS…` in this folder; an unexpected warning is an error."""
     with tempfile.TemporaryDirectory() as name:
         out, err = Path(name) / "out", Path(name) / "err"
         process = _start(folder, words, out, err, strict=True, stop=stop)
@@ -53,7 +53,7 @@ def run(folder: Path, *words: object, stop: Stop | None = None) -> tuple[int, st
 
 
 def count_lines(folder: Path, *words: object, parts: tuple[str, ...]) -> int:
-    """How many lines of these modules `podium WORDS…` runs; it must succeed."""
+    """Return how many lines of these modules `podium WORDS…` runs; the command must succeed."""
     code, out, err = run(folder, *words, stop=Stop(parts))
     assert code == 0, out + err
     counted = folder / "lines"

@@ -1,4 +1,4 @@
-"""Training and search, stopped at chosen lines and started again, end in the same bytes as if nothing had happened."""
+"""Training and search that are stopped at chosen lines and run again give the same bytes as one run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from forked import Stop
 
 import podium
 
-STOPS = (signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT)  # of each training
+STOPS = (signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT)  # sent to each training in turn
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}
-PARTS = ("training", "models", "rankers", "artifact", "files.py")  # all that learns and keeps what was learned
+PARTS = ("training", "models", "rankers", "artifact", "files.py")  # everything that trains and writes files
 TRAININGS = {
     "adam over a net": ["--ranker", "lambdarank", "--hidden", "8", "--epochs", 120],
     "sgd, one pair at a time, the rate halved": [
@@ -48,7 +48,7 @@ def run_to_the_end(folder, *words):
 @pytest.mark.parametrize("name", TRAININGS)
 def test_training_stopped_again_and_again_gives_the_same_bytes(folder, name):
     words = ["train", "train.txt", "--valid", "vali.txt", *TRAININGS[name], "--checkpoint-seconds"]
-    # A checkpoint is written after every epoch, or after the first and when the stop is heard.
+    # A checkpoint is written after every epoch, or only after the first epoch and when the signal arrives.
     totals = {often: forked.count_lines(folder, *words, often, "--out", "whole", parts=PARTS) for often in (0, 1e9)}
     expected = (folder / "whole").read_bytes()
     podium.RankNet(hidden=(), epochs=1).fit(podium.read(folder / "train.txt")).save(folder / "stopped")

@@ -1,4 +1,4 @@
-"""`podium laws`: words, JSON, a picture, a function of the user's own."""
+"""`podium laws`: text, JSON, a plot, and a custom function."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_users_own_exception_is_shown(cli, mine):
     assert "in fails" in said
     assert "ArithmeticError: my own words" in said
     assert "In the force of mine:fails, on a query with" in said
-    assert len(said.splitlines()) <= 5  # and none of ours
+    assert len(said.splitlines()) <= 5  # and none of Podium's
 
 
 def test_json(cli):

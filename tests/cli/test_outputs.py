@@ -21,7 +21,7 @@ TUNE = ["tune", "train.txt", "--valid", "vali.txt", *RANKNET, "--range", "learni
 
 @dataclass
 class Case:
-    """A command with one output: `words` has TARGET where the output's path goes, `made` is the file it makes of it."""
+    """A command with one output: in `words` TARGET stands for the output's path; `made` is the file it writes."""
 
     words: list[str]
     kind: str
@@ -84,7 +84,7 @@ CASES = {
         "made/quick/a-figure2/results.json",
     ),
 }
-# What each path among a command's parameters is; a new one must be given its place here, and an output its case above.
+# The role of each path among a command's parameters. A new parameter must be added here, and a new output as a case above.
 INPUTS = {"data", "valid", "start_from", "model", "source", "ranking", "votes"}
 OUTPUTS = {"train": {"out", "log"}, "tune": {"out", "study"}, "cv": {"target"}, "score": {"out"}}
 OUTPUTS |= {"evaluate": {"per_query"}, "laws": {"plot"}, "data convert": {"target"}, "data normalize": {"target"}}
@@ -93,7 +93,7 @@ OUTPUTS |= {"data synth": {"target"}, "data split": {"folder"}, "papers run": {"
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
-    """Files of several kinds, under the names that the cases use."""
+    """Make files of several kinds, with the names that the cases use."""
     folder = tmp_path_factory.mktemp("house")
     data = podium.synthetic.network(queries=12, documents=4, features=3, seed=1)
     for name, part in zip(("train", "vali", "test"), podium.split(data, (0.4, 0.3, 0.3)), strict=True):
@@ -113,7 +113,7 @@ def house(tmp_path_factory):
 
 @pytest.fixture
 def inside(house, tmp_path, monkeypatch):
-    """A copy of the house, which is the current folder."""
+    """Make a copy of these files in a folder of its own and change to it."""
     shutil.copytree(house, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -1,4 +1,4 @@
-"""podium papers: listing, running, going on, and what it says where something is missing."""
+"""podium papers: listing, running, resuming, and messages about missing data."""
 
 from __future__ import annotations
 

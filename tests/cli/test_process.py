@@ -1,4 +1,4 @@
-"""The command as a process: interrupted, cut off, short of disk, in a poor terminal."""
+"""The command as a process: interrupted, with a closed pipe, on a full disk, in a plain terminal."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_terminal_without_unicode_still_gets_its_table():
 
 
 def test_fewer_threads_than_asked_for_are_enough(tmp_path):
-    """A thread's stack takes a gibibyte here, and there is room for two: the third of a thousand cannot be started."""
+    """A thread's stack takes 1 GiB here and there is room for two, so that most of a thousand threads cannot be started."""
     podium.write(podium.synthetic.network(queries=50, documents=20), tmp_path / "a.txt")
     most = resource.getrlimit(resource.RLIMIT_STACK)[1]
     stack = 1 << 30 if most == resource.RLIM_INFINITY else min(1 << 30, most)

@@ -1,4 +1,4 @@
-"""What a command prints never decides whether its work is done: nobody may listen, and streams may be closed or full."""
+"""A command finishes its work even if nobody reads its output, or if its streams are closed or full."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def deaf_pipe():
-    """The writing end of a pipe that nobody reads."""
+def unread_pipe():
+    """Return the writing end of a pipe that nobody reads."""
     reading, writing = os.pipe()
     os.close(reading)
     return writing
@@ -35,7 +35,7 @@ def deaf_pipe():
 
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
 def test_training_finishes_if_nobody_reads_its_output(folder, more):
-    pipe = deaf_pipe()
+    pipe = unread_pipe()
     done = subprocess.run([*MAIN, *TRAIN, *more], cwd=folder, stdout=pipe, stderr=pipe, check=False)
     os.close(pipe)
     assert done.returncode == 0
@@ -44,7 +44,7 @@ def test_training_finishes_if_nobody_reads_its_output(folder, more):
 
 
 def test_a_closed_pipe_is_no_error(folder):
-    pipe = deaf_pipe()
+    pipe = unread_pipe()
     for words in (["score", "expected.podium", "train.txt"], ["metrics"], ["metrics", "--json"], ["--help"]):
         done = subprocess.run([*MAIN, *words], cwd=folder, stdout=pipe, stderr=subprocess.PIPE, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
@@ -189,7 +189,7 @@ def test_both_signals_stop_every_command_in_the_same_way(folder, name, number):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_ignored_signal_stays_ignored(folder, number):
-    """As those of `nohup` and of a job in the background are."""
+    """`nohup` and the shell's background jobs ignore signals in this way."""
     (folder / "loud.py").write_text(
         "import signal\n\ndef push(scores, labels):\n"
         f"    signal.raise_signal({int(number)})\n    return labels - labels.mean(), scores * 0 + 1\n"

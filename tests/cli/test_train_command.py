@@ -113,7 +113,7 @@ def test_a_model_is_evaluated_and_compared_as_its_scores_are(cli, parts):
 
 
 def test_rows_and_features_as_sparse_files_have_them(cli, tmp_path):
-    """Queries in pieces, trailing features absent: scores come in the file's order, features where they belong."""
+    """The rows of a query are apart and the last features are absent; scores still come in the order of the file."""
     data = podium.synthetic.network(queries=30, documents=6, features=6, seed=5)
     podium.write(data, tmp_path / "train.txt")
     narrow = data.select([3, 4]).replace(features=np.where(np.arange(6) < 4, data.select([3, 4]).features, 0))

@@ -1,4 +1,4 @@
-"""Forces as users write them: one function of one query, in plain loops that Numba can compile."""
+"""Forces as users write them: one function of one query, with plain loops that Numba can compile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def ranknet_cost(scores, labels):
 
 @podium.custom_force(cost=ranknet_cost)
 def ranknet(scores, labels):
-    """The built-in force of the same name, written again."""
+    """The built-in force of the same name, written in Python."""
     force, curvature = np.zeros(len(scores)), np.zeros(len(scores))
     for i in range(len(scores)):
         for j in range(len(scores)):

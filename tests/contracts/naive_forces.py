@@ -1,4 +1,4 @@
-"""Slow, obvious forces: the twins that the core's kernels must equal. One query, plain loops."""
+"""Slow and simple versions of the forces, which the core's kernels must equal: one query, plain loops."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ POINT_TWINS = {"squared": squared, "ordinal": ordinal, "prank": prank, "multicla
 
 
 def swap(asked, scores: np.ndarray, labels: np.ndarray, i: int, j: int) -> float:
-    """What the metric gains when i and j change places, by computing it twice."""
+    """Return by how much the metric rises if i and j change places, by computing it twice."""
     order = sorted(range(len(scores)), key=lambda k: (-scores[k], k))
     changed = [j if k == i else i if k == j else k for k in order]
 

@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the metrics: the value of one query from its formula, and what ties and swaps mean by listing."""
+"""Slow and simple versions of the metrics: values from the formulas, ties and swaps by trying every order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A net of dense layers in plain NumPy: the twin that the core's kernels must equal."""
+"""A net of dense layers in plain NumPy, which the core's kernels must equal."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def both(activation: str | tuple[str, str]) -> tuple[str, str]:
 
 
 def forward(vector, widths, activation, x) -> list[np.ndarray]:
-    """What each layer gave, the inputs first."""
+    """Return the outputs of each layer, the inputs first."""
     values = [x]
     net = layers(vector, widths)
     hidden, output = both(activation)

@@ -1,4 +1,4 @@
-"""Adding a metric changes five files, as docs/contributing.md says, and everything else finds its row."""
+"""Adding a metric changes five files, as docs/contributing.md says; everything else finds it in the table."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_page_lists_every_file_that_names_a_metric() -> None:
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
-    """A copy of the Python package with one more definition; the core is as it was."""
+    """Make a copy of the Python package with one more definition, and the same core."""
     package = tmp_path / "podium"
     shutil.copytree(ROOT / "src" / "podium", package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(_core.__file__, package)

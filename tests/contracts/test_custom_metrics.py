@@ -1,4 +1,4 @@
-"""A function of one query as a metric: wherever a metric judges, and as LambdaRank's target."""
+"""A custom metric is one function of one query: it works wherever a metric does, and as LambdaRank's target."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_lambdarank_of_a_function_is_lambdarank_of_its_built_in_twin(compile: bo
     scores = np.random.default_rng(0).normal(size=len(data))
     for got, expected in zip(mine(scores, data), built_in(scores, data), strict=True):
         assert got == pytest.approx(expected)
-    # where all scores are equal, as training begins
+    # at the start of training all scores are equal
     for name, function in TWINS.items():
         with pytest.warns(UserWarning, match=SLOW):
             force = Force.of(FORCES["lambdarank"], podium.custom_metric(function, compile=compile, name=f"{compile}"))

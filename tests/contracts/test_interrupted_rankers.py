@@ -16,9 +16,9 @@ from test_rankers import EVERY, TREES, quick
 import podium
 from interrupting import Lines, sends
 
-# An interrupt between the last line of a `with` block and its end leaves the closing of a file to the collector.
+# An interrupt between the last line of a `with` block and its end leaves a file for the garbage collector to close.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-POINTS = 20  # lines of each training
+POINTS = 20  # interrupts per training
 WATCHED = ("training", "models", "artifact", "files.py", "rankers")
 TRAIN = podium.synthetic.network(queries=12, documents=8, features=5, seed=0)
 VALID = podium.synthetic.network(queries=8, documents=8, features=5, seed=1, generator_seed=0)
@@ -42,7 +42,7 @@ def saved(ranker: Any, path: Path) -> bytes:
 
 
 def fit_interrupted(name: str, line: int, checkpoint: podium.Checkpoint) -> Any:
-    """A ranker whose training hears SIGINT at a line, or None where the interrupt came out of `fit`."""
+    """Return a ranker whose training got SIGINT at a line, or None if `fit` raised KeyboardInterrupt."""
     with warnings.catch_warnings(record=True) as said, Lines(*WATCHED, at=line, act=sends(signal.SIGINT)) as lines:
         warnings.simplefilter("always", UserWarning)
         with contextlib.suppress(KeyboardInterrupt):
@@ -76,7 +76,7 @@ def test_an_interrupt_at_any_line_loses_nothing(name, seconds, tmp_path):
 
 
 def test_an_interrupt_writes_the_last_epoch_however_recently_the_file_was_written(name, tmp_path):
-    """The first epoch is written, the next is not due for years, and then the interrupt comes."""
+    """The file is written after the first epoch and is not due again for years when the interrupt comes."""
     path = tmp_path / "a.checkpoint"
 
     def interrupt(row: Any) -> None:
@@ -90,7 +90,7 @@ def test_an_interrupt_writes_the_last_epoch_however_recently_the_file_was_writte
 
 
 def test_training_that_is_interrupted_twice_resumes_twice(name, tmp_path):
-    """Each time in the middle of the second epoch after it began or was resumed."""
+    """Each interrupt comes in the middle of the second epoch after the start or the resumption."""
     whole = saved(fit(name), tmp_path / "whole")
     path = tmp_path / "a.checkpoint"
     epochs = []
@@ -103,7 +103,7 @@ def test_training_that_is_interrupted_twice_resumes_twice(name, tmp_path):
 
 
 def epoch_ends(name: str, path: Path, copy: Path) -> list[int]:
-    """How many lines have run at the end of each epoch that is left, given a checkpoint."""
+    """Return how many lines have run at the end of each remaining epoch, given a checkpoint."""
     copy.unlink(missing_ok=True)
     if path.exists():
         shutil.copy(path, copy)

@@ -75,7 +75,7 @@ def test_value_equals_naive_twin(m: Metric) -> None:
 
 @pytest.mark.parametrize("m", [m for m in VARIANTS if m.parameters.get("ties") != "average"], ids=str)
 def test_long_lists_equal_naive_twin(m: Metric) -> None:
-    """Long enough that the short cutoffs take the selection of the top instead of the full sort."""
+    """Long lists, for which small cutoffs select the top instead of sorting everything."""
     rng = np.random.default_rng(2)
     for n in (13, 41, 130):
         scores, labels = random_query(rng, n)
@@ -173,7 +173,7 @@ def test_query_without_documents_is_empty(m: Metric) -> None:
 
 @every
 def test_all_labels_equal(m: Metric) -> None:
-    """Any order is as good as any other; all labels 0 is an empty query."""
+    """Every order is equally good; with all labels 0 the query is empty."""
     rng = np.random.default_rng(5)
     for label in (0.0, 2.0):
         labels = [label] * 7

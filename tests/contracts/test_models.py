@@ -1,4 +1,4 @@
-"""Every function class absorbs every force in the same way: gradients, threads, orders and extremes."""
+"""Every model can be fitted to every force: gradients, threads, orders and extreme values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SPECS = [
 ]
 OWN_CONTRACT = {"trees", "nadaraya-watson"}  # models whose contracts have a file of their own
 SPECS += sorted(set(MODELS) - {model(spec).name for spec in SPECS} - OWN_CONTRACT)
-OF_THE_CORE = [spec for spec in SPECS if spec != "quadratic"]  # which absorbs forces through its own backward
+OF_THE_CORE = [spec for spec in SPECS if spec != "quadratic"]  # which has its own backward pass
 FEW_SPECS = ["linear", "net(5)", "kernel(rbf, landmarks=7)"]
 WITH_COST = [name for name in EVERY if podium.force(name).has_cost]
 ADDITIVE = ["ranknet", "ranknet(ties=True)", "hinge", "squared_hinge", "exponential", "spring(margin=1)"]  # over pairs
@@ -73,7 +73,7 @@ def begin(force: Force, spec: str, data: podium.RankingData, *, num_threads=1) -
 
 
 def point(descent, *, seed=2, scale=0.5) -> np.ndarray:
-    """Parameters nowhere special, set."""
+    """Set the parameters to ordinary random values and return them."""
     vector = np.random.default_rng(seed).normal(size=descent.size) * scale
     descent.set_parameters(vector)
     return vector
@@ -155,7 +155,7 @@ def assert_close(found, expected, rtol=1e-9):
 
 @pytest.fixture
 def any_machine() -> Iterator[None]:
-    """For tests that switch AVX2 off; skipped where there is none."""
+    """For tests that switch AVX2 off; they are skipped on machines without it."""
     if not _core.use_avx2(True):
         pytest.skip("this machine has no AVX2")
     yield
@@ -293,7 +293,7 @@ def test_the_order_of_documents_inside_queries_does_not_matter(name, spec):
     assert_close(pushes[1], pushes[0], 1e-9)
 
 
-# ---- V1 and V2: an update a pair, an update a query
+# ---- V1 and V2: one update per pair, one update per query
 
 
 GIVEN = podium.Pairs.of(
@@ -328,7 +328,7 @@ def pairs_in_order(data: podium.RankingData, query: int, ties: bool) -> list[tup
 @by_force(["ranknet", "ranknet(ties=True)", "squared_hinge"])
 @by_spec(FEW_SPECS)
 def test_an_epoch_of_pairs_takes_one_small_step_per_pair(name, spec):
-    """Each step goes down that pair's cost, and the pairs of a query share its regularizer."""
+    """Each step descends the cost of one pair, and the pairs of a query share its penalty."""
     data = small()
     task = begin(podium.force(name), spec, data)
     descent = make_descent(task)
@@ -377,7 +377,7 @@ def test_forces_that_are_no_sum_over_pairs_are_refused_pair_by_pair(name):
         podium.Ranker(force=name, schedule="adam(batch='pair')").fit(small())
 
 
-# ---- the core's descent and its slow twin
+# ---- the core's descent and its slow version in Python
 
 
 @by_spec(FEW_SPECS)
@@ -454,7 +454,7 @@ def everything(task: Task, *, batch: int) -> list[bytes]:
 
 
 def assert_shared(task: Task, queries: int) -> None:
-    """That a batch of so many queries is large enough for threads to share (NetBatch::worth)."""
+    """Check that a batch of this many queries is large enough to be shared by threads (NetBatch::worth)."""
     _, widths, _ = twin_of(task)
     rows = task.data.query_sizes[:queries].sum()
     assert rows * sum(a * b for a, b in itertools.pairwise(widths)) > 100_000 or rows > 500
@@ -476,7 +476,7 @@ def test_bytes_are_the_same_for_any_number_of_threads(name, spec):
 @by_force(["ranknet", "lambdarank(ndcg@10)", "hinge", "multiclass", "ordinal"])
 @pytest.mark.parametrize("batch", [1, 8])
 def test_long_queries_are_shared_to_the_same_bytes(name, spec, batch):
-    """One query at a time, longer than a chunk of the cache; and nets with more numbers than one thread updates."""
+    """One query at a time, longer than a block of the cache; and nets with more parameters than one thread updates."""
     data = wide([2700, 3, 1, 2600, 40, 40, 40, 40], 50)
     runs = [everything(begin(podium.force(name), spec, data, num_threads=threads), batch=batch) for threads in (1, 5)]
     assert runs[0] == runs[1]
@@ -522,7 +522,7 @@ def test_the_score_of_a_document_does_not_depend_on_the_others(spec):
                 assert kept.scores(rows[i : i + 1]).tobytes() == whole[i : i + 1].tobytes()
 
 
-# ---- the order of whole queries in the file
+# ---- the order of queries in the file
 
 
 def saved_bytes(ranker, path) -> bytes:
@@ -653,7 +653,7 @@ def test_missing_and_constant_features(spec):
     X[::3, 0] = np.nan  # some missing
     X[:, 1] = 0.1  # constant
     X[:, 2] = np.nan  # missing everywhere
-    X[:, 3] = np.where(np.arange(12) % 2, 0.1, np.nan)  # constant where it is there
+    X[:, 3] = np.where(np.arange(12) % 2, 0.1, np.nan)  # constant where it is not missing
     holed = data.replace(features=X)
     ranker = podium.Ranker(force="ranknet", model=spec, **any_schedule(spec, epochs=5, learning_rate=0.1)).fit(holed)
     map = ranker.scorer_.model.map
@@ -671,7 +671,7 @@ def test_missing_and_constant_features(spec):
     filled[::3, 0] = mean
     np.testing.assert_allclose(ranker.predict(filled), ranker.predict(X), rtol=1e-5, atol=1e-7)
     other = X.copy()
-    other[:, 2] = 7.0  # what was never seen says nothing
+    other[:, 2] = 7.0  # a feature that was never seen has no influence
     if "False" not in spec:
         assert ranker.predict(other).tobytes() == ranker.predict(X).tobytes()
 

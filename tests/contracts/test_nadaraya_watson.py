@@ -1,4 +1,4 @@
-"""The Nadaraya–Watson estimator against its formula: scores, slopes, who votes, and the same bytes for any threads."""
+"""The Nadaraya–Watson estimator against its formula: scores, gradients, references, and equal bytes for any threads."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_scores_and_slopes_are_the_formulas(shape, keep):
     expected = naive_backward(inputs, references, labels, mass, widths, force)
     found = core.backward(inputs, *votes, force, keep, 2)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * max(np.abs(expected).max(), 1e-300))
-    again = core.backward(inputs, *votes, force, keep, 1)  # what was kept is used up, and computed anew
+    again = core.backward(inputs, *votes, force, keep, 1)  # kept values are used once, and then computed again
     assert again.tobytes() == found.tobytes()
 
 
@@ -208,7 +208,7 @@ def test_document_weights_are_masses():
     inputs = weighed.map(small().features)
     expected = naive_scores(inputs, inputs, small().labels, weights, weighed.vector)
     np.testing.assert_allclose(weighed.scores(small().features), expected, rtol=1e-11)
-    none = started(small(document_weights=np.zeros(19)))  # nobody has a vote, so all have one
+    none = started(small(document_weights=np.zeros(19)))  # no other query has a reference, so the query uses its own
     assert np.isfinite(none.scores(small().features)).all()
     assert np.isfinite(none.scores_in_training(small())).all()
 
@@ -266,7 +266,7 @@ def test_a_query_that_has_every_reference_uses_them_all():
         assert np.isfinite(held.scores_in_training(data)).all()
 
 
-# ---- as any other function class
+# ---- as any other model
 
 
 @pytest.mark.parametrize("name", DRIVING)

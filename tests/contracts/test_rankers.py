@@ -1,4 +1,4 @@
-"""Every ranker is a scikit-learn estimator, learns, and gives the same model whatever the threads and the way in."""
+"""Every ranker is a scikit-learn estimator, learns, and gives the same model for any threads and kind of input."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ QUICK: dict[str, dict[str, Any]] = {
 
 
 def quick(name: str, **others: Any) -> Any:
-    """A ranker of this name that is soon done."""
+    """Return a ranker of this name with settings that train quickly."""
     kind: Callable[..., BaseRanker] = podium.Ranker if name.startswith("ranker") else RANKERS[name]
     return kind(**(QUICK.get(name, {"epochs": 5, "learning_rate": 0.05}) | others))
 
@@ -154,10 +154,10 @@ def test_fitting_is_repeatable_and_depends_on_the_seed_only(name, tmp_path):
     assert saved(quick(name).fit(TRAIN), tmp_path / "b.podium") == first
     ranker = quick(name)
     ranker.fit(TEST)
-    assert saved(ranker.fit(TRAIN), tmp_path / "c.podium") == first  # nothing is left of the fit before
+    assert saved(ranker.fit(TRAIN), tmp_path / "c.podium") == first  # nothing remains of the previous fit
     other = quick(name, seed=1).fit(TRAIN)
     same = np.array_equal(other.predict(TEST), ranker.predict(TEST))
-    assert same == (name in ("ranksvm", "rankboost", "adarank"))  # which have nothing to draw
+    assert same == (name in ("ranksvm", "rankboost", "adarank"))  # which use no random numbers
 
 
 @by_name()
@@ -301,7 +301,7 @@ def test_rows_of_another_shape_or_too_large_are_refused(name):
         quick(name).fit(big, TEST.labels, qid=TEST.qid)
 
 
-# ---- the way in and the way out
+# ---- input and output
 
 
 @by_name()
@@ -311,7 +311,7 @@ def test_arrays_and_ranking_data_are_one_way_in(name, tmp_path):
     assert saved(quick(name).fit(TRAIN, valid=TEST), tmp_path / "b.podium") == arrays
     text = [f"{value}" for value in QID]  # ids of another kind with the same text
     assert saved(quick(name).fit(X.tolist(), Y.tolist(), qid=text, valid=valid), tmp_path / "c.podium") == arrays
-    # Rows of queries that do not stand together, each query's own rows in their order.
+    # The rows of a query are not contiguous, but keep their order.
     place = np.arange(len(X)) - np.repeat(TRAIN.query_offsets[:-1], TRAIN.query_sizes)
     mixed = np.argsort(place, kind="stable")
     found = quick(name).fit(X[mixed], Y[mixed], qid=QID[mixed], valid=valid)
@@ -337,7 +337,7 @@ def test_ranks_count_from_one_inside_each_query():
     rng = np.random.default_rng(1)
     order = rng.permutation(300)
     features, qid = TEST.features[order].copy(), TEST.qid[order]
-    features[5] = features[int(np.flatnonzero(qid == qid[5])[-1])]  # two documents alike in one query
+    features[5] = features[int(np.flatnonzero(qid == qid[5])[-1])]  # two equal documents in one query
     scores = ranker.predict(features)
     expected = [
         1 + sum(qid[j] == qid[i] and (scores[j] > scores[i] or (scores[j] == scores[i] and j < i)) for j in range(300))
@@ -378,7 +378,7 @@ def test_rankers_learn(name):
     test = podium.synthetic.network(queries=100, documents=20, features=10, hidden=3, seed=1, generator_seed=0)
     single = max(ndcg(sign * test.features[:, j], test) for j in range(10) for sign in (1, -1))
     longer: dict[str, Any] = {"epochs": 30, "learning_rate": 0.01}
-    local = [*TREES, "structrank", "adarank"]  # steps, means of neighbors and single features fit a slope slowly
+    local = [*TREES, "structrank", "adarank"]  # trees, neighbors and single features fit a linear function slowly
     others = {} if name in ("ranksvm", *local) else {"landmarks": 200} if name == "kernel-ranknet" else longer
     others = (
         {"epochs": 30} if name in ONLINE else {"schedule": "adam(epochs=30, rate=0.01)"} if name == "ranker" else others
@@ -416,7 +416,7 @@ def test_thresholds_cut_the_scores_into_levels():
 
 
 def one_hot(n: int, pairs: Pairs, **parts: Any) -> podium.RankingData:
-    """Documents that a line can score in any way."""
+    """Return documents that a linear model can score in any way."""
     return podium.RankingData(np.eye(n), np.zeros(n), np.zeros(n, int), pairs=pairs, **parts)
 
 

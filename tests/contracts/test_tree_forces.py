@@ -1,4 +1,4 @@
-"""Trees absorb every force: scores move the way it pushes, and what it costs falls."""
+"""Trees can be fitted to every force: scores move in its direction, and the cost falls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPEC = (
     "trees(num_leaves=5, l2=0, min_documents=3, row_sampling=1, query_sampling=1, column_sampling=1, random_strength=0)"
 )
 
-# Trees begin where all scores are equal, and there a step without a margin has no force.
+# Trees start with equal scores, where a step without a margin has no force.
 EVERY = [*(name for name in NAMES if podium.force(name).unmoved is None), "step(ndcg@5, margin=0.5)"]
 
 
@@ -121,7 +121,7 @@ def test_given_pairs_are_what_is_learned():
 
 
 def test_a_custom_function_equals_the_built_in_force():
-    """Slow, compiled, and from the core: one forest."""
+    """The plain function, the compiled one and the core's force give the same forest."""
     data = judged(seed=5)
     built_in, *own = [
         trained(name, data, epochs=5).model_

@@ -73,7 +73,7 @@ def test_linear_svc_on_synthetic_pairs(force: str, C: float) -> None:
 
 @pytest.mark.parametrize("C", [1e-3, 1e-1])
 def test_box_dual_by_scipy(C: float) -> None:
-    """min ½‖Zᵀα‖² − Σα over 0 ≤ α ≤ C, one α a pair: minus its value is the optimum, by strong duality."""
+    """min ½‖Zᵀα‖² − Σα over 0 ≤ α ≤ C, one α per pair: minus its value is the optimum, by strong duality."""
     data = podium.synthetic.network(queries=3, documents=15, features=6, seed=2)
     z = differences(data)
     peer = optimize.minimize(

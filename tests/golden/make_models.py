@@ -52,7 +52,7 @@ def training_data() -> podium.RankingData:
 
 
 def rows() -> np.ndarray:
-    """Documents to score: ordinary, missing, and far from those learned from."""
+    """Return documents to score: ordinary ones, with missing values, and far from the training data."""
     X = np.array([[(5 * i + 2 * j * j) % 7 / 4 - 0.5 for j in range(3)] for i in range(8)], np.float32)
     X[1, 0] = X[3, 1] = X[3, 2] = np.nan
     X[6] = [100.0, -100.0, 3e4]

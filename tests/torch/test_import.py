@@ -1,4 +1,4 @@
-"""torch is loaded on demand only, and its absence is said in a sentence."""
+"""torch is imported only on demand, and an error names its extra if it is not installed."""
 
 from __future__ import annotations
 

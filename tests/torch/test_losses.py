@@ -29,7 +29,7 @@ def by_name(names):
 
 
 def make(rows=60, queries=7, seed=0, **parts):
-    """Rows of a query not together, so that the caller's order differs from the one held."""
+    """Make data in which the rows of a query are not contiguous, so that the caller's order is not the grouped one."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, LEVELS, rows).astype(float)
     labels[0] = LEVELS - 1
@@ -47,7 +47,7 @@ def random_scores(name, rows, seed=1, dtype=torch.float64):
 
 
 def own_thresholds(name):
-    """Thresholds for a force that has some; nothing for the others."""
+    """Return thresholds for a force that has them, and nothing for the others."""
     if not podium.force(name).definition.has_thresholds:
         return {}
     return {"thresholds": torch.tensor([-1.0, 0.2, 1.3], dtype=torch.float64, requires_grad=True)}
