@@ -77,21 +77,21 @@ def test_the_order_of_a_query(cli, judged, model):
     assert [row["label"] for row in said] == [judged.labels[rows][row["row"] - 1] for row in said]
     shown = cli("explain", model, "judged.txt", "--query", query, "--top", "2").out
     assert f"query {query}, {len(scores)} documents" in shown
-    assert f"{len(scores) - 2} more; --top {len(scores)} prints all" in shown
+    assert f"{len(scores) - 2} more; use --top {len(scores)} to print all" in shown
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["linear.podium"], "linear.podium is not made of trees"),
-        (["trees.podium", "--permutation"], "--permutation and --query need data"),
+        (["linear.podium"], "linear.podium: is not a model of trees"),
+        (["trees.podium", "--permutation"], "--permutation needs judged data"),
         (
             ["trees.podium", "judged.txt", "--query", "1", "--above", "2"],
-            "--query, --above and --below belong together",
+            " needs --query and --",
         ),
         (
             ["trees.podium", "judged.txt", "--above", "2", "--below", "1"],
-            "--query, --above and --below belong together",
+            " needs --query and --",
         ),
         (["trees.podium", "judged.txt", "--query", "no"], "--query no is not in the data"),
         (
@@ -103,15 +103,15 @@ def test_the_order_of_a_query(cli, judged, model):
         (["trees.podium", "trees.podium", "--permutation"], "is a Podium model, but data or scores are needed here"),
         (
             ["trees.podium", "judged.txt", "--permutation", "--query", "1", "--above", "1", "--below", "2"],
-            "ask one of them",
+            "leave one of them out",
         ),
         (["judged.txt"], "judged.txt"),
-        (["trees.podium", "judged.txt", "--metric", "map"], "--metric is about --permutation"),
-        (["trees.podium", "--repeats", "5"], "--repeats is about --permutation"),
-        (["trees.podium", "--seed", "1"], "--seed is about --permutation"),
+        (["trees.podium", "judged.txt", "--metric", "map"], "--metric belongs to --permutation"),
+        (["trees.podium", "--repeats", "5"], "--repeats belongs to --permutation"),
+        (["trees.podium", "--seed", "1"], "--seed belongs to --permutation"),
         (
             ["trees.podium", "judged.txt", "--query", "1", "--above", "1", "--below", "2", "--among", "all"],
-            "--among is about --permutation",
+            "--among belongs to --permutation",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

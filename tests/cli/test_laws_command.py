@@ -72,7 +72,7 @@ def test_json(cli):
 
 
 def test_plot(cli, tmp_path):
-    assert "Drawn into" in cli("laws", "ranknet", "--draws", 5, "--plot", "it.svg", "--beside", "hinge").out
+    assert "wrote it.svg" in cli("laws", "ranknet", "--draws", 5, "--plot", "it.svg", "--beside", "hinge").out
     root = ElementTree.parse(tmp_path / "it.svg").getroot()
     texts = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {"ranknet", "hinge", "The field of ranknet"} <= texts
@@ -82,10 +82,10 @@ def test_plot(cli, tmp_path):
     ("words", "message"),
     [
         (["ranknt"], "Did you mean 'ranknet'"),
-        (["ranknet", "--at", "1,2"], "write SCORES:LABELS"),
+        (["ranknet", "--at", "1,2"], "must have the form SCORES:LABELS"),
         (["ranknet", "--at", "1,2:0"], "one of each a document"),
         (["ranknet", "--draws", "0"], "--draws 0"),
-        (["mine"], "a module alone is no force; say which function of it is, as in mine:function"),
+        (["mine"], "mine names a module, not a function in it; write it as in mine:function"),
         (["broken:push"], "ZeroDivisionError"),
         (["ranknet", "--beside", "hinge"], "--plot FILE.svg"),
         (["ranknet", "--draws", "5", "--plot", "nowhere/it.svg"], "there is no folder"),

@@ -33,9 +33,7 @@ def test_refusals(refused, tmp_path, monkeypatch):
         "e-figure4 needs data: PODIUM_DATA is not set; let it name the folder that holds ohsumed, letor-ohsumed-baselines"
     )
     (tmp_path / "file").write_text("")
-    assert (
-        refused("papers", "run", "a-figure1", "--out", "file") == "--out file is a file; give the folder to write into"
-    )
+    assert refused("papers", "run", "a-figure1", "--out", "file") == "--out file: is a file; give the name of a folder"
 
 
 def test_without_matplotlib_there_are_tables_and_no_plots(tmp_path, monkeypatch, capsys):
@@ -43,6 +41,6 @@ def test_without_matplotlib_there_are_tables_and_no_plots(tmp_path, monkeypatch,
 
     monkeypatch.setattr("podium.papers.plots.can_plot", lambda: False)
     papers_run(["a-theorem1"], quick=True, target=tmp_path, jobs=1)
-    assert "plots are left out: matplotlib is not installed" in capsys.readouterr().err
+    assert "plots are left out, because matplotlib is not installed" in capsys.readouterr().err
     made = {path.name for path in (tmp_path / "quick/a-theorem1").iterdir()}
     assert made == {"cells", "report.md", "results.json"}

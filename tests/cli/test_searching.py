@@ -57,7 +57,7 @@ def test_tune_finds_writes_and_resumes(cli, parts):
     assert "importance (share of the variation between trials): " in first.out
     assert first.err.count("trial ") == 3
     more = cli(*words, "--trials", 6)
-    assert "resuming after 3 trials (best.podium.study.jsonl); --fresh starts over\n" in more.err
+    assert "resuming after 3 trials (best.podium.study.jsonl); use --fresh to start over\n" in more.err
     assert [line.split(":")[0] for line in more.err.splitlines() if line.startswith("trial ")] == [
         "trial 3", "trial 4", "trial 5"
     ]  # fmt: skip
@@ -119,7 +119,7 @@ def test_tune_of_a_force_a_model_and_a_schedule(cli, parts):
         ),
         (["cv", "train.txt", "--ranker", "ranknet", "--parts", "2+2"], "--parts 2+2 must be three numbers of folds"),
         (["cv", "train.txt", "--ranker", "ranknet", "--out", "train.txt"], "would be written over"),
-        (["cv", "train.txt"], "say what to train"),
+        (["cv", "train.txt"], "must say what to train"),
         ([*TUNE, "--range", "learning_rte=1..2"], "Did you mean 'learning_rate'?"),
         ([*TUNE, "--range", "hidden"], "--range hidden=None has no declared range; write low..high"),
         ([*TUNE, "--range", "learning_rate=2..1"], "--range learning_rate=2..1 must have a finite lower end below"),
@@ -140,8 +140,8 @@ def test_tune_of_a_force_a_model_and_a_schedule(cli, parts):
             [*TUNE, "--range", "optimizer=adm,sgd"],
             "must be one of 'adam', 'sgd', 'lbfgs', 'bundle'; did you mean 'adam'?",
         ),
-        ([*TUNE, "--range", "l2=0..1", "--l2", "0"], "--l2 and --range l2 say two things; leave one of them out"),
-        ([*TUNE, "--range", "sigma=0..1", "--set", "sigma=2"], "--set sigma and --range sigma say two things"),
+        ([*TUNE, "--range", "l2=0..1", "--l2", "0"], "--range l2=0..1 contradicts --l2; leave one of them out"),
+        ([*TUNE, "--range", "sigma=0..1", "--set", "sigma=2"], "--range sigma=0..1 contradicts --set sigma"),
         ([*TUNE, "--range", "metric=map,ndcg"], "--range metric cannot be searched for"),
         ([*TUNE, "--range", "l2=1..2", "--out", "train.txt"], "would be written over"),
     ],

@@ -101,7 +101,7 @@ def test_process_substitution_works_or_is_clearly_refused(folder):
     assert "is a pipe or a device, which cannot be read twice; write it to a file first" in done.stderr
     done = bash("podium train train.txt --ranker ranknet --out >(cat >&2)")
     assert done.returncode == 2
-    assert "is a pipe or a device, and other files are written beside it; give the name of a file" in done.stderr
+    assert "is a pipe or a device, and other files are written next to it; give the name of a file" in done.stderr
 
 
 def test_file_names_that_are_not_utf8(folder, monkeypatch):

@@ -72,7 +72,7 @@ def test_the_result_of_training_is_printed(cli, parts, name, more):
 def test_without_validation_data_the_last_epoch_is_kept(cli, parts):
     shown = cli("train", "train.txt", "--ranker", "ranknet", "--epochs", 4)
     assert "wrote model.podium: epoch 4 of 4; " in shown.out
-    assert "without --valid the last epoch is kept; podium data split" in shown.out
+    assert "without --valid, the last epoch is kept; podium data split" in shown.out
     assert "epoch 4: train ndcg@10" in shown.err
 
 
@@ -124,7 +124,7 @@ def test_rows_and_features_as_sparse_files_have_them(cli, tmp_path):
     (tmp_path / "narrow.txt").write_text("\n".join(lines) + "\n")
     (tmp_path / "mixed.txt").write_text("\n".join(lines[k] for k in (0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11)) + "\n")
     said = cli("train", "train.txt", "--valid", "narrow.txt", "--ranker", "listnet", "--epochs", 2)
-    assert "narrow.txt has 4 features, train.txt 6; the other 2 are taken as 0\n" in said.err
+    assert "narrow.txt has 4 features, and train.txt has 6; the other 2 count as 0\n" in said.err
     cli("train", "narrow.txt", "--valid", "train.txt", "--ranker", "listnet", "--epochs", 2, "--out", "wide.podium")
     assert podium.load(tmp_path / "wide.podium").n_features_in_ == 6
     expected = podium.load(tmp_path / "model.podium").predict(narrow)
@@ -148,7 +148,7 @@ def test_a_stopped_run_resumes_and_says_so(cli, parts):
     podium.RankNet(epochs=5).fit(parts["train"], valid=parts["vali"], checkpoint=cli.folder / "model.podium.checkpoint")
     left = (cli.folder / "model.podium.checkpoint").read_bytes()
     again = cli(*words, "--epochs", 8)
-    assert "resuming after epoch 5 (model.podium.checkpoint); --fresh starts over\n" in again.err
+    assert "resuming after epoch 5 (model.podium.checkpoint); use --fresh to start over\n" in again.err
     log = (cli.folder / "model.podium.log.jsonl").read_text().splitlines()
     assert [json.loads(line)["epoch"] for line in log[1:]] == [1, 2, 3, 4, 5, 6, 7, 8]
     resumed = (cli.folder / "model.podium").read_bytes()
@@ -160,10 +160,10 @@ def test_a_stopped_run_resumes_and_says_so(cli, parts):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--l2", "1"], r"written with another l2: 0.0 there, 1.0 now; --fresh starts over, or train with"),
+        (["--l2", "1"], r"written with another l2: 0.0 there, 1.0 now; use --fresh to start over, or train with"),
         (
             ["--epochs", "2"],
-            r"after epoch 3, and training is to end after epoch 2; --fresh starts over, or allow more",
+            r"after epoch 3, and training is to end after epoch 2; use --fresh to start over, or allow more",
         ),
         (["--metric", "map"], r"another metric: ndcg@10 there, map now"),
     ],
@@ -179,7 +179,7 @@ def test_a_damaged_checkpoint_is_refused(refused, parts, tmp_path):
     whole = checkpoint.read_bytes()
     checkpoint.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     said = refused(*TRAIN, "--ranker", "ranknet")
-    assert said == "model.podium.checkpoint: is not a checkpoint, or is damaged; --fresh starts over"
+    assert said == "model.podium.checkpoint: is not a checkpoint, or is damaged; use --fresh to start over"
 
 
 RANKNET = ["train.txt", "--ranker", "ranknet"]
@@ -188,30 +188,33 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["train", "train.txt"], "say what to train: --ranker with one of ranknet, "),
+        (["train", "train.txt"], "--ranker must say what to train: one of ranknet, "),
         (["train", "train.txt", "--ranker", "ranknt"], "unknown ranker 'ranknt'. Did you mean 'ranknet'?"),
-        (["train", "train.txt", "--ranker", "ranknet", "--model", "linear"], "leave out --force, --model, --schedule"),
+        (
+            ["train", "train.txt", "--ranker", "ranknet", "--model", "linear"],
+            "--model linear is already part of --ranker ranknet",
+        ),
         (["train", "train.txt", "--model", "linear"], "say what to train"),
         (["train", "train.txt", "--force", "ranknt"], "Did you mean 'ranknet'?"),
         (["train", "train.txt", "--force", "ranknet", "--model", "nett"], "Did you mean 'net'?"),
         (["train", "train.txt", "--force", "nowhere:push"], "there is no module 'nowhere'"),
         (["train", "train.txt", "--force", "ranknet", "--hidden", "10"], '--model "net(hidden=…)"'),
         (["train", "train.txt", "--force", "ranknet", "--num-leaves", "7"], '--model "trees(num_leaves=…)"'),
-        (["train", "train.txt", "--force", "ranknet", "--n-estimators", "7"], "say --epochs"),
-        (["train", "train.txt", "--ranker", "lambdamart", "--epochs", "7"], "say --n-estimators"),
+        (["train", "train.txt", "--force", "ranknet", "--n-estimators", "7"], "use --epochs"),
+        (["train", "train.txt", "--ranker", "lambdamart", "--epochs", "7"], "use --n-estimators"),
         (
             ["train", "train.txt", "--ranker", "ranksvm", "--learning-rate", "1"],
-            "ranksvm has no setting learning_rate",
+            "is not a setting of ranksvm",
         ),
         (["train", "train.txt", "--ranker", "ranknet", "--set", "sgma=2"], "Did you mean 'sigma'?"),
-        (["train", "train.txt", "--ranker", "ranknet", "--set", "sigma"], "--set sigma: write NAME=VALUE"),
+        (["train", "train.txt", "--ranker", "ranknet", "--set", "sigma"], "--set sigma must have the form NAME=VALUE"),
         (
             ["train", "train.txt", "--ranker", "ranknet", "--set", "sigma=abc"],
             "--set sigma=abc must be a number above 0",
         ),
-        (["train", "train.txt", "--ranker", "ranknet", "--set", "l2=1", "--l2", "2"], "--l2 and --set l2"),
+        (["train", "train.txt", "--ranker", "ranknet", "--set", "l2=1", "--l2", "2"], "--l2 2.0 is given twice"),
         (["train", "train.txt", "--ranker", "ranknet", "--set", "l2=1", "--set", "l2=2"], "l2 is given twice"),
-        (["train", "train.txt", "--ranker", "ranknet", "--hidden", "a,b"], 'as in "10" or "128,64"'),
+        (["train", "train.txt", "--ranker", "ranknet", "--hidden", "a,b"], "as in 10 or 128,64"),
         (["train", "train.txt", "--ranker", "ranknet", "--metric", "ncdg"], "Did you mean 'ndcg'?"),
         (["train", "train.txt", "--ranker", "ranknet", "--optimizer", "adm"], "did you mean 'adam'?"),
         (["train", "train.txt", "--ranker", "ranknet", "--batch", "pears"], "--batch pears must be"),
@@ -229,7 +232,7 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
         (["train", "train.txt", "--ranker", "ranksvm", "--set", "C=1,2"], "give --valid FILE, or a single C"),
         (
             ["train", "train.txt", "--force", "unnamed"],
-            "a module alone is no force; say which function of it is, as in unnamed:",
+            "--force unnamed names a module, not a function in it; write it as in unnamed:",
         ),
         (["train", ".", "--ranker", "ranknet"], ".: is a directory; give the path of a file"),
         (["train", "unnamed.py", "--ranker", "ranknet"], "which no known format does; give --format …, one of letor"),
@@ -265,7 +268,7 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
         (["compare", "m.podium", "test.txt", "m.podium"], "m.podium: is a Podium model, but data or scores are needed"),
         (
             ["evaluate", "test.txt", "a.scores"],
-            "test.txt: holds judged data and a.scores holds scores; swap the two",
+            "test.txt: holds judged data, and a.scores holds scores; exchange the two arguments",
         ),
         (
             ["evaluate", "test.txt", "test.txt"],
@@ -313,7 +316,7 @@ def test_a_solver_that_stopped_early_says_why(cli, parts):
     podium.write(turned, cli.folder / "turned.txt")
     words = ["--ranker", "kernel-ranknet"]
     shown = cli("train", "train.txt", "--valid", "turned.txt", *words).out
-    assert "the validation data liked this step best, before the solver was done" in shown
+    assert "this step was the best on the validation data, before the solver had finished" in shown
     assert "--epochs" not in shown
     assert "allow more --epochs" in cli("train", "train.txt", *words, "--epochs", 2).out
 

@@ -1,4 +1,4 @@
-"""The command line: `podium --help`. One file per command, thin over the public names."""
+"""The command line. Each command is one file, a thin layer over the public functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def main() -> None:
         try:
             sys.stdout.flush()
         except OSError as error:
-            silence(sys.stdout)  # or Python would try once more
+            silence(sys.stdout)  # otherwise Python would try to flush it again
             code, sentence = code or 2, sentence or f"{error.filename}: {error.strerror}"
     if sentence is not None:
         sys.stderr.write(f"podium: {sentence}\n")
@@ -35,7 +35,7 @@ def _run(app: Callable[[], object], stop: Stoppable) -> tuple[int, str | None]:
     try:
         app()
     except SystemExit as exit:
-        if exit.code == 128 + signal.SIGINT:  # what Typer makes of a KeyboardInterrupt
+        if exit.code == 128 + signal.SIGINT:  # Typer turns a KeyboardInterrupt into this exit code
             return _interrupted(stop)
         return exit.code if isinstance(exit.code, int) else int(exit.code is not None), None
     except KeyboardInterrupt:
@@ -50,7 +50,7 @@ def _run(app: Callable[[], object], stop: Stoppable) -> tuple[int, str | None]:
         return 2, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
     except MemoryError:
         return 2, (
-            "memory ran out; use a smaller file, or convert it to the cache first: podium data convert IN OUT.podium-data"
+            "out of memory; use a smaller file, or convert it to the cache first: podium data convert IN OUT.podium-data"
         )
     except Exception as error:
         from podium.cli.spelling import own_code_error
@@ -63,7 +63,7 @@ def _run(app: Callable[[], object], stop: Stoppable) -> tuple[int, str | None]:
 
 
 def _interrupted(stop: Stoppable) -> tuple[int, str]:
-    """Return what an interrupted command ends with; files that it left open close with the process, which is no news."""
+    """Return the exit code and the message of an interrupted command. Files that it left open are closed with the process."""
     warnings.simplefilter("ignore", ResourceWarning)
     return stop.code, NOTHING_WRITTEN
 

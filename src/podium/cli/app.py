@@ -1,4 +1,4 @@
-"""The command tree and the one place where errors become a sentence and an exit code."""
+"""The tree of commands."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from podium.cli.ranker_options import RankerCommand
 
 app = typer.Typer(
     name="podium",
-    help="Learning to rank: a ranker is a force × a function class × a schedule, judged by a metric.",
+    help="Learning to rank: train, evaluate, compare, explain and tune rankers.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-data = typer.Typer(help="Look at, convert, split, make and normalize judged data.", no_args_is_help=True)
+data = typer.Typer(help="Describe, convert, split, generate and normalize judged data.", no_args_is_help=True)
 
-paper = typer.Typer(help="Make the tables and figures of the source papers again.", no_args_is_help=True)
+paper = typer.Typer(help="Reproduce the tables and figures of the source papers.", no_args_is_help=True)
 
 app.command("train", cls=RankerCommand)(train.train)
 app.command("score")(score.score)
@@ -73,7 +73,7 @@ def _version(show: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass

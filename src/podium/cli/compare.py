@@ -39,7 +39,7 @@ def compare(
         list[str],
         typer.Argument(
             metavar="[NAME=]RANKING…",
-            help="Two or more models, files of scores or TREC runs, each perhaps with a name: lambda=a.txt.",
+            help="Two or more models, files of scores or TREC runs. Each may have a name, as in lambda=a.txt.",
             show_default=False,
         ),
     ],
@@ -48,12 +48,12 @@ def compare(
         typer.Option(
             "--metric",
             "-m",
-            help="The metric to compare by, or module:function for one of yours.",
+            help="The metric to compare by, or module:function for your own.",
             autocompletion=complete_metric,
         ),
     ] = "ndcg@10",
     changed: Annotated[
-        int, typer.Option("--changed", min=0, help="How many of the queries that changed most to show.")
+        int, typer.Option("--changed", min=0, help="Number of queries to show, of those that differ most.")
     ] = 5,
     confidence: Confidence = 0.95,
     seed: Seed = 0,
@@ -62,7 +62,7 @@ def compare(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Is one ranking better than another? Paired tests over the queries, with Holm's correction for more than two."""
+    """Compare rankings by paired tests over the queries, with Holm's correction for more than two rankings."""
     find_functions(metric)
     files = _named(rankings)
     source = data_source(data, format_name, read)
@@ -100,9 +100,7 @@ def _named(rankings: list[str]) -> dict[str, Path]:
         name, equals, path = word.partition("=")
         file = Path(path if equals else word)
         if equals and name in named:
-            raise ParameterError(
-                f"two rankings are called {name!r}; give names, as in first={named[name]} second={file}"
-            )
+            raise _same_name(name, named[name], file)
         if equals:
             named[name] = file
         order.append((name if equals else "", file))
@@ -110,15 +108,21 @@ def _named(rankings: list[str]) -> dict[str, Path]:
     for name, file in order:
         key = name or shown.pop(0)
         if key in files:
-            raise ParameterError(f"two rankings are called {key!r}; give names, as in first={files[key]} second={file}")
+            raise _same_name(key, files[key], file)
         files[key] = file
     if len(files) < 2:
-        raise ParameterError(f"{len(files)} ranking given; compare needs two or more")
+        raise ParameterError("rankings", rule=f"must name at least two files, and there is {len(files)}")
     return files
 
 
+def _same_name(name: str, first: Path, second: Path) -> ParameterError:
+    return ParameterError(
+        "rankings", name, "is the name of two rankings", f"give each a name, as in first={first} second={second}"
+    )
+
+
 def _distinct_names(files: list[Path], taken: set[str]) -> list[str]:
-    """The shortest of stem, file name and path that tells each file from the others."""
+    """Return for each file its stem, its name or its path: the shortest that no other file has."""
     ways = [[file.name.split(".")[0] for file in files], [file.name for file in files], [str(file) for file in files]]
     return [
         next((way[k] for way in ways if way.count(way[k]) == 1 and way[k] not in taken), str(file))

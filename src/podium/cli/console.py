@@ -1,4 +1,4 @@
-"""What the commands share: how they print, show progress, fail, and take the options of reading."""
+"""What commands share: printing, progress bars, errors, and the options for reading data."""
 
 from __future__ import annotations
 
@@ -38,28 +38,30 @@ def _formats(incomplete: str) -> list[str]:
 
 
 def complete_metric(incomplete: str) -> list[str]:
-    """Metric names for the shell's completion."""
+    """Return metric names for the shell's completion."""
     return [name for name in METRICS if name.startswith(incomplete)]
 
 
 DataFile = Annotated[
     Path,
     typer.Argument(
-        metavar="DATA", help="Judged data, any format (podium data convert --help lists them).", show_default=False
+        metavar="DATA", help="Judged data in any format (podium data convert --help lists them).", show_default=False
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", help="Threads to use; by default every core this process may use.", show_default=False),
+    typer.Option(
+        "--threads", help="Number of threads. By default every core that this process may use.", show_default=False
+    ),
 ]
-Confidence = Annotated[float, typer.Option("--confidence", help="Confidence of the intervals.")]
-Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same result.")]
+Confidence = Annotated[float, typer.Option("--confidence", help="Confidence level of the intervals.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of all random numbers. The same seed gives the same result.")]
 FormatName = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help=f"Format of the data: {', '.join(FORMATS)}. By default its name or first lines tell.",
+        help=f"Format of the data: {', '.join(FORMATS)}. By default it is recognized by the file's name or first lines.",
         autocompletion=_formats,
         show_default=False,
     ),
@@ -69,7 +71,8 @@ ReadOption = Annotated[
     typer.Option(
         "--read",
         metavar="NAME=VALUE",
-        help="An option of the format's reader, e.g. absent=missing, index_base=0, scattered=group, label_column=grade. May be given more than once.",
+        help="An option of the format's reader, such as absent=missing, index_base=0, scattered=group or label_column=grade. May be "
+        "given more than once.",
         show_default=False,
     ),
 ]
@@ -77,7 +80,7 @@ Drop = Annotated[
     list[str] | None,
     typer.Option(
         "--drop",
-        help=f"Leave this part out: {', '.join(DROPPABLE)}. May be given more than once.",
+        help=f"A part of the data to leave out: {', '.join(DROPPABLE)}. May be given more than once.",
         show_default=False,
     ),
 ]
@@ -87,7 +90,7 @@ MetricNames = Annotated[
         "--metric",
         "-m",
         help="A metric such as ndcg@10, ndcg@1,3,5 or \"ndcg(empty='skip')@5\" (podium metrics lists them), or module:function "
-        "for one of yours. May be given more than once.",
+        "for your own. May be given more than once.",
         autocompletion=complete_metric,
         show_default=False,
     ),
@@ -95,41 +98,39 @@ MetricNames = Annotated[
 
 
 def named_force(name: str) -> Force:
-    """The force of a command's argument; `module:function` is looked for in the current folder first."""
+    """Return the force of a command's argument. `module:function` is looked up in the current folder first."""
     find_functions(name)
     module = name.removesuffix(".py")
     if ":" not in name and module.lower() not in FORCES and Path(f"{module}.py").is_file():
-        raise ParameterError(
-            f"force {name!r}: a module alone is no force; say which function of it is, as in {module}:function"
-        )
+        raise ParameterError("force", name, "names a module, not a function in it", f"write it as in {module}:function")
     return force(name)
 
 
 def find_functions(*names: str) -> None:
-    """Look for modules in the current folder first, if one of these names is `module:function`."""
+    """Let modules be found in the current folder first, if one of these names is `module:function`."""
     if any(":" in name for name in names):
         look_in_current_folder()
 
 
 def look_in_current_folder() -> None:
-    """From here on modules are looked for in the current folder first."""
+    """Let modules be found in the current folder first."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
 
 
 def say(text: str) -> None:
-    """One line for people, exactly as it is."""
+    """Print one line on standard output, without markup."""
     out.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """One line on stderr, exactly as it is."""
+    """Print one line on standard error, without markup."""
     err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
-    """Print JSON on stdout, readable and stable; signs that the terminal lacks, and bytes in file names, are escaped."""
+    """Print indented JSON on standard output. Characters that cannot be encoded there are escaped."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -140,7 +141,7 @@ def print_json(value: Any) -> None:
 
 @contextlib.contextmanager
 def progress(title: str) -> Iterator[ProgressCall | None]:
-    """A bar on stderr while something long goes on; nothing where nobody watches."""
+    """Show a progress bar on standard error if it is a terminal; otherwise yield None."""
     if not err.is_terminal:
         yield None
         return
@@ -151,7 +152,7 @@ def progress(title: str) -> Iterator[ProgressCall | None]:
 
 
 def make_table(title: str, *columns: str) -> Table:
-    """An open table with its title on a line of its own; all columns but the first are numbers."""
+    """Print a title and return an empty table whose columns are aligned to the right, except the first."""
     out.print(title, style="bold", markup=False, highlight=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for number, column in enumerate(columns):
@@ -160,11 +161,9 @@ def make_table(title: str, *columns: str) -> Table:
 
 
 def show(table: Table) -> None:
-    """Prints a table as wide as it is: a narrow terminal breaks lines rather than names."""
+    """Print a table at its full width, so that a narrow terminal wraps lines instead of cutting names."""
     width, before = out.measure(table, options=out.options.update(max_width=1000)).maximum, out.width
-    out.width = max(
-        width, before
-    )  # a table is never printed wider than what Rich takes for the terminal, or for a pipe
+    out.width = max(width, before)  # Rich never prints a table wider than the console
     try:
         out.print(table, width=width, crop=False, soft_wrap=True)
     finally:
@@ -172,19 +171,22 @@ def show(table: Table) -> None:
 
 
 def data_source(path: Path, format_name: str | None, words: list[str] | None) -> Source:
-    """Return the data file of a command's argument, with its format and the options of --read; the file is looked at once."""
+    """Return the data file of a command's argument, with its format and the options of --read. The file is opened only once."""
     source = resolve(path, format_name)
     return source.with_options(_read_options(source.format, words))
 
 
 def _read_options(reader: Format, given: list[str] | None) -> dict[str, Any]:
-    """Return the words NAME=VALUE as options of the format's reader."""
+    """Parse the `NAME=VALUE` words of --read as options of the format's reader."""
     options: dict[str, Any] = {}
     for word in given or []:
         name, equals, text = word.partition("=")
         if not equals:
             raise ParameterError(
-                f"--read {word}: write NAME=VALUE, with a name of: {', '.join(reader.read_options) or 'none'}"
+                "read",
+                word,
+                "must have the form NAME=VALUE",
+                f"names that {reader.name} knows: {', '.join(reader.read_options) or 'none'}",
             )
         reader.check_options([name], reading=True)
         options[name] = _value(name, text)
@@ -192,7 +194,7 @@ def _read_options(reader: Format, given: list[str] | None) -> dict[str, Any]:
 
 
 def _value(name: str, text: str) -> Any:
-    """Whole numbers and true or false as such, `features` as a list, all else as the text it is."""
+    """Return whole numbers, true and false as values, lists of features as lists, and everything else as text."""
     if name in ("features", "categorical_features"):
         return text.split(",")
     if text.lower() in ("true", "false"):
@@ -201,7 +203,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def check_drop(drop: list[str] | None) -> list[str]:
-    """The parts to leave out, each of them one there can be."""
+    """Return the parts to leave out. Raise UnknownNameError if one does not exist."""
     for name in drop or []:
         if name not in DROPPABLE:
             raise UnknownNameError("part to drop", name, DROPPABLE)
@@ -219,7 +221,7 @@ def read_data(source: Source, threads: int | None, drop: list[str] | None = None
 def read_parts(
     paths: Sequence[Path], format_name: str | None, options: list[str] | None, threads: int | None
 ) -> list[RankingData]:
-    """Read training and validation data, with the same features; a line says so if sparse text had to be filled up for that."""
+    """Read training and validation data with the same features. A note says if features of sparse text had to be added."""
     sources = [data_source(path, format_name, options) for path in paths]
     found: list[int] = []
     with progress(f"reading {', '.join(path.name for path in paths)}") as bar:
@@ -232,21 +234,21 @@ def read_parts(
 
 
 def note_filled(path: Path, found: int, other: str, wanted: int, absent: str) -> None:
-    """One line on stderr: a file of sparse text has fewer features than something else, and what the rest count as."""
+    """Print a note that a file of sparse text has fewer features than something else, and what the others count as."""
     rest = wanted - found
-    taken = f"the other {rest} are" if rest > 1 else "the other is"
-    note(f"{path} has {found} features, {other} {wanted}; {taken} taken as {'0' if absent == 'zero' else 'missing'}")
+    taken = f"the other {rest} count" if rest > 1 else "the other one counts"
+    note(f"{path} has {found} features, and {other} has {wanted}; {taken} as {'0' if absent == 'zero' else 'missing'}")
 
 
 def check_outputs(
     *outputs: Output, inputs: Sequence[Path | None], read: list[str] | None = None, make_folders: bool = False
 ) -> None:
-    """Check the files that a command will write before any work is done, and say on stderr which ones it will replace.
+    """Check the files that a command will write before any work is done, and print which ones it will replace.
 
     Args:
         outputs: the files to be written.
         inputs: the files that the command reads.
-        read: the words of --read, some of which name a file too.
+        read: the words of --read, which can name a file too.
         make_folders: whether missing folders will be created.
     """
     sizes = [Path(word.removeprefix("sizes=")) for word in read or () if word.startswith("sizes=")]
@@ -256,16 +258,16 @@ def check_outputs(
 
 
 def refuse_stream(path: Path, option: str) -> None:
-    """Refuse a pipe or a device as the name of a file that others are written beside."""
+    """Refuse a pipe or a device for an output that has other files next to it."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise OutputError(
-            f"{option} {path}: is a pipe or a device, and other files are written beside it; give the name of a file"
+            f"{option} {path}: is a pipe or a device, and other files are written next to it; give the name of a file"
         )
 
 
 @contextlib.contextmanager
 def plain_warnings(*said: str) -> Iterator[None]:
-    """Warnings as sentences, without those that begin with what a command says itself, as all do about interrupts."""
+    """Print warnings as plain lines. Those that begin with one of `said` are left out, because the command reports them itself."""
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:
         err.print(f"podium: {message}", markup=False, highlight=False, soft_wrap=True)

@@ -31,35 +31,46 @@ FORMAT_LIST = "\n\n".join(
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="The file to read.", show_default=False)],
+    source: Annotated[Path, typer.Argument(help="File to read.", show_default=False)],
     target: Annotated[
         Path,
-        typer.Argument(help="The file to write; its ending says the format (.gz compresses text).", show_default=False),
+        typer.Argument(
+            help="File to write. Its suffix determines the format; .gz compresses text.", show_default=False
+        ),
     ],
     source_format: Annotated[
         str | None,
-        typer.Option("--from", help="Format of SOURCE; by default its name or first lines tell.", show_default=False),
+        typer.Option(
+            "--from",
+            help="Format of SOURCE. By default it is recognized by the name or the first lines.",
+            show_default=False,
+        ),
     ] = None,
     target_format: Annotated[
-        str | None, typer.Option("--to", help="Format of TARGET; by default its ending tells.", show_default=False)
+        str | None,
+        typer.Option("--to", help="Format of TARGET. By default its suffix determines it.", show_default=False),
     ] = None,
     read: ReadOption = None,
-    sparse: Annotated[bool, typer.Option("--sparse", help="LETOR text: leave zeros out.")] = False,
+    sparse: Annotated[bool, typer.Option("--sparse", help="With LETOR text: leave zeros out.")] = False,
     drop: Drop = None,
     data: Annotated[
         Path | None,
         typer.Option(
-            "--data", help="To turn scores into a TREC run or back: the data that was scored.", show_default=False
+            "--data", help="The data that was scored, to convert scores to a TREC run or back.", show_default=False
         ),
     ] = None,
     missing: Annotated[
         float | None,
-        typer.Option("--missing", help="TREC run to scores: the score of rows that the run lacks.", show_default=False),
+        typer.Option(
+            "--missing",
+            help="From a TREC run to scores: the score of rows that are missing from the run.",
+            show_default=False,
+        ),
     ] = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """One format to another. LETOR text to the cache streams, so the file may be larger than memory."""
+    """Convert a file from one format to another. From LETOR text to the cache, the file may be larger than memory."""
     given = data_source(source, source_format, read)
     writer = find_target_format(target, target_format)
     check_outputs(Output(target, writer.name), inputs=[source, data], read=read)

@@ -46,7 +46,7 @@ def cv(
     folds: Annotated[
         int | None,
         typer.Option(
-            "--folds", min=2, help="How many folds the queries are dealt into. Default: 5.", show_default=False
+            "--folds", min=2, help="Number of folds into which the queries are divided. Default: 5.", show_default=False
         ),
     ] = None,
     parts: Annotated[
@@ -54,8 +54,8 @@ def cv(
         typer.Option(
             "--parts",
             metavar="TRAIN+VALID+1",
-            help="How many folds each ranker is trained on, validated on (to choose the best epoch) and tested on, as in 2+2+1. "
-            "Default: all other folds are trained on.",
+            help="Numbers of folds that each ranker is trained on, validated on (to choose the best epoch) and tested on, as in "
+            "2+2+1. Default: all other folds are trained on.",
             show_default=False,
         ),
     ] = None,
@@ -63,7 +63,7 @@ def cv(
         float | None,
         typer.Option(
             "--valid-share",
-            help="Set this share of each fold's training queries apart, to choose the best epoch and stop early by.",
+            help="Share of each fold's training queries on which the best epoch is chosen and training stops early. Default: none.",
             show_default=False,
         ),
     ] = None,
@@ -82,7 +82,7 @@ def cv(
         typer.Option(
             "--out",
             "-o",
-            help="Write the scores, one a row of DATA, each by the ranker that did not see its query.",
+            help="File to write the scores to, one per row of DATA, by the ranker that was not trained on the row's query.",
             show_default=False,
         ),
     ] = None,
@@ -93,8 +93,8 @@ def cv(
 ) -> None:
     """Cross-validate a ranker: every query is ranked once, by a ranker trained on the other folds.
 
-    Folds are made of whole queries; the same seed gives the same folds, whatever the order of queries in DATA. The means
-    and intervals at the end are over all queries at once.
+    Folds are made of whole queries. The same seed gives the same folds, whatever the order of queries in DATA. The means
+    and intervals at the end are over all queries.
     """
     from podium.rankers.cross_validation import cross_validate, plan_rotation
 
@@ -148,6 +148,6 @@ def _tell(result: CrossValidation, data: Path, target: Path | None) -> None:
         table.add_row(str(fold.number), *map(str, counts), *means)
     show(table)
     out.print()
-    show(evaluation_table(result.evaluation, escape("all queries, each ranked by a ranker that did not see it")))
+    show(evaluation_table(result.evaluation, escape("all queries, each ranked by a ranker that was not trained on it")))
     if target is not None:
         say(f"wrote {target}: {len(result.scores)} scores")

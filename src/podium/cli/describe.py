@@ -23,7 +23,7 @@ from podium.data import describe as describe_data
 def describe(
     data: DataFile, format_name: FormatName = None, read: ReadOption = None, threads: Threads = None, json: Json = False
 ) -> None:
-    """Queries, documents, labels, features: what is in the data and what to watch for."""
+    """Describe data: its queries, documents, labels and features, and what may cause trouble."""
     description = describe_data(read_data(data_source(data, format_name, read), threads)).to_dict()
     if json:
         print_json(description)

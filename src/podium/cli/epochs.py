@@ -1,4 +1,4 @@
-"""A training as it goes: a table that moves on a terminal, a line now and then elsewhere; and its log in a file."""
+"""The progress of training: a live table on a terminal, occasional lines elsewhere, and a log in a file."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class EpochTable:
             self.live.stop()
 
     def begin_with(self, rows: Sequence[Epoch]) -> None:
-        """Takes the epochs of an earlier run that this one goes on from."""
+        """Take over the epochs of an earlier run that this one resumes."""
         self.rows = list(rows)
 
     def __call__(self, row: Epoch) -> None:
-        """Shows the epoch, unless the last was shown just now."""
+        """Show the epoch, unless another was shown a moment ago."""
         self.rows.append(row)
         self.unseen = True
         if time.monotonic() - self.drawn >= (LINE_SECONDS if self.live is None else REDRAW_SECONDS):
@@ -94,7 +94,7 @@ class EpochTable:
 
     def _state(self) -> str:
         last = self.rows[-1]
-        known = last.best_epoch  # where it may be an earlier one than was marked
+        known = last.best_epoch  # set if it is an earlier epoch than the last one marked as best
         best = next(
             (
                 row
@@ -119,9 +119,9 @@ def _number(value: float | None) -> str:
 
 
 class TrainingLog:
-    """A callback of training that writes JSON lines: the settings first, then a row an epoch as it ends.
+    """A callback of training that writes JSON lines: the settings first, then one row per epoch.
 
-    The file is begun with the first epoch, so that a training that never begins leaves an older log alone.
+    The file is created after the first epoch, so that a training that fails before that leaves an older log alone.
     """
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
@@ -130,11 +130,11 @@ class TrainingLog:
         self.file: IO[bytes] | None = None
 
     def begin_with(self, rows: Sequence[Epoch]) -> None:
-        """Takes the epochs of an earlier run that this one goes on from."""
+        """Take over the epochs of an earlier run that this one resumes."""
         self.before = rows
 
     def __call__(self, row: Epoch) -> None:
-        """Writes the epoch's row."""
+        """Write the row of an epoch."""
         if self.file is None:
             self._begin()
         assert self.file is not None
@@ -146,7 +146,7 @@ class TrainingLog:
         self.file = self.path.open("ab")
 
     def finish(self, rows: Sequence[Epoch]) -> None:
-        """Writes the file whole: in the end, because an interrupt may have come between an epoch and its row."""
+        """Write the whole file. At the end this adds a row that an interrupt may have prevented."""
         with atomic_write(self.path, "log") as file:
             file.write(_line(self.settings))
             file.writelines(_line(row.to_dict()) for row in rows)

@@ -39,14 +39,14 @@ def evaluate(
     ranking: Annotated[
         Path,
         typer.Argument(
-            help="A model, a file of scores, one a row of DATA in its order, or a TREC run.", show_default=False
+            help="A model, a file of scores (one per row of DATA, in its order), or a TREC run.", show_default=False
         ),
     ],
     data: DataFile,
     metric: MetricNames = None,
     per_query: Annotated[
         Path | None,
-        typer.Option("--per-query", help="Also write every query's values to this TSV file.", show_default=False),
+        typer.Option("--per-query", help="TSV file to write the values of every query to.", show_default=False),
     ] = None,
     confidence: Confidence = 0.95,
     complete: Annotated[
@@ -54,7 +54,7 @@ def evaluate(
         typer.Option(
             "--complete",
             "-c",
-            help="TREC run: average over all judged queries; those not in the run score 0 (trec_eval -c).",
+            help="With a TREC run: average over all judged queries. Those missing from the run count as 0 (trec_eval -c).",
         ),
     ] = False,
     max_documents: Annotated[
@@ -63,7 +63,7 @@ def evaluate(
             "--max-documents",
             "-M",
             min=1,
-            help="TREC run: only the top M documents of each query (trec_eval -M).",
+            help="With a TREC run: use only the top M documents of each query (trec_eval -M).",
             show_default=False,
         ),
     ] = None,
@@ -73,9 +73,9 @@ def evaluate(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Judge a model or a ranking: the mean of each metric with its confidence interval, and how many queries could not be judged.
+    """Evaluate a model or a ranking: the mean of each metric with its confidence interval.
 
-    Without --metric: ndcg@1, ndcg@5, ndcg@10, map and mrr.
+    Without --metric, the metrics are ndcg@1, ndcg@5, ndcg@10, map and mrr.
 
     With a TREC run, metrics follow trec_eval's conventions unless they name another.
     """
@@ -111,7 +111,7 @@ def evaluate(
 
 
 def evaluation_table(result: Evaluation, title: str) -> Table:
-    """A row a metric: mean, intervals, and how many queries have nothing to find."""
+    """Return a table with one row per metric: its mean, its intervals, and the number of queries without relevant documents."""
     table = make_table(title, "metric", "mean", f"{percent(result.confidence)} interval", "bootstrap", "no relevant")
     for name in result.mean:
         spans = [f"[{low:.4f}, {high:.4f}]" for low, high in (result.interval[name], result.bootstrap_interval[name])]
@@ -120,7 +120,7 @@ def evaluation_table(result: Evaluation, title: str) -> Table:
 
 
 def empty_lines(result: Evaluation) -> list[str]:
-    """How many queries have nothing to find, and how they count; a line for all metrics that treat as many alike."""
+    """Return sentences on the queries without relevant documents and how they count, one for all metrics of the same rule."""
     alike: dict[tuple[int, str, str], list[str]] = {}
     for name, used in zip(result.mean, result.metrics, strict=True):
         if result.n_empty[name]:

@@ -24,7 +24,7 @@ from podium.cli.console import (
 )
 from podium.cli.models import Rows
 from podium.data.feature_names import default_names, feature_name
-from podium.errors import ParameterError
+from podium.errors import FormatError, ParameterError
 
 if TYPE_CHECKING:
     from podium.data import RankingData
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 def explain(
     context: typer.Context,
-    model: Annotated[Path, typer.Argument(help="A model that podium train wrote.", show_default=False)],
+    model: Annotated[Path, typer.Argument(help="A model written by podium train.", show_default=False)],
     data: Annotated[
         Path | None,
         typer.Argument(
             metavar="DATA",
-            help="Judged data, any format; needed for --permutation and --query.",
+            help="Judged data in any format. It is needed for --permutation and --query.",
             show_default=False,
         ),
     ] = None,
@@ -47,52 +47,60 @@ def explain(
         str | None,
         typer.Option(
             "--query",
-            help="Its documents in the order of the model; with --above and --below, why one stands above another.",
+            help="A query id: list its documents in the model's order or, with --above and --below, explain the order of two of "
+            "them.",
             show_default=False,
         ),
     ] = None,
     above: Annotated[
         str | None,
         typer.Option(
-            "--above", metavar="DOC", help="The one: its id, or its row in the query, from 1.", show_default=False
+            "--above",
+            metavar="DOC",
+            help="The first document: its id, or its row in the query, counted from 1.",
+            show_default=False,
         ),
     ] = None,
     below: Annotated[
         str | None,
-        typer.Option("--below", metavar="DOC", help="The other, named the same way.", show_default=False),
+        typer.Option("--below", metavar="DOC", help="The second document, given in the same way.", show_default=False),
     ] = None,
     permutation: Annotated[
         bool,
-        typer.Option("--permutation", help="Also how far a metric falls when a feature's values change places."),
+        typer.Option(
+            "--permutation", help="Also measure how far a metric falls when the values of a feature are permuted."
+        ),
     ] = False,
     metric: Annotated[
         str | None,
         typer.Option(
             "--metric",
             "-m",
-            help="The metric of --permutation; by default the one the model is judged by.",
+            help="With --permutation: the metric. By default the one that the model was trained for.",
             autocompletion=complete_metric,
             show_default=False,
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option("--repeats", help="How often values change places.")] = 5,
+    repeats: Annotated[int, typer.Option("--repeats", help="With --permutation: number of permutations.")] = 5,
     among: Annotated[
         str,
-        typer.Option("--among", help="Where values change places: query, inside each query; all, across queries."),
+        typer.Option(
+            "--among", help="With --permutation: permute values within each 'query', or among 'all' documents."
+        ),
     ] = "query",
-    top: Annotated[int, typer.Option("--top", min=1, help="How many features, or documents, to print.")] = 20,
+    top: Annotated[int, typer.Option("--top", min=1, help="Number of features or documents to print.")] = 20,
     seed: Seed = 0,
     format_name: FormatName = None,
     read: ReadOption = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Which features a model uses; and with --query, why one document stands above another.
+    """Explain which features a model uses, or why it ranks one document above another.
 
-    Of trees, the table has the gain of each feature's splits and how many there are.
-    Of any model, --permutation measures what is lost without a feature.
-    With --query, the documents of a query in the order that the model gives them.
-    With --query, --above and --below, what each feature adds to the gap between two scores, of trees and linear models.
+    For trees, the table shows the total gain and the number of each feature's splits.
+    For any model, --permutation measures how much a metric falls without the feature.
+    With --query, the documents of the query are listed in the model's order.
+    With --query, --above and --below, the table shows what each feature contributes to the difference between two scores (trees and linear models).
     """
     _check(data, query, above, below, permutation)
     if not permutation:
@@ -121,18 +129,26 @@ def explain(
 
 def _check(data: Path | None, query: str | None, above: str | None, below: str | None, permutation: bool) -> None:
     if (above is None) != (below is None) or (above is not None and query is None):
-        raise ParameterError("--query, --above and --below belong together: a query and two of its documents")
+        name, other = ("below", "above") if above is None else ("above", "below")
+        raise ParameterError(
+            name, rule=f"needs {{query}} and {{{other}}} too", remedy="give a query and two of its documents"
+        )
     if query is not None and permutation:
-        raise ParameterError("--permutation is about all queries, --query about one; ask one of them")
+        raise ParameterError(
+            "permutation", rule="is about all queries, and {query} about one", remedy="leave one of them out"
+        )
     if data is None and (permutation or query is not None):
-        raise ParameterError("--permutation and --query need data: podium explain MODEL DATA …")
+        name = "permutation" if permutation else "query"
+        raise ParameterError(name, rule="needs judged data", remedy="write it as podium explain MODEL DATA …")
 
 
 def _refuse_what_permutation_takes(context: typer.Context) -> None:
     for name in ("metric", "repeats", "among", "seed"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            raise ParameterError(f"--{name} is about --permutation; add --permutation and judged data, or leave it out")
+            raise ParameterError(
+                name, rule="belongs to {permutation}", remedy="add {permutation} and judged data, or leave it out"
+            )
 
 
 def _order(ranker: BaseRanker, judged: RankingData, query: str, top: int, json: bool) -> None:
@@ -160,7 +176,7 @@ def _order(ranker: BaseRanker, judged: RankingData, query: str, top: int, json: 
         table.add_row(*(f"{v:.6g}" if isinstance(v, float) else escape(str(v)) for v in each.values()))
     show(table)
     if len(rows) > top:
-        say(f"{len(rows) - top} more; --top {len(rows)} prints all")
+        say(f"{len(rows) - top} more; use --top {len(rows)} to print all")
 
 
 def _why(found: Why, top: int, json: bool) -> None:
@@ -176,9 +192,9 @@ def _why(found: Why, top: int, json: bool) -> None:
 def _importance(ranker: BaseRanker, model: Path, fall: PermutationImportance | None, top: int, json: bool) -> None:
     trees = hasattr(ranker, "feature_importances_")
     if not trees and fall is None:
-        raise ParameterError(
-            f"{model} is not made of trees, so that its features have no gains and splits; "
-            "add --permutation and judged data"
+        raise FormatError(
+            model,
+            "is not a model of trees, so that its features have no gains and splits; add --permutation and judged data",
         )
     if json:
         names = fall.features if fall else ranker.feature_names_ or default_names(ranker.n_features_in_)
@@ -205,4 +221,4 @@ def _importance(ranker: BaseRanker, model: Path, fall: PermutationImportance | N
         table.add_row(*map(escape, cells))
     show(table)
     if fall is not None:
-        say(f"{fall.metric} is {fall.baseline:.4f} with every value in its place")
+        say(f"{fall.metric} is {fall.baseline:.4f} before any feature is permuted")

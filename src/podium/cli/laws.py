@@ -23,7 +23,7 @@ def laws(
         str,
         typer.Argument(
             metavar="FORCE",
-            help="A force such as ranknet or 'lambdarank(ndcg@10)', or a function of yours: module:function.",
+            help="A force such as ranknet or 'lambdarank(ndcg@10)', or module:function for your own.",
             autocompletion=_complete,
             show_default=False,
         ),
@@ -33,7 +33,7 @@ def laws(
         typer.Option(
             "--metric",
             "-m",
-            help="What the force should not worsen; by default its own metric, or else ndcg.",
+            help="The metric that the force should improve. By default its own metric, or ndcg if it has none.",
             autocompletion=complete_metric,
             show_default=False,
         ),
@@ -43,27 +43,29 @@ def laws(
         typer.Option(
             "--at",
             metavar="SCORES:LABELS",
-            help="A query to look at as well, as in 0.5,0.2,-1:0,2,1. May be given more than once.",
+            help="A further query to test, as in 0.5,0.2,-1:0,2,1. May be given more than once.",
             show_default=False,
         ),
     ] = None,
-    draws: Annotated[int, typer.Option("--draws", help="How many random lists to look at.")] = 100,
+    draws: Annotated[int, typer.Option("--draws", help="Number of random queries to test.")] = 100,
     seed: Seed = 0,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE.svg", help="Draw the force into this SVG file.", show_default=False),
+        typer.Option("--plot", metavar="FILE.svg", help="SVG file to draw the force into.", show_default=False),
     ] = None,
     beside: Annotated[
         list[str] | None,
         typer.Option(
-            "--beside", help="Another force for the picture. May be given more than once.", show_default=False
+            "--beside",
+            help="Another force to draw in the same picture. May be given more than once.",
+            show_default=False,
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Which laws a force keeps: momentum, action = reaction, a cost that is convex, agreement with its metric."""
+    """Test which laws a force obeys: momentum, action and reaction, a convex cost, and agreement with its metric."""
     if beside and plot is None:
-        raise ParameterError("--beside is for the picture; say where to draw it: --plot FILE.svg")
+        raise ParameterError("beside", rule="adds a force to the picture", remedy="give {plot} too")
     if plot is not None:
         check_outputs(Output(plot, "svg", "--plot"), inputs=[])
     judged, others = named_force(force), [named_force(name) for name in beside or ()]
@@ -77,23 +79,23 @@ def laws(
     _print(verdict)
     if plot is not None:
         out.print()
-        say(f"Drawn into {plot}")
+        say(f"wrote {plot}")
 
 
 def _point(word: str) -> tuple[list[float], list[float]]:
-    """`0.5,0.2:1,0` as scores and labels."""
+    """Parse `0.5,0.2:1,0` into scores and labels."""
     parts = word.split(":")
     try:
         scores, labels = ([float(number) for number in part.split(",")] for part in parts)
     except ValueError:
         raise ParameterError(
-            f"--at {word}: write SCORES:LABELS with commas between numbers, as in 0.5,0.2:1,0"
+            "at", word, "must have the form SCORES:LABELS with commas between numbers", "write it as in 0.5,0.2:1,0"
         ) from None
     return scores, labels
 
 
 def _print(verdict: Verdict) -> None:
-    """The words of the verdict, with what holds and what is broken in color."""
+    """Print the verdict, with colors for what holds and what is broken."""
     for line in repr(verdict).splitlines():
         for word, style in (("holds ", "bold green"), ("BROKEN", "bold red")):
             if line.startswith(word):

@@ -14,9 +14,7 @@ from podium.metrics import METRICS, MetricDefinition, metric
 def metrics(
     name: Annotated[
         str | None,
-        typer.Argument(
-            help="A metric, to print everything about it.", autocompletion=complete_metric, show_default=False
-        ),
+        typer.Argument(help="A metric to describe in full.", autocompletion=complete_metric, show_default=False),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -39,7 +37,7 @@ def metrics(
         )
     out.print(table, markup=False)
     out.print(
-        "A name is NAME(parameter=value, …)@cutoff, as in ndcg(gain='linear', empty='skip')@10.",
+        "A metric is written NAME(parameter=value, …)@cutoff, as in ndcg(gain='linear', empty='skip')@10.",
         markup=False,
         highlight=False,
     )

@@ -1,4 +1,4 @@
-"""Saved models among the arguments of a command: a ranking may be given as the model that makes it."""
+"""Models as arguments of commands: a ranking may be given as the model that produces it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from podium.scoring import Scorer, load_scorer, match_features
 
 @dataclass(frozen=True)
 class Rows:
-    """The documents to score, and the file they were read from."""
+    """Documents to score, and the file from which they were read."""
 
     data: RankingData
     path: Path
@@ -33,7 +33,7 @@ class Rows:
         return cls(read_data(source, threads), Path(source.path))
 
     def matched(self, scorer: Scorer) -> RankingData:
-        """Return the data with the features of a model; a line on stderr says what had to be filled in for that."""
+        """Return the data with the features of a model. A note says if features had to be added."""
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             data = match_features(self.data, scorer.model.n_features, scorer.feature_names, scorer.categories)
@@ -43,7 +43,7 @@ class Rows:
 
 
 def scores_of(scorer: Scorer, model: Path, rows: Rows, threads: int | None) -> npt.NDArray[Any]:
-    """Return one score per row, in the rows' order; an error about data that does not fit names both files."""
+    """Return one score per row, in the rows' order. An error about features that do not match names both files."""
     try:
         return np.asarray(scorer.scores(rows.matched(scorer), num_threads=threads))
     except DataError as error:
@@ -51,24 +51,24 @@ def scores_of(scorer: Scorer, model: Path, rows: Rows, threads: int | None) -> n
 
 
 class Rankings:
-    """Files of scores, runs and models, looked at once and before the data they rank is read."""
+    """Files of scores, runs and models. Each is opened only once, before the data is read."""
 
     def __init__(self, paths: Iterable[Path], data: Source) -> None:
         self.paths, self.data = list(paths), data
         self.rankings = {path: self._resolve(path) for path in self.paths}
 
     def _resolve(self, path: Path) -> Scorer | Source:
-        """Return the model of a file, even of a damaged one, or the file of scores or runs."""
+        """Return the model of a file, or the file itself if it holds scores or a run. A damaged model counts as a model."""
         head = None if path.suffix == ".podium" else read_head(path)
         if head is None or recognize(path, head) == "model":
             return load_scorer(path)
         source = resolve(path, head=head)
         if source.format.holds == "data" and self.data.format.holds != "data":
-            raise FormatError(path, f"holds judged data and {self.data.path} holds scores; swap the two")
+            raise FormatError(path, f"holds judged data, and {self.data.path} holds scores; exchange the two arguments")
         return source
 
     def read(self, path: Path, rows: Rows, threads: int | None) -> Any:
-        """Return scores for every row of the data, or a run."""
+        """Return one score per row of the data, or a run."""
         ranking = self.rankings[path]
         if isinstance(ranking, Scorer):
             return scores_of(ranking, path, rows, threads)

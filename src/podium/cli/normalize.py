@@ -27,15 +27,17 @@ from podium.formats import find_target_format, write
 
 def normalize(
     data: DataFile,
-    target: Annotated[Path, typer.Argument(help="The file to write; its ending says the format.", show_default=False)],
+    target: Annotated[
+        Path, typer.Argument(help="File to write. Its suffix determines the format.", show_default=False)
+    ],
     method: Annotated[
-        str, typer.Option("--method", help="minmax or zscore inside each query, or log of counts.")
+        str, typer.Option("--method", help="How to rescale: minmax or zscore within each query, or log for counts.")
     ] = "minmax",
     feature: Annotated[
         list[str] | None,
         typer.Option(
             "--feature",
-            help="Only this feature, by name or by its number from 0. May be given more than once.",
+            help="A feature to rescale, by name or by its number counted from 0. May be given more than once. By default all.",
             show_default=False,
         ),
     ] = None,
@@ -45,7 +47,7 @@ def normalize(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Bring features to one scale."""
+    """Rescale features, within each query or by a logarithm."""
     check_outputs(Output(target, find_target_format(target, None).name), inputs=[data], read=read)
     whole = read_data(data_source(data, format_name, read), threads, drop)
     changed = normalize_data(whole, method, features=feature or None)

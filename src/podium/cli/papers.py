@@ -1,4 +1,4 @@
-"""podium papers: the tables and figures of the source papers."""
+"""podium papers: reproduce the tables and figures of the source papers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from podium.cli.console import Json, make_table, note, out, print_json, progress, say, show
 from podium.cli.stopping import Stopped
-from podium.errors import DataError, ParameterError, UnknownNameError
+from podium.errors import DataError, OutputError, UnknownNameError
 from podium.threads import resolve_threads
 
 if TYPE_CHECKING:
@@ -19,27 +19,25 @@ if TYPE_CHECKING:
 
 LINE_SECONDS = 10.0
 
-Quick = Annotated[bool, typer.Option("--quick", help="A smaller version of the same, in a minute or so each.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Begin anew instead of going on from the cells that are kept.")]
-Out = Annotated[
-    Path, typer.Option("--out", "-o", help="The folder to write into; --quick writes into its folder quick.")
-]
+Quick = Annotated[bool, typer.Option("--quick", help="Run a smaller version of each, which takes about a minute.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming from the finished cells.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write to. --quick writes to its subfolder quick.")]
 Jobs = Annotated[
     int | None,
     typer.Option(
         "--jobs",
         min=1,
-        help="Cells to work out at once; by default as many as there are cores. What measures time runs alone.",
+        help="Number of cells to compute at the same time. By default one per core. Cells that measure time run alone.",
         show_default=False,
     ),
 ]
 NoPlots = Annotated[
-    bool, typer.Option("--no-plots", help="Write tables and JSON only, as it does where matplotlib is not installed.")
+    bool, typer.Option("--no-plots", help="Write only tables and JSON, as happens if matplotlib is not installed.")
 ]
 
 
 def papers_list(json: Json = False) -> None:
-    """List the tables and figures that can be made again, with what each needs."""
+    """List the tables and figures that can be reproduced, and what each of them needs."""
     from podium.papers import EXPERIMENTS
     from podium.papers.sets import missing
 
@@ -70,8 +68,10 @@ def papers_list(json: Json = False) -> None:
         column.justify = "left"
     show(table)
     if any(missing((*e.data, *e.more_data)) for e in EXPERIMENTS.values()):
-        say("missing: PODIUM_DATA names the folder that holds the sets, each in a folder of this name")
-    say("podium papers run NAME makes one, podium papers all makes all; --quick takes a smaller version of each.")
+        say("missing: set PODIUM_DATA to the folder that holds the data sets, each in a subfolder of its name")
+    say(
+        "podium papers run NAME reproduces one, podium papers all reproduces all; --quick runs a smaller version of each."
+    )
 
 
 def papers_run(
@@ -85,7 +85,7 @@ def papers_run(
     no_plots: NoPlots = False,
     json: Json = False,
 ) -> None:
-    """Make tables and figures again: each finished cell is kept, so a run that was stopped goes on."""
+    """Reproduce tables and figures. Finished cells are kept, so that a stopped run resumes."""
     from podium.papers import EXPERIMENTS
     from podium.papers.sets import missing
 
@@ -106,7 +106,7 @@ def papers_all(
     no_plots: NoPlots = False,
     json: Json = False,
 ) -> None:
-    """Make every table and figure again; what needs data that is not at hand is left out, and said so."""
+    """Reproduce every table and figure for which the data is available."""
     from podium.papers import EXPERIMENTS
     from podium.papers.sets import missing
 
@@ -133,10 +133,10 @@ def _run(
     from podium.papers.sets import missing
 
     if target.exists() and not target.is_dir():
-        raise ParameterError(f"--out {target} is a file; give the folder to write into")
+        raise OutputError(f"--out {target}: is a file; give the name of a folder")
     if not no_plots and not can_plot():
         note(
-            "plots are left out: matplotlib is not installed; after pip install matplotlib the same command draws them"
+            "plots are left out, because matplotlib is not installed; install it and run the same command again to draw them"
         )
         no_plots = True
     workers = resolve_threads(jobs)
@@ -145,7 +145,7 @@ def _run(
     for experiment in experiments:
         reason = missing(experiment.more_data)
         if reason is not None:
-            note(f"{experiment.name} is made without a part of it: {reason}")
+            note(f"{experiment.name} is only partly reproduced: {reason}")
         began = time.perf_counter()
         outcome = _watched(experiment, folder / experiment.name, quick, fresh, workers, not no_plots)
         outcomes.append(outcome)
@@ -180,7 +180,7 @@ def _watched(
             return run(experiment, folder, quick=quick, fresh=fresh, jobs=jobs, plots=plots, on_cell=on_cell)
         except KeyboardInterrupt:
             again = "the same command without --fresh" if fresh else "the same command"
-            raise Stopped(f"interrupted; finished cells are kept in {folder}, and {again} goes on") from None
+            raise Stopped(f"interrupted; finished cells are kept in {folder}; run {again} again to resume") from None
 
 
 def _tell(outcome: ExperimentOutcome, quick: bool, seconds: float) -> None:
@@ -190,9 +190,9 @@ def _tell(outcome: ExperimentOutcome, quick: bool, seconds: float) -> None:
     _tell_report(report, quick)
     for reason in outcome.skipped:
         say(f"left out: {reason}")
-    went_on = f", {outcome.kept} were kept from before" if outcome.kept else ""
+    resumed = f", {outcome.kept} were kept from before" if outcome.kept else ""
     cells = "cell" if outcome.done == 1 else "cells"
-    say(f"{outcome.done} {cells} in {seconds:.1f} s{went_on}; wrote {outcome.files[0].parent}")
+    say(f"{outcome.done} {cells} in {seconds:.1f} s{resumed}; wrote {outcome.files[0].parent}")
     out.print()
 
 

@@ -43,7 +43,7 @@ def _option(names: str, help: str, **more: Any) -> Any:
 
 
 def declared_options() -> dict[str, dict[str, Parameter]]:
-    """Return the parameters with an option of their own, by name and by the first model or schedule that declares them so."""
+    """Return the parameters with an option of their own, by name and by the first model or schedule that declares them."""
     owners: list[type[Settings]] = [CommonSettings, OptimizerSettings, *MODELS.values(), *SCHEDULES.values()]
     found: dict[str, dict[str, Parameter]] = {}
     for owner in owners:
@@ -72,8 +72,8 @@ OPTIONS: dict[str, Any] = {
         str | None,
         _option(
             "--force",
-            'Instead of a named ranker, any force: "lambdarank(map)", or module:function for your own, which is looked for in '
-            f"the current folder first. Known: {', '.join(FORCES)}.",
+            'Instead of --ranker: any force, such as "lambdarank(map)", or module:function for your own, which is looked up in the '
+            f"current folder first. Known: {', '.join(FORCES)}.",
             autocompletion=_completer(FORCES),
         ),
     ],
@@ -81,7 +81,7 @@ OPTIONS: dict[str, Any] = {
         str | None,
         _option(
             "--model",
-            f'With --force, the model that is fitted to it, as in "net(128, 64)". Known: {", ".join(MODELS)}. Default: linear.',
+            f'With --force: the model that is fitted to it, such as "net(128, 64)". Known: {", ".join(MODELS)}. Default: linear.',
             autocompletion=_completer(MODELS),
         ),
     ],
@@ -89,7 +89,7 @@ OPTIONS: dict[str, Any] = {
         str | None,
         _option(
             "--schedule",
-            f'With --force, how the model is fitted, as in "adam(rate=0.001)". Known: {", ".join(SCHEDULES)}. Default: boosting '
+            f'With --force: the schedule by which the model is fitted, such as "adam(rate=0.001)". Known: {", ".join(SCHEDULES)}. Default: boosting '
             "for trees, adam for other models.",
             autocompletion=_completer(SCHEDULES),
         ),
@@ -97,13 +97,13 @@ OPTIONS: dict[str, Any] = {
     **{name: _derived(name, declared) for name, declared in declared_options().items()},
     "threads": Annotated[
         int | None,
-        _option("--threads", CommonSettings.parameters()["num_threads"].meaning.replace("None:", "Default:")),
+        _option("--threads", CommonSettings.parameters()["num_threads"].meaning.replace("None means:", "Default:")),
     ],
     "settings": Annotated[
         list[str] | None,
         _option(
             "--set",
-            "Any other setting, as in rate_rule=halve or activation=relu; podium rankers NAME lists them. May be given more "
+            "Any other setting, as in rate_rule=halve or activation=relu. podium rankers NAME lists them. May be given more "
             "than once.",
             metavar="NAME=VALUE",
         ),
@@ -112,7 +112,7 @@ OPTIONS: dict[str, Any] = {
 
 
 class RankerCommand(TyperCommand):
-    """A command whose help shows the default of every ranker, which takes loading them all."""
+    """A command whose help shows the default of every ranker, for which all of them must be imported."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Append the defaults to the help of the derived options."""
@@ -140,7 +140,7 @@ def _plain(value: Any) -> str:
 
 
 def takes_ranker(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with the options above in place of its argument `ranker`, which it gets ready made."""
+    """Return the command with the options above in place of its argument `ranker`, which is made from them."""
     own = inspect.signature(command, eval_str=True, locals={"BaseRanker": object})
     before = [p for p in own.parameters.values() if p.default is p.empty and p.name != "ranker"]
     after = [p for p in own.parameters.values() if p.default is not p.empty]
@@ -177,27 +177,28 @@ def make_ranker(
             continue
         name = next((parameter for parameter, flag in FLAGS.items() if flag == option), option)
         if name in given:
-            raise ParameterError(
-                f"--{option.replace('_', '-')} and --set {name} give the same thing twice; leave one out"
-            )
+            raise ParameterError(name, value, "is given twice, as an option and by {settings}", "leave one of them out")
         given[name] = _option_value(option, value)
     if given.get("early_stopping_rounds") == 0:
         given["early_stopping_rounds"] = None
     find_functions(force or "", *(value for value in given.values() if isinstance(value, str)))
     as_metric(given.get("metric", "ndcg@10"))
     if ranker is not None:
-        return _named_ranker(ranker, given, axes={"--force": force, "--model": model, "--schedule": schedule})
+        return _named_ranker(ranker, given, axes={"force": force, "model": model, "schedule": schedule})
     if force is None:
         raise ParameterError(
-            f"say what to train: --ranker with one of {', '.join(RANKERS)}; or --force FORCE --model MODEL --schedule SCHEDULE"
+            "ranker",
+            rule=f"must say what to train: one of {', '.join(RANKERS)}",
+            remedy="or give {force}, and perhaps {model} and {schedule}, instead",
         )
     named_force(force)
     return _generic_ranker(force, model or "linear", schedule, given)
 
 
 def _named_ranker(name: str, given: dict[str, Any], axes: dict[str, str | None]) -> BaseRanker:
-    if any(value is not None for value in axes.values()):
-        raise ParameterError(f"--ranker names a whole system; leave out {', '.join(axes)}, or leave out --ranker")
+    for axis, value in axes.items():
+        if value is not None:
+            raise ParameterError(axis, value, "is already part of {ranker='" + name + "'}", "leave one of them out")
     if name not in RANKERS:
         raise UnknownNameError("ranker", name, RANKERS)
     kind = RANKERS[name]
@@ -206,12 +207,14 @@ def _named_ranker(name: str, given: dict[str, Any], axes: dict[str, str | None])
 
 
 def _generic_ranker(force: str, model: str, schedule: str | None, given: dict[str, Any]) -> BaseRanker:
-    """Return a force × model × schedule; settings of the schedule may be given as options or inside its name."""
+    """Return a force × model × schedule. Settings of the schedule may be given as options or inside its name."""
     from podium.rankers import Ranker
 
     spec, optimizer = as_model(model), given.pop("optimizer", None)
     if optimizer is not None and schedule is not None:
-        raise ParameterError("--optimizer and --schedule say the same thing twice; leave one out")
+        raise ParameterError(
+            "optimizer", optimizer, "is the name of a schedule, like {schedule}", "leave one of them out"
+        )
     parts = split_name(schedule or optimizer or ("boosting" if spec.grows else "adam"), "schedule", EXAMPLES)
     kind = SCHEDULES.get(parts.base.lower())
     if kind is None:
@@ -228,36 +231,35 @@ def _checked(ranker: BaseRanker) -> BaseRanker:
     return ranker
 
 
-def _refuse_unknown(label: str, given: Iterable[str], known: dict[str, Parameter], model: str = "") -> None:
-    for name in given:
+def _refuse_unknown(label: str, given: dict[str, Any], known: dict[str, Parameter], model: str = "") -> None:
+    for name, value in given.items():
         if name not in known and name not in OPTIONS:
             raise UnknownNameError(f"setting of {label}", name, known)
         if name not in known:
-            raise ParameterError(
-                f"--{name.replace('_', '-')}: {label} has no setting {name}{_instead(name, known, model)}; it has: {', '.join(sorted(known))}"
-            )
+            remedy = _instead(name, known, model) or f"its settings are {', '.join(sorted(known))}"
+            raise ParameterError(name, value, f"is not a setting of {label}", remedy)
 
 
 def _instead(name: str, known: Iterable[str], model: str) -> str:
-    """Say what to write for a setting that is called otherwise, or that belongs inside the model's name."""
+    """Return what to write for a setting that has another name, or that belongs inside the model's name."""
     if name == "epochs" and "n_estimators" in known:
-        return "; say --n-estimators"
+        return "use {n_estimators}"
     if name == "n_estimators" and "epochs" in known:
-        return "; say --epochs"
+        return "use {epochs}"
     if not model:
         return ""
     inside = next((kind.name for kind in MODELS.values() if name in kind.parameters()), None)
-    return "" if inside is None else f'; write it as --model "{inside}({name}=…)"'
+    return "" if inside is None else f'write it as --model "{inside}({name}=…)"'
 
 
 def _refuse_fixed_ranges(chosen: dict[str, Any], ranges: Iterable[str]) -> None:
-    """Refuse a setting that is both searched for and given; a force may be given, since it says that no ranker is named."""
+    """Refuse a setting that is both searched and given. A force may be given, because it replaces the name of a ranker."""
     fixed = {name: f"--{name.replace('_', '-')}" for name, given in chosen.items() if given is not None}
-    fixed |= {name: f"--set {name}" for name in named_words(chosen["settings"] or (), "--set")}
-    for name in range_words(ranges):
+    fixed |= {name: f"--set {name}" for name in named_words(chosen["settings"] or (), "settings")}
+    for name, text in range_words(ranges).items():
         flag = FLAGS.get(name, name)
         if flag in fixed and name != "force":
-            raise ParameterError(f"{fixed[flag]} and --range {name} say two things; leave one of them out")
+            raise ParameterError(f"ranges[{name!r}]", text or "", f"contradicts {fixed[flag]}", "leave one of them out")
 
 
 def _option_value(option: str, text: Any) -> Any:
@@ -266,7 +268,7 @@ def _option_value(option: str, text: Any) -> Any:
     if option == "hidden":
         widths = [literal(word) for word in text.replace(" ", "").split(",") if word]
         if not all(isinstance(width, int) and width > 0 for width in widths):
-            raise ParameterError(f'--hidden {text}: write the widths of the layers as in "10" or "128,64"')
+            raise ParameterError("hidden", text, "must be the widths of the layers", "write them as in 10 or 128,64")
         return tuple(widths)
     return text
 
@@ -277,31 +279,29 @@ def refuse_idle_stopping(ranker: BaseRanker, remedy: str) -> None:
     owner = ranker if "early_stopping_rounds" in ranker.parameters() else schedule
     asked = schedule.early_stopping_rounds
     if asked is not None and asked != owner.parameters()["early_stopping_rounds"].default:
-        raise ParameterError(
-            "early_stopping_rounds", asked, "watches validation data", f"give {remedy}, or leave it out"
-        )
+        raise ParameterError("early_stopping_rounds", asked, "needs validation data", f"give {remedy}, or leave it out")
 
 
-def parse_settings(words: Iterable[str], flag: str = "--set") -> dict[str, Any]:
-    """Parse `NAME=VALUE` words; a value is a number, a tuple, true, false or none, or else the text it is."""
-    return {name: literal(text) for name, text in named_words(words, flag).items()}
+def parse_settings(words: Iterable[str]) -> dict[str, Any]:
+    """Parse the words of --set. A value is a number, a tuple, true, false or none, and otherwise text."""
+    return {name: literal(text) for name, text in named_words(words, "settings").items()}
 
 
 def range_words(words: Iterable[str]) -> dict[str, str | None]:
     """Parse the words of --range: `NAME=RANGE`, or only `NAME` for the range that the setting declares."""
     bare = {word.strip().replace("-", "_"): None for word in words if "=" not in word}
-    return {**bare, **named_words([word for word in words if "=" in word], "--range")}
+    return {**bare, **named_words([word for word in words if "=" in word], "ranges")}
 
 
-def named_words(words: Iterable[str], flag: str) -> dict[str, str]:
-    """Parse `NAME=TEXT` words; each name may be given once."""
+def named_words(words: Iterable[str], parameter: str) -> dict[str, str]:
+    """Parse `NAME=TEXT` words, which are given for a parameter of the command. Each name may be given once."""
     out: dict[str, str] = {}
     for word in words:
         name, equals, text = word.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name:
-            raise ParameterError(f"{flag} {word}: write NAME=VALUE")
+            raise ParameterError(parameter, word, "must have the form NAME=VALUE")
         if name in out:
-            raise ParameterError(f"{flag} {name} is given twice; leave one out")
+            raise ParameterError(parameter, name, "is given twice", "leave one of them out")
         out[name] = text.strip()
     return out

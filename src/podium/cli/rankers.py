@@ -21,14 +21,14 @@ def rankers(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="One ranker, for all its parameters.",
+            help="A ranker to describe with all its settings.",
             autocompletion=lambda incomplete: [name for name in RANKERS if name.startswith(incomplete)],
             show_default=False,
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Every ranker that podium train knows by name, with its parameters."""
+    """List the named rankers, or the settings of one."""
     if name is not None and name not in RANKERS:
         raise UnknownNameError("ranker", name, RANKERS)
     chosen = {key: describe_ranker(RANKERS[key]) for key in (RANKERS if name is None else [name])}
@@ -45,11 +45,11 @@ def rankers(
         summary = f"{described['summary']}\nIn Python: {described['class']}"
         table.add_row(key, escape(summary), escape(_defaults(described["parameters"])))
     out.print(table)
-    say("podium rankers NAME lists a ranker's parameters; podium train --set gives them values.")
+    say("podium rankers NAME lists a ranker's settings; podium train --set gives them values.")
 
 
 def describe_ranker(kind: type[BaseRanker]) -> dict[str, Any]:
-    """Return what its docstring says, and each parameter with its default and its description."""
+    """Return a ranker's class, the first sentence of its docstring, and its settings with defaults and descriptions."""
     return {
         "class": f"podium.{kind.__name__}",
         "summary": (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " "),
@@ -61,7 +61,7 @@ def describe_ranker(kind: type[BaseRanker]) -> dict[str, Any]:
 
 
 def _defaults(parameters: dict[str, Any]) -> str:
-    """What is set unless told otherwise; what is the same for every ranker, or off, is left to `podium rankers NAME`."""
+    """Return the defaults that differ between rankers and are not switched off; `podium rankers NAME` shows all."""
     rows = {name: row["default"] for name, row in parameters.items() if name not in ("metric", "seed", "num_threads")}
     shown = {name: value for name, value in rows.items() if value is not None and value is not False}
     return "\n".join(f"{name}={str(value).replace(' ', '')}" for name, value in shown.items())

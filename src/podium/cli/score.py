@@ -21,7 +21,7 @@ from podium.scoring import load_scorer
 
 
 def _target_format(out: Path | None, format_name: str | None) -> str:
-    """The format to write: the one that is named, or else the one that the file's ending says; scores by default."""
+    """Return the format to write: the one that is named, or the one of the file's suffix, or scores."""
     if format_name in (SCORES.name, TREC_RUN.name):
         if out is None and format_name == TREC_RUN.name:
             raise ParameterError("format", format_name, "needs a file to write", "give {out}")
@@ -33,21 +33,21 @@ def _target_format(out: Path | None, format_name: str | None) -> str:
 def _run(scores: Any, rows: Rows, model: Path) -> Run:
     if rows.data.document_ids is None:
         raise DataError(
-            f"{rows.path} has no document ids, which a TREC run names; give data with document ids (LETOR text has them in "
+            f"{rows.path} has no document ids, which a TREC run needs; give data with document ids (LETOR text has them in "
             "comments such as #docid = GX000), or write scores"
         )
     return Run.of_scores(scores, rows.data, tag=model.stem if model.stem.split() == [model.stem] else "podium")
 
 
 def score(
-    model: Annotated[Path, typer.Argument(help="A model that podium train wrote.", show_default=False)],
+    model: Annotated[Path, typer.Argument(help="A model written by podium train.", show_default=False)],
     data: DataFile,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             "-o",
-            help="The file to write; by default scores are printed. One named *.run becomes a TREC run.",
+            help="File to write. By default scores are printed. A file named *.run becomes a TREC run.",
             show_default=False,
         ),
     ] = None,
@@ -55,7 +55,8 @@ def score(
         str | None,
         typer.Option(
             "--format",
-            help=f"Format to write, {SCORES.name} or {TREC_RUN.name}; or the format of DATA. By default names and first lines tell.",
+            help=f"Format to write, {SCORES.name} or {TREC_RUN.name}; or the format of DATA. By default both are recognized by the "
+            "files' names and first lines.",
             show_default=False,
         ),
     ] = None,
@@ -63,9 +64,9 @@ def score(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Score documents with a model: one score per row of DATA, in its order; higher is better, inside a query.
+    """Score documents with a model: one score per row of DATA, in its order.
 
-    With --format trec-run, or a file named *.run, a TREC run is written, which names queries and documents. Each score is written so that it reads back as exactly the same number. Labels in DATA are not looked at.
+    Higher scores are better, and only scores of the same query can be compared. With --format trec-run, or a file named *.run, a TREC run is written, which names queries and documents. Each score is written so that exactly the same number is read back. Labels in DATA are ignored.
     """
     target = _target_format(out, format_name)
     format_name = None if format_name == target else format_name

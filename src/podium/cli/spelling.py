@@ -1,4 +1,4 @@
-"""Errors in the words of the command line: its options instead of Python's arguments."""
+"""How the command line phrases errors: with its options instead of Python's arguments."""
 
 from __future__ import annotations
 
@@ -11,19 +11,33 @@ from podium.errors import ParameterError, PodiumError, python_spelling
 
 NOTES = ("In the force of ", "In the cost of ", "In the metric of ", "In the module ")
 ENTRY = re.compile(r"(?P<of>\w+)\['(?P<name>\w+)'\]")  # of an argument that is a mapping, as in ranges['l2']
-PLACEHOLDERS = {"valid": "FILE", "folds": "N"}  # what stands behind an option that an error mentions without a value
+# What is shown after an option that an error mentions without a value.
+PLACEHOLDERS = {
+    "valid": "FILE",
+    "folds": "N",
+    "force": "FORCE",
+    "model": "MODEL",
+    "schedule": "SCHEDULE",
+    "plot": "FILE.svg",
+}
 
 
 def sentence(error: PodiumError) -> str:
     """Return what the command line says about an error."""
-    if not isinstance(error, ParameterError):
-        return str(error).replace("give format=…", "give --format …").replace("fresh=True", "--fresh")
     command = _command(sys.argv[1:])
-    return error.phrase(lambda name, value: spell(command, name, value))
+    if isinstance(error, ParameterError):
+        text = error.phrase(lambda name, value: spell(command, name, value))
+    else:
+        text = str(error).replace("give format=…", "give --format …").replace("fresh=True", "--fresh")
+    if any(parameter.name == "fresh" for parameter in getattr(command, "params", ())):
+        from podium.training.checkpoint import REMEDY
+
+        text = text.replace(REMEDY, "use --fresh to start over")
+    return text
 
 
 def spell(command: Any, name: str, value: str | None) -> str:
-    """Write a parameter as the command takes it: an option of its own, `--read NAME=VALUE` or `--set NAME=VALUE`."""
+    """Return a parameter as the command takes it: by its own option, or by `--read NAME=VALUE` or `--set NAME=VALUE`."""
     options = {} if command is None else {parameter.name: _flag(parameter.opts) for parameter in command.params}
     others = {"num_threads": ["threads"], "format": ["target_format", "format_name"]}
     flag = next((options[other] for other in [name, *others.get(name, [])] if other in options), "")
@@ -31,7 +45,9 @@ def spell(command: Any, name: str, value: str | None) -> str:
     entry = ENTRY.fullmatch(name)
     if entry is not None and entry["of"] in options:
         return f"{options[entry['of']]} {entry['name']}={plain or ''}"
-    if flag.startswith("--"):
+    if flag and not flag.startswith("--"):  # an argument without a name of its own
+        return plain or name.upper()
+    if flag:
         behind = PLACEHOLDERS.get(name, "") if plain is None else {"None": "none"}.get(plain, plain)
         return f"{flag} {behind}".rstrip()
     for way, names in (("read", _reading_options()), ("settings", _ranker_settings())):
@@ -72,7 +88,7 @@ def _ranker_settings() -> set[str]:
 
 
 def own_code_error(error: BaseException) -> str | None:
-    """Return what a user's own function or module raised, with its frames but not ours; None for other errors."""
+    """Return the error that a user's own function or module raised, with its frames but not Podium's; None for other errors."""
     notes = [note for note in getattr(error, "__notes__", ()) if note.startswith(NOTES)]
     if not notes:
         return None

@@ -40,26 +40,33 @@ def split(
     folder: Annotated[
         Path,
         typer.Argument(
-            help="Where the parts go: train, vali and test, or Fold1, Fold2, … of them.", show_default=False
+            help="Folder to write train, vali and test to, or Fold1, Fold2, … with these parts.", show_default=False
         ),
     ],
     shares: Annotated[
         str | None,
         typer.Option(
-            "--shares", help="Shares of the queries for train, (vali,) test. [default: 0.6,0.2,0.2]", show_default=False
+            "--shares",
+            help="Shares of the queries in train, vali and test, or in train and test. [default: 0.6,0.2,0.2]",
+            show_default=False,
         ),
     ] = None,
     names: Annotated[
         str | None,
-        typer.Option("--names", help="What the parts of --shares are called, such as train,vali.", show_default=False),
+        typer.Option("--names", help="Names of the parts of --shares, such as train,vali.", show_default=False),
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option("--folds", min=3, help="Instead: k folds, each with train, vali and test.", show_default=False),
+        typer.Option(
+            "--folds",
+            min=3,
+            help="Instead of --shares: number of folds, each with train, vali and test.",
+            show_default=False,
+        ),
     ] = None,
     seed: Seed = 0,
     target_format: Annotated[
-        str | None, typer.Option("--to", help="Format of the parts; by default that of DATA.", show_default=False)
+        str | None, typer.Option("--to", help="Format of the parts. By default the format of DATA.", show_default=False)
     ] = None,
     format_name: FormatName = None,
     read: ReadOption = None,
@@ -67,15 +74,17 @@ def split(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Split by whole queries, by shares or into folds; the same seed always gives the same parts."""
+    """Split data by whole queries, into shares or folds. The same seed always gives the same parts."""
     source = data_source(data, format_name, read)
     target_format = target_format or source.format.name
     if target_format not in FORMATS:
         raise UnknownNameError("format", target_format, FORMATS)
     if shares is not None and folds is not None:
-        raise ParameterError("--shares and --folds exclude each other; give one")
+        raise ParameterError("shares", shares, "cannot be combined with {folds}", "leave one of them out")
     if names is not None and folds is not None:
-        raise ParameterError("--names are of the parts of --shares; folds have train, vali and test")
+        raise ParameterError(
+            "names", names, "names the parts of {shares}", "leave it out: folds have train, vali and test"
+        )
     suffix = ".txt" if target_format == "letor" else FORMATS[target_format].suffixes[0]
     sizes = _read_shares(shares or "0.6,0.2,0.2")
     parts = _fold_names(folds) if folds else _part_names(sizes, names)
@@ -102,18 +111,25 @@ def _read_shares(text: str) -> list[float]:
     try:
         return [float(share) for share in text.split(",")]
     except ValueError:
-        raise ParameterError(f"--shares {text}: write two or three numbers such as 0.6,0.2,0.2") from None
+        raise ParameterError("shares", text, "must be two or three numbers", "write them as in 0.6,0.2,0.2") from None
 
 
 def _part_names(shares: list[float], named: str | None) -> list[str]:
     """Return the name of each share's file."""
     names = NAMES.get(len(shares)) if named is None else named.split(",")
     if names is None:
-        raise ParameterError(f"--shares has {len(shares)} numbers; give two (train, test) or three (train, vali, test)")
+        raise ParameterError(
+            "shares",
+            ",".join(f"{share:g}" for share in shares),
+            "must be two numbers (train, test) or three (train, vali, test)",
+            "give {names} for other parts",
+        )
     if len(set(names)) != len(shares) or not all(PLAIN_NAME.fullmatch(name) for name in names):
         raise ParameterError(
-            f"--names {named}: {len(shares)} different names are needed, of letters, digits, - and _, such as "
-            f"{','.join(NAMES.get(len(shares), ['first', 'second', '…']))}"
+            "names",
+            named,
+            f"must be {len(shares)} different names of letters, digits, - and _",
+            f"write them as in {','.join(NAMES.get(len(shares), ['first', 'second', '…']))}",
         )
     return names
 
@@ -128,7 +144,7 @@ def _folds(data: RankingData, k: int, seed: int) -> list[RankingData]:
     Fold i tests on part i, validates on part i + 1 and trains on the rest, as the LETOR sets do.
     """
     if k > data.n_queries:
-        raise ParameterError(f"--folds {k}: there are only {data.n_queries} queries; ask for at most that many")
+        raise ParameterError("folds", k, f"must be at most {data.n_queries}, the number of queries")
     parts = [test for _, test in query_folds(data, k, seed=seed)]
     made = []
     for i in range(k):

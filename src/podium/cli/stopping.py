@@ -1,4 +1,4 @@
-"""Stopping a command: Ctrl-C, and SIGTERM in the same way."""
+"""How Ctrl-C and SIGTERM stop a command."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 NOTHING_WRITTEN = "interrupted; no output was written"
 
 
-class Stopped(Exception):  # noqa: N818  (it is no error of the program)
-    """A command was stopped; the sentence says what it left.
+class Stopped(Exception):  # noqa: N818  (it is not an error)
+    """A command was stopped. The sentence says what it left behind.
 
     The exit code is 130 after Ctrl-C and 143 after SIGTERM, unless another one is given.
     """
@@ -26,15 +26,15 @@ class Stopped(Exception):  # noqa: N818  (it is no error of the program)
 
 
 class Stoppable:
-    """While it lasts, SIGTERM raises KeyboardInterrupt as Ctrl-C does; as a callback of training it raises it once more.
+    """A context in which SIGTERM raises KeyboardInterrupt, as Ctrl-C does.
 
-    An exception that a signal raises is lost where Python ignores exceptions, for example in a finalizer; the callback
-    sees to it that the stop is heard at the end of the epoch. A signal that the process was started to ignore stays
-    ignored.
+    An exception that a signal raises is lost if Python ignores exceptions at that moment, for example in a finalizer. The context
+    can therefore be used as a callback of training, and raises KeyboardInterrupt again at the end of an epoch. A signal that
+    was ignored when the process started stays ignored.
 
     Attributes:
-        code: exit code for the signal that came.
-        asked: whether a signal came.
+        code: the exit code for the signal that was received.
+        asked: whether a signal was received.
     """
 
     def __enter__(self) -> Stoppable:
@@ -47,12 +47,12 @@ class Stoppable:
         raise KeyboardInterrupt
 
     def __call__(self, row: object) -> None:
-        """Stop at the end of an epoch, if a signal came."""
+        """Raise KeyboardInterrupt if a signal was received."""
         if self.asked:
             raise KeyboardInterrupt
 
     def finish(self) -> None:
-        """Ignore signals until the process ends, so that nothing cuts short the writing of a model or denies it."""
+        """Ignore signals until the process ends, so that a model that is being written is finished and reported."""
         for number in self._before:
             signal.signal(number, signal.SIG_IGN)
 
@@ -63,8 +63,8 @@ class Stoppable:
 
 
 def _install(handler: Any) -> dict[signal.Signals, Any]:
-    """Set a handler for every signal that is not ignored, and return those of before."""
-    if threading.current_thread() is not threading.main_thread():  # elsewhere Python sets no handlers
+    """Set a handler for every signal that is not ignored, and return the previous handlers."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can set handlers
         return {}
     before = {number: signal.getsignal(number) for number in SIGNALS}
     kept = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
@@ -75,7 +75,7 @@ def _install(handler: Any) -> dict[signal.Signals, Any]:
 
 @contextlib.contextmanager
 def exit_on_signals() -> Iterator[None]:
-    """End the process at once if a signal comes, with a sentence and without a traceback: for imports, which own nothing."""
+    """A context in which a signal ends the process at once, with a message instead of a traceback. It is used for imports."""
     before = _install(_exit)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Standard output and standard error that never end the work: a training goes on if nobody listens any more."""
+"""Standard output and standard error that never end the work: training continues after their reader is gone."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import IO, Any, TextIO
 
 
 def open_streams() -> None:
-    """Replace standard output and error by streams that survive a reader who leaves, and open what is closed.
+    """Replace standard output and error by streams that survive the end of their reader, and open closed ones.
 
-    A closed stream is opened on /dev/null: otherwise the next file that the command opens would get its number, and
-    messages would be printed into it.
+    A closed stream is opened on /dev/null. Otherwise the next file that the command opens would get its descriptor, and
+    messages would be written to that file.
     """
     for number in (0, 1, 2):
         _open_if_closed(number)
@@ -32,7 +32,7 @@ def _open_if_closed(number: int) -> None:
 
 
 def _surviving(stream: TextIO | None, number: int) -> TextIO:
-    """Return a stream on the same descriptor; a stream that is something else, as in tests, stays what it is."""
+    """Return a stream on the same descriptor. A stream of another kind, as in tests, is returned as it is."""
     if stream is not None:
         buffer = getattr(stream, "buffer", None)
         raw = getattr(buffer, "raw", buffer)  # under `python -u` there is no buffer
@@ -43,30 +43,30 @@ def _surviving(stream: TextIO | None, number: int) -> TextIO:
     return io.TextIOWrapper(
         io.BufferedWriter(_Descriptor(number)),
         encoding=getattr(stream, "encoding", None) or "utf-8",
-        errors="replace",  # a terminal that lacks a sign shows a question mark
+        errors="replace",  # a character that the terminal lacks becomes a question mark
         line_buffering=number == 2 or os.isatty(number) or getattr(stream, "write_through", False),
     )
 
 
 def silence(stream: IO[Any]) -> None:
-    """Let a stream lead to /dev/null."""
+    """Redirect a stream to /dev/null."""
     descriptor = os.open(os.devnull, os.O_WRONLY)
     os.dup2(descriptor, stream.fileno())
     os.close(descriptor)
 
 
 class _Descriptor(io.FileIO):
-    """A descriptor to write to until its reader leaves; from then on it leads to /dev/null.
+    """A descriptor that is redirected to /dev/null when its reader is gone.
 
-    Nothing that goes wrong with standard error is worth the work of the command, so that every failure counts as a reader
-    who left; of standard output only a closed pipe does, and a full disk, say, is an error.
+    No failure of standard error should end the command, so every failure counts as the end of the reader. For standard output
+    only a closed pipe does; a full disk, for example, is an error.
     """
 
     def __init__(self, number: int) -> None:
         super().__init__(number, "w", closefd=False)
 
     def write(self, data: Any) -> int:
-        """Write, or pretend to if nobody reads."""
+        """Write, or discard the data if the reader is gone."""
         try:
             return super().write(data)
         except OSError as error:

@@ -19,25 +19,27 @@ KINDS: dict[str, Callable[..., RankingData]] = {"network": synthetic.network, "p
 
 def synth(
     kind: Annotated[
-        str, typer.Argument(help="network or polynomial: what turns features into relevance.", show_default=False)
+        str, typer.Argument(help="What turns features into relevance: network or polynomial.", show_default=False)
     ],
-    target: Annotated[Path, typer.Argument(help="The file to write; its ending says the format.", show_default=False)],
-    queries: Annotated[int, typer.Option("--queries", min=1, help="How many queries.")] = 1000,
-    documents: Annotated[int, typer.Option("--documents", min=1, help="Documents a query.")] = 50,
-    features: Annotated[int, typer.Option("--features", min=1, help="Features of a document.")] = 50,
-    levels: Annotated[int, typer.Option("--levels", min=2, help="Labels 0 to levels - 1, equally frequent.")] = 6,
+    target: Annotated[
+        Path, typer.Argument(help="File to write. Its suffix determines the format.", show_default=False)
+    ],
+    queries: Annotated[int, typer.Option("--queries", min=1, help="Number of queries.")] = 1000,
+    documents: Annotated[int, typer.Option("--documents", min=1, help="Number of documents per query.")] = 50,
+    features: Annotated[int, typer.Option("--features", min=1, help="Number of features.")] = 50,
+    levels: Annotated[int, typer.Option("--levels", min=2, help="Number of labels, which are equally frequent.")] = 6,
     seed: Seed = 0,
     generator_seed: Annotated[
         int | None,
         typer.Option(
             "--generator-seed",
-            help="Seed of the network or polynomial itself, to draw several sets from one; by default the seed.",
+            help="Seed of the network or polynomial itself, to generate several data sets from the same one. Default: --seed.",
             show_default=False,
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make data with a known truth: a random network or a random polynomial."""
+    """Generate data whose true scores are known: those of a random network or a random polynomial."""
     if kind not in KINDS:
         raise UnknownNameError("kind of synthetic data", kind, KINDS)
     check_outputs(Output(target, find_target_format(target, None).name), inputs=[])

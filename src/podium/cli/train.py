@@ -26,22 +26,21 @@ from podium.cli.console import (
 from podium.cli.epochs import EpochTable, TrainingLog
 from podium.cli.ranker_options import refuse_idle_stopping, takes_ranker
 from podium.cli.stopping import Stoppable, Stopped
-from podium.errors import FormatError, ParameterError
 from podium.files import Output, remove
 from podium.training import Checkpoint, Epoch
-from podium.training.checkpoint import REMEDY, Arrays
+from podium.training.checkpoint import Arrays
 
 if TYPE_CHECKING:
     from podium.rankers import BaseRanker
 
-UNMOVED = 5  # epochs with one and the same value of the training metric that are worth a word
+UNMOVED_EPOCHS = 5  # after this many epochs without any change of the training metric, a note says so
 
 Valid = Annotated[
     Path | None,
     typer.Option(
         "--valid",
         metavar="FILE",
-        help="Judged data that is not trained on: the best epoch on it is kept, and training stops when it improves no more.",
+        help="Validation data: the epoch that is best on it is kept, and training stops when it no longer improves.",
         show_default=False,
     ),
 ]
@@ -57,37 +56,37 @@ def train(
         typer.Option(
             "--start-from",
             metavar="MODEL",
-            help="With trees, a model to go on from: its trees are kept and new ones are added.",
+            help="With trees: a model to continue. Its trees are kept, and new ones are added.",
             show_default=False,
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file of the model.")] = Path("model.podium"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write the model to.")] = Path("model.podium"),
     log: Annotated[
         Path | None,
         typer.Option(
             "--log",
-            help="The training log: JSON lines, the settings and then a row an epoch. By default OUT.log.jsonl.",
+            help="File to write the training log to, as JSON lines: the settings, then one row per epoch. By default OUT.log.jsonl.",
             show_default=False,
         ),
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Begin anew where the checkpoint of a stopped run is there.")
-    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over even if a stopped run left a checkpoint.")] = False,
     checkpoint_seconds: Annotated[
         float,
-        typer.Option("--checkpoint-seconds", min=0, help="Write OUT.checkpoint at most this often, after an epoch."),
+        typer.Option(
+            "--checkpoint-seconds", min=0, help="Minimum number of seconds between two writings of OUT.checkpoint."
+        ),
     ] = 5.0,
     format_name: FormatName = None,
     read: ReadOption = None,
     json: Json = False,
 ) -> None:
-    """Train a ranker: a named system, or any force × any function class.
+    """Train a ranker: a named one, or any force × model × schedule.
 
-    The model is written to OUT when training ends. Until then progress is kept in OUT.checkpoint: after a crash the same
-    command goes on from there, and ends in the same model as if nothing had happened.
+    The model is written to OUT when training ends. Until then, progress is kept in OUT.checkpoint. If training is killed, run the
+    command again: it resumes and writes an identical model.
 
-    Ctrl-C (or SIGTERM) ends training and writes the best so far to OUT; the checkpoint stays, so that the same command
-    goes on. The exit code is then 130 (143).
+    Ctrl-C (or SIGTERM) ends training and writes the best epoch so far to OUT. The checkpoint stays, so that the same command
+    resumes. The exit code is then 130 (143).
     """
     job = Job(out, log or Path(f"{out}.log.jsonl"), Path(f"{out}.checkpoint"))
     refuse_stream(out, "--out")
@@ -136,7 +135,7 @@ def train(
 
 
 def _start(path: Path | None) -> dict[str, Any]:
-    """Return the model to start from, as `fit` takes it; it is read before any data is."""
+    """Return the model to start from, as `fit` takes it. It is read before the data."""
     if path is None:
         return {}
     from podium.rankers import load
@@ -155,16 +154,13 @@ class Job:
 
 @dataclass
 class Announced(Checkpoint):
-    """A checkpoint that tells when training goes on from it, and how to begin anew where it cannot."""
+    """A checkpoint that reports when training resumes from it."""
 
     tell: Callable[[Sequence[Epoch]], None] = field(default=lambda rows: None)
 
     def read(self, identity: dict[str, str], *, epochs: int | None = None) -> tuple[dict[str, Any], Arrays] | None:
-        """As any checkpoint; the rows of its log go to `tell`."""
-        try:
-            found = super().read(identity, epochs=epochs)
-        except (FormatError, ParameterError) as error:
-            raise ParameterError(str(error).replace(REMEDY, "--fresh starts over")) from None
+        """Read the checkpoint, and pass the rows of its log to `tell`."""
+        found = super().read(identity, epochs=epochs)
         if found is not None:
             self.tell([Epoch(**row) for row in found[0]["log"]])
         return found
@@ -189,15 +185,15 @@ def _fit(
     )
     log = TrainingLog(job.log, settings)
 
-    def go_on(rows: Sequence[Epoch]) -> None:
+    def resume(rows: Sequence[Epoch]) -> None:
         table.begin_with(rows)
         log.begin_with(rows)
-        text = f"resuming after {schedule.unit} {len(rows)} ({job.checkpoint}); --fresh starts over"
+        text = f"resuming after {schedule.unit} {len(rows)} ({job.checkpoint}); use --fresh to start over"
         err.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    # A RankSVM that chooses its C trains several times: each training is short, and one checkpoint could not hold them all.
+    # A RankSVM that chooses its C trains several times. Each training is short, and one checkpoint cannot hold all of them.
     several = getattr(ranker, "chooses", False)
-    checkpoint = None if several else Announced(job.checkpoint, seconds, tell=go_on)
+    checkpoint = None if several else Announced(job.checkpoint, seconds, tell=resume)
     with plain_warnings("the solver stopped after"), log, table:
         ranker.fit(parts[0], valid=parts[1], callbacks=[log, table, stop], checkpoint=checkpoint, **more)
     log.finish(ranker.log_)
@@ -231,25 +227,25 @@ def _solved(ranker: BaseRanker, verdict: str, proven: str) -> str:
     if verdict == "converged":
         return f"solved: {proven}"
     if verdict == "stalled":
-        return f"solved as far as 64-bit numbers go: {proven}"
+        return f"solved as exactly as 64-bit numbers allow: {proven}"
     if ranker.ran_out:
         return f"not solved to the tolerance: {proven}; allow more --epochs"
-    why = "training was interrupted" if ranker.interrupted_ else "the validation data liked this step best"
-    return f"{proven}; {why}, before the solver was done"
+    why = "training was interrupted" if ranker.interrupted_ else "this step was the best on the validation data"
+    return f"{proven}; {why}, before the solver had finished"
 
 
 def _short(found: Any) -> str:
-    """A number, several of them, or a word, as a line of the log shows it."""
+    """Return a number, a tuple or a word in a short form."""
     if isinstance(found, tuple):
         return f"({', '.join(map(_short, found))})"
     return f"{found:.4g}" if isinstance(found, float) else str(found)
 
 
 def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> None:
-    """What was kept and where it is."""
+    """Print which epoch was kept, and the files that were written."""
     value = "" if ranker.best_value_ is None else f", {ranker.metric} {ranker.best_value_:.4f} on the validation data"
     if value and ranker.log_[-1].best_epoch is not None:
-        value += ", where the mean of it and its neighbors is best"
+        value += ", chosen by the smoothed validation curve"
     came_to = "".join(f", {name} {_short(found)}" for name, found in ranker.outcome.items())
     trees = f" ({ranker.n_trees_} trees)" if hasattr(ranker, "n_trees_") else ""
     say(
@@ -258,14 +254,16 @@ def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> N
     say(f"wrote {job.log}")
     certificate = getattr(ranker, "certificate_", None)
     if certificate is not None and certificate.get("gap") is not None:
-        proven = f"objective {certificate['objective']:.6g}, proven to be within {certificate['gap']:.2g} of the least"
+        proven = (
+            f"objective {certificate['objective']:.6g}, proven to be within {certificate['gap']:.2g} of the minimum"
+        )
         say(_solved(ranker, certificate["verdict"], proven))
     elif ranker.ran_out:
         say("not solved to the tolerance; allow more --epochs")
     values = {row.train for row in ranker.log_}
-    if hasattr(ranker, "learning_rate") and len(ranker.log_) >= UNMOVED and len(values) == 1 and values != {1.0}:
+    if hasattr(ranker, "learning_rate") and len(ranker.log_) >= UNMOVED_EPOCHS and len(values) == 1 and values != {1.0}:
         say(
-            f"the training metric did not move in {len(ranker.log_)} {ranker.unit}s; try another --learning-rate or other features"
+            f"the training metric did not change in {len(ranker.log_)} {ranker.unit}s; try another --learning-rate or other features"
         )
     if not has_valid:
-        say(f"without --valid the last {ranker.unit} is kept; podium data split sets validation data apart")
+        say(f"without --valid, the last {ranker.unit} is kept; podium data split can set validation data aside")

@@ -186,7 +186,7 @@ def _search(ranker: BaseRanker, data: Any, *, trials: int, study: Path, **settin
         if found + more < trials:
             note(f"the ranges hold only {found + more} combinations, so that {found + more} of {trials} trials are run")
         if found and more:
-            note(f"resuming after {found} trials ({study}); --fresh starts over")
+            note(f"resuming after {found} trials ({study}); use --fresh to start over")
         elif found:
             note(
                 f"all {found} trials are done already ({study}); give more --trials to search further, or --fresh to start over"

@@ -17,21 +17,23 @@ def votes(
         Path,
         typer.Argument(
             metavar="VOTES",
-            help="A CSV or TSV file of votes on pairs: qid, a, b, outcome[, who], or counted qid, a, b, a_wins, b_wins[, ties].",
+            help="A CSV or TSV file of votes on pairs, with columns qid, a, b, outcome and perhaps who; or, with counts, qid, a, b, "
+            "a_wins, b_wins and perhaps ties.",
             show_default=False,
         ),
     ],
     prior: Annotated[
         float,
         typer.Option(
-            "--prior", help="Votes to add to each side of every pair; above 0, one-sided votes get scores too."
+            "--prior",
+            help="Number of votes to add to each side of every pair. Above 0, one-sided votes give finite scores too.",
         ),
     ] = 0.0,
     undetermined: Annotated[
         str,
         typer.Option(
             "--undetermined",
-            help="What to do if the votes of a query determine no scores: 'error', or 'nan' for no score.",
+            help="What to do if the votes of a query do not determine its scores: 'error', or 'nan' for missing scores.",
         ),
     ] = "error",
     json: Json = False,
