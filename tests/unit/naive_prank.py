@@ -1,4 +1,4 @@
-"""PRank as it is written down, one document and one threshold after the other; features of every kind are written out."""
+"""PRank as published, one document and one threshold at a time; kernels become explicit features."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MASK = 2**64 - 1
 
 
 def learn(x: np.ndarray, levels: np.ndarray, n_levels: int, taken: np.ndarray | None = None, kernel=None, scale=1.0):
-    """(weights or α by document, thresholds, by mistaken document its levels off) after one pass in the order of the rows."""
+    """Return (weights or α by document, thresholds, errors in levels by mistaken document) after one pass over the rows."""
     b = np.zeros(n_levels - 1)
     w = np.zeros(len(x) if kernel else x.shape[1])
     mistakes = {}
@@ -36,7 +36,7 @@ def learn(x: np.ndarray, levels: np.ndarray, n_levels: int, taken: np.ndarray | 
 
 
 def quadratic_features(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """1, x_i, x_i², x_i·x_j, and how often each stands in (1 + x·x′)²: once, twice, once, twice."""
+    """Return 1, x_i, x_i², x_i·x_j, and how often each occurs in (1 + x·x′)²: once, twice, once, twice."""
     pairs = [x[:, i] * x[:, j] for i, j in itertools.combinations(range(x.shape[1]), 2)]
     often = np.repeat([1.0, 2.0, 1.0, 2.0], [1, x.shape[1], x.shape[1], len(pairs)])
     return np.column_stack([np.ones(len(x)), x, x**2, *pairs]), often
@@ -51,5 +51,5 @@ def scatter(x: int) -> int:
 
 
 def coin(seed: int, round: int, key: int, perceptron: int) -> float:
-    """The number that decides whether a perceptron takes a document."""
+    """Return the number that decides whether a perceptron uses a document."""
     return (scatter(scatter(scatter(scatter(seed) ^ round) ^ key) ^ perceptron) >> 11) * 2.0**-53

@@ -1,4 +1,4 @@
-"""Boosted trees in plain loops: every candidate split of every leaf is listed, and the best one taken."""
+"""Boosted trees in plain loops: every candidate split of every leaf is tried, and the best one is taken."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FLT_MAX = float(np.finfo(np.float32).max)
 
 
 def fixed(values: np.ndarray) -> tuple[list[int], int]:
-    """(values · 2^k as whole numbers, k): 50 bits each."""
+    """Return (values · 2^k rounded to whole numbers of 50 bits, k)."""
     largest = float(np.abs(values).max(initial=0))
     above = math.frexp(largest)[1] if largest > 0 else -1022
     k = min(1000, min(61 - len(values).bit_length(), 50) - above)
@@ -20,7 +20,7 @@ def fixed(values: np.ndarray) -> tuple[list[int], int]:
 
 
 def cells(values: np.ndarray) -> tuple[np.ndarray, float]:
-    """(values as whole numbers of a unit, the unit): the largest power of two whose sums stay below 2^31."""
+    """Return (values as whole numbers of a unit, the unit), a power of two chosen so that sums stay below 2^31."""
     whole, k = fixed(np.abs(values))
     if not any(whole):
         return np.zeros(len(values), np.int64), 1.0
@@ -94,7 +94,7 @@ class Growing:
 
     @staticmethod
     def between(values: np.ndarray) -> list[float]:
-        """Half way between neighbors, and what is above all of them."""
+        """Return the middles of neighboring values, and a threshold above all of them."""
         distinct = np.unique(values.astype(np.float32))
         low, high = distinct[:-1], distinct[1:]
         return [*(low + (high - low) / np.float32(2)).tolist(), FLT_MAX]
@@ -118,7 +118,7 @@ class Growing:
         for feature, thresholds in enumerate(self.thresholds):
             x = self.X[leaf.rows, feature]
             missing = np.isnan(x)
-            weighs = any(self.sums(leaf.rows[missing]))  # else both ways are one
+            weighs = any(self.sums(leaf.rows[missing]))  # otherwise both directions are the same
             reached, found = whole + max(r.min_gain, 1e-10 * abs(whole)), None
             for missing_left in (False, True)[: 1 + weighs]:
                 for threshold in thresholds:
@@ -170,7 +170,7 @@ class Growing:
             values = [self.rules.value(*self.sums(leaf.rows), leaf.low, leaf.high) for leaf in (lower, upper)]
             lower.high = upper.low = sum(values) / 2
 
-    # ---- symmetric growth: one split a level
+    # ---- symmetric growth: one split per level
 
     def by_levels(self) -> dict[str, list[Any]]:
         r = self.rules
@@ -242,7 +242,7 @@ class Growing:
 
 
 def walk(tree: dict[str, Any], row: np.ndarray, categories: dict[int, np.ndarray]) -> int:
-    """The leaf of one document in a tree as models keep it."""
+    """Return the leaf of one document in a tree, given as the arrays that models keep."""
     at = 0 if len(tree["feature"]) else -1
     while at >= 0:
         feature = int(tree["feature"][at])

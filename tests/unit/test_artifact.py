@@ -1,4 +1,4 @@
-"""Saved models: they score as they did, give the same bytes again, and no damaged or foreign file passes."""
+"""Saved models give the same scores and bytes after loading; damaged and foreign files are refused."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_force_of_your_own_is_saved_by_name_not_by_place(tmp_path):
         loaded.fit(DATA)
 
 
-# ---- files that are not what they should be
+# ---- damaged and foreign files
 
 
 def put(path: Path, content: bytes) -> Path:
@@ -152,7 +152,7 @@ def put(path: Path, content: bytes) -> Path:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory) -> bytes:
-    """A model whose header alone can change its scores: width, degree and offset of the kernel stand there."""
+    """A model whose header determines its scores too: it holds width, degree and offset of the kernel."""
     path = tmp_path_factory.mktemp("written") / "a.podium"
     fitted("kernel-ranknet, poly").save(path)
     return path.read_bytes()
@@ -245,7 +245,7 @@ def test_what_is_no_file_is_refused(tmp_path):
 
 
 class Mine:
-    """Would say that it was unpickled."""
+    """Exits the process if it is unpickled."""
 
     def __reduce__(self) -> Any:
         return sys.exit, ("unpickled",)
@@ -262,7 +262,7 @@ def test_nothing_is_ever_unpickled(tmp_path):
 
 
 def changed(part: list[str], value: Any, header: dict[str, Any]) -> dict[str, Any]:
-    """The header with one part set, or left out where the value is ...."""
+    """Return the header with one part set, or without it if the value is `...`."""
     copied = json.loads(json.dumps(header))
     place = copied
     for name in part[:-1]:
@@ -445,7 +445,7 @@ def test_models_of_other_code_are_not_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-# ---- files written before
+# ---- files written by earlier versions
 
 
 def test_there_is_a_golden_file_of_every_kind():
@@ -468,7 +468,7 @@ def test_golden_models_load_and_score_the_same(path):
     if not any(
         word in text for word in ("sigmoid", "rbf", "poly")
     ):  # exponentials and powers round as the machine's do
-        assert found.tolist() == kept["scores"]  # sums and products alone: the same bits on every machine
+        assert found.tolist() == kept["scores"]  # sums and products give the same bits on every machine
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)

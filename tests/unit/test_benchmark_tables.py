@@ -1,4 +1,4 @@
-"""The tables of boosted trees, made from what the benchmarks write, whether they have run or not."""
+"""The tables of boosted trees are made from the results of the benchmarks, with or without some of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def one_run(binning: float, tree: float, curve: list[float]) -> dict[str, Any]:
 
 
 def large() -> dict[str, Any]:
-    """Made by the benchmark's own functions from runs that took these times."""
+    """Return a result that the benchmark's own functions make of runs with these times."""
     import tree_figures
 
     runs = {

@@ -1,4 +1,4 @@
-"""Bradley–Terry scores: two documents by arithmetic, existence by its theorem, and RankNet's minimum as a second way."""
+"""Bradley–Terry scores: two documents by arithmetic, the theorem on existence, and RankNet's minimum as a second way."""
 
 from __future__ import annotations
 

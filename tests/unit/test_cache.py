@@ -1,4 +1,4 @@
-"""The binary cache: exact, mapped, streamed, and never trusted further than its header."""
+"""The binary cache: exact round trips, memory mapping, streaming, and checks of damaged files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from podium.formats.cache import convert_letor, read_cache, write_cache
 from podium.formats.letor import read_letor
 from podium.formats.letor_rows import LetorOptions
 
-# Converts with no more address space than the interpreter with NumPy takes plus some room.
+# Converts with the address space that the interpreter and NumPy take, and some room.
 LIMITED = """
 import pathlib, resource, sys, tempfile
 import podium
@@ -168,7 +168,7 @@ def test_offsets_of_texts_that_do_not_add_up_are_refused(tmp_path, name, change)
 
 
 def test_random_damage_is_refused_or_harmless(tmp_path):
-    """Whatever byte is changed, reading gives data that holds together or a FormatError."""
+    """Whichever bytes are changed, reading gives consistent data or a FormatError."""
     file = tmp_path / "a.podium-data"
     write_cache(full_data(), file)
     whole = file.read_bytes()
@@ -207,7 +207,7 @@ def test_other_files_are_refused(tmp_path):
 
 @pytest.mark.parametrize("block_bytes", [32, 200, 1 << 20])
 def test_streaming_equals_reading_and_writing(tmp_path, monkeypatch, block_bytes):
-    """Also where later blocks bring more features, or index 0 after all."""
+    """This includes later blocks with more features, or with index 0."""
     monkeypatch.setattr(letor, "LEAST_BLOCK_BYTES", block_bytes)
     monkeypatch.setattr(letor, "MOST_BLOCK_BYTES", block_bytes)
     texts = {
@@ -235,7 +235,7 @@ def test_a_bad_line_leaves_no_file_behind(tmp_path):
 
 
 def test_sparse_text_streams_too(tmp_path):
-    """Wide rows are written a few at a time, in a process that has no room for them all."""
+    """Wide rows are written a few at a time, in a process without room for all of them."""
     rng = np.random.default_rng(0)
     with (tmp_path / "wide.txt").open("w") as file:
         for k in range(1500):

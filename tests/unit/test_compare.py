@@ -1,4 +1,4 @@
-"""compare: paired tests against SciPy and by listing, Holm, wins and losses."""
+"""compare: paired tests against SciPy and by enumeration, Holm's correction, wins and losses."""
 
 from __future__ import annotations
 

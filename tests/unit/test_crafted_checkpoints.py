@@ -40,7 +40,7 @@ def read(path):
 
 
 def damages(value):
-    """Arrays that this one cannot be: of other dimensions, another type or another size, or not finite."""
+    """Return wrong versions of an array: other dimensions, another type or size, or not finite."""
     yield value.reshape(1, -1) if value.ndim == 1 else value.reshape(-1)
     yield np.zeros(value.shape, np.float16)
     yield np.concatenate([value, value, value])

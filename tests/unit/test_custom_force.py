@@ -1,4 +1,4 @@
-"""A force as one Python function: equal to the built-in, plain and compiled, named, pickled, and refused in words."""
+"""A force as one Python function: equal to the built-in one, compiled or not, with a name, pickling, and clear errors."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_data_it_is_not_defined_on_is_refused():
             plain(custom_forces.squared)([0.0, 0.0], data)
 
 
-# Answers that are wrong
+# Wrong return values
 
 
 @both

@@ -1,4 +1,4 @@
-"""Splits, normalization, sampling and description: laws that hold for any data."""
+"""Splits, normalization, sampling and description of data, and synthetic data."""
 
 from __future__ import annotations
 
@@ -96,14 +96,14 @@ def test_seeds(seed: Any) -> None:
 
 
 def test_hashes_never_change() -> None:
-    """Splits of released versions stay the same, so the hash may not change."""
+    """Splits must be the same in all released versions, so the hash must not change."""
     assert query_hashes(np.array([1, 2]), 0).tolist() == query_hashes(["1", "2"], 0).tolist()
     assert query_hashes(["1", "a"], 7).tolist() == [8970419187803536895, 6195288916748878241]
     assert 0 <= unit_interval(query_hashes(["x"], 0))[0] < 1
 
 
 def test_a_number_and_its_text_are_two_queries() -> None:
-    """Where both are in one data set their hashes differ, so that no choice depends on which comes first."""
+    """If one data set has both, their hashes differ, so that no choice depends on which comes first."""
     ids: list[object] = [1, "1", 2, "a"]
     made = dict(zip(map(repr, ids), query_hashes(ids, 0).tolist(), strict=True))
     assert len(set(made.values())) == 4

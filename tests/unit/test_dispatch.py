@@ -1,4 +1,4 @@
-"""The kernels for machines without AVX2 give what those with it give, on a machine that has it."""
+"""The kernels for machines without AVX2 give the same results as those with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of the pages run, in order, as a reader with files of these names would run them."""
+"""The examples of the pages run in order, in a folder with files of the names that they use."""
 
 from __future__ import annotations
 

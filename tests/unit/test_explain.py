@@ -1,4 +1,4 @@
-"""Attributions equal Shapley values over all sets of features; importances and reasons are what they say."""
+"""Attributions equal Shapley values over all sets of features; importances and reasons equal their definitions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CATEGORIES = {1: np.array([0, 1, 2, 5], np.float32)}
 
 
 def random_tree(rng, n_features, n_leaves, *, categorical=(), empty=0.3):
-    """Splits of random leaves; some leaves without a training document."""
+    """Return a tree that grew by splitting random leaves; some leaves have no training document."""
     nodes, slots, sets = [], [(None, None)], []
     for number in range(n_leaves - 1):
         parent, side = slots.pop(rng.integers(len(slots)))
@@ -79,7 +79,7 @@ def covered(tree, node):
 
 
 def value_of(tree, row, known, categories, node=0):
-    """The mean of a tree where only the features in `known` are known."""
+    """Return the mean of a tree if only the features in `known` are known."""
     if node < 0 or not len(tree["feature"]):
         return tree["value"][~node if node < 0 else 0]
     left, right = int(tree["left"][node]), int(tree["right"][node])
@@ -152,7 +152,7 @@ def test_deep_trees_keep_local_accuracy(n_features):
 
 
 def test_a_chain_of_many_features_is_exact():
-    """x_j ≤ 0 for all j leads to the one leaf with a value: every feature has the same part in it."""
+    """x_j ≤ 0 for all j leads to the only leaf with a value, so that every feature contributes the same."""
     n = 61
     tree = {"feature": np.arange(n), "threshold": np.zeros(n), "left": np.append(np.arange(1, n), ~n)}
     tree |= {"right": ~np.arange(n), "missing_left": np.zeros(n), "set": np.full(n, -1), "sets": np.empty(0)}
@@ -236,7 +236,7 @@ def trained():
 
 
 def scattered(data):
-    """The same rows, interleaved, so that the caller's order is not the one held."""
+    """Return the same rows interleaved, so that the caller's order is not the grouped one."""
     order = np.random.default_rng(5).permutation(data.n_documents)
     ids = np.array([f"d{k}" for k in range(data.n_documents)])
     return order, podium.RankingData(
@@ -421,7 +421,7 @@ class TestWhy:
 
 class TestPermutation:
     def test_a_naive_twin(self, trained):
-        """The fall of feature 0, with the permutation taken from the result of a feature that only says the place."""
+        """The loss without feature 0, with the permutation read off a feature that holds the row numbers."""
         ranker, data = trained
         found = podium.permutation_importance(ranker, data, metric="ndcg@5", repeats=3, seed=4)
         assert found.mean.shape == (6,)

@@ -1,4 +1,4 @@
-"""A feature has one name everywhere, and can be given by name or number wherever a feature is asked for."""
+"""A feature has one name everywhere, and every feature parameter takes names and numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_feature_without_a_name_is_called_by_its_column() -> None:
         (1, NAMES, 1),
         (np.int32(1), NAMES, 1),
         ("1", NAMES, 1),
-        ("3", NAMES, 2),  # a name goes before a number
+        ("3", NAMES, 2),  # a name is preferred to a number
         ("f2", None, 2),
         (2, None, 2),
         ("2", None, 2),

@@ -1,4 +1,4 @@
-"""Files are there whole or not at all."""
+"""Files are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_bytes_are_on_the_disk_before_the_file_takes_its_name(tmp_path, monk
 
 @pytest.fixture(params=[True, False], ids=["nameless", "named"])
 def nameless(request, monkeypatch):
-    """With and without a file system that has files without a name."""
+    """With and without support for files without a name (O_TMPFILE)."""
     if not request.param:
         monkeypatch.delattr(os, "O_TMPFILE")
     return request.param

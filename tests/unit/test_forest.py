@@ -1,4 +1,4 @@
-"""Trained trees score as a plain walk over their arrays does, and a forest that is none is refused."""
+"""Trained trees give the scores of a plain walk over their arrays, and invalid forests are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from podium.models.trees import TreeModel, categories_of, forest_of
 
 
 def random_tree(rng: np.random.Generator, leaves: int, n_features: int, pool: np.ndarray, categorical: dict) -> dict:
-    """A tree of any shape: leaves split one after the other at random."""
+    """Return a tree of random shape, made by splitting random leaves."""
     tree: dict[str, list] = {name: [] for name in ("feature", "threshold", "left", "right", "missing_left", "set")}
     sets: list[int] = []
     ends: list[tuple[str, int] | None] = [None]
@@ -92,7 +92,7 @@ def some_rows(model: TreeModel, n: int, seed=1) -> np.ndarray:
 
 
 def plain_scores(model: TreeModel, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(scores, leaves), a walk a document and tree."""
+    """Return (scores, leaves) from one walk per document and tree."""
     trees, categories = [model.tree(t) for t in range(model.n_trees)], categories_of(model)
     leaves = np.array([[walk(tree, row, categories) for tree in trees] for row in X]).reshape(len(X), len(trees))
     scores = np.zeros((len(X), model.n_outputs))

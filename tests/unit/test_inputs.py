@@ -1,4 +1,4 @@
-"""From features to inputs: the moments of columns, against NumPy's."""
+"""How features become inputs: means and deviations of columns equal NumPy's."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Ctrl-C and other signals end a computation of the core while it runs, also inside one query of 300,000 documents."""
+"""Ctrl-C and other signals end a computation of the core while it runs, even inside one query of 300,000 documents."""
 
 import subprocess
 import sys
 
 import pytest
 
-# Each case runs until a thread, which waits for the computation to begin looking for signals, sends one to the process.
+# A thread waits until the computation has started to check for signals, and then sends one to the process.
 SCRIPT = """
 import os, signal, sys, threading, time
 import numpy as np
@@ -74,7 +74,7 @@ FORCES = [
 
 
 def run_cases(cases):
-    """Each case with whether it ended by KeyboardInterrupt, computed in a process of its own."""
+    """Return for each case whether it ended with KeyboardInterrupt; the cases run in one separate process."""
     listed = ", ".join(f"(signal.{number}, {case!r}, lambda: {case})" for number, case in cases)
     script = SCRIPT.replace("CASES", f"[{listed}]")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600, check=False)

@@ -1,4 +1,4 @@
-"""Every file that Podium writes is recognized by its content, whatever its name."""
+"""Every file that Podium writes is recognized by its content, not by its name."""
 
 from __future__ import annotations
 

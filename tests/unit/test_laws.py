@@ -1,4 +1,4 @@
-"""The laws find what mathematics says of every built-in force, and name what is broken in a user's."""
+"""The laws give the known verdict on every built-in force, and name what is wrong with a user's force."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BROKEN = {
     "squared_hinge": [],
     "exponential": [],
     "pairwise_regression": ["consistent"],  # a third document pulls at the one of two neighbors that it differs from
-    "pairwise_regression(ties=True)": [],  # and here it pulls both alike
+    "pairwise_regression(ties=True)": [],  # and here it pulls both equally
     "neighbors(ranknet)": ["conservative", "convex"],
     "listnet": [],
     "listmle": [],
@@ -105,17 +105,17 @@ def test_forces_over_pairs_are_sums_over_pairs_and_lists_are_not():
         assert verdict_on(name)["action_reaction"].numbers[share] == 1
 
 
-# Forces that are broken on purpose
+# Forces that break a law on purpose
 
 
 def lifts(scores, labels):
-    """RankNet's pull up without its push down."""
+    """RankNet's force on the better document without the one on the worse."""
     up = (labels[:, None] > labels[None, :]) / (1 + np.exp(scores[:, None] - scores[None, :]))
     return up.sum(axis=1), np.ones(len(scores))
 
 
 def chases(scores, labels):
-    """Pairs that push equally and oppositely, but by scores and labels mixed: no cost does that."""
+    """Equal and opposite forces of pairs that mix scores and labels: not the gradient of any cost."""
     pull = labels[:, None] * scores[None, :] - labels[None, :] * scores[:, None]
     return pull.sum(axis=1), np.ones(len(scores))
 
@@ -130,7 +130,7 @@ def spreads_cost(scores, labels):
 
 
 def falls(scores, labels):
-    """RankNet the wrong way round."""
+    """RankNet with the opposite sign."""
     push, curvature = custom_forces.ranknet.custom.function(scores, labels)
     return -push, curvature
 
@@ -165,7 +165,7 @@ def test_counterexamples_break_their_law():
     assert len(sums.labels) == 2
     assert abs(sums.force.sum()) > 1e-3
     skewed = podium.laws(plain(chases))["conservative"].counterexample
-    i, j = 0, 1  # of two documents there is but one pair
+    i, j = 0, 1  # two documents have only one pair
     assert skewed.words == (
         f"∂λ_1/∂s_2 = {skewed.labels[i]:.3g} but ∂λ_2/∂s_1 = {skewed.labels[j]:.3g}"  # ∂λ_i/∂s_j = l_i
     )
@@ -212,7 +212,7 @@ def test_small_forces_far_from_trouble_are_not_taken_for_trouble():
     assert podium.laws(plain(logistic)).broken == ()
 
 
-# What the tests are made of
+# The parts that the verdicts are made of
 
 
 def point(scores, labels):
@@ -287,7 +287,7 @@ def test_a_force_that_is_nowhere_smooth_is_left_out():
     assert "left out: nothing smooth" in verdict["conservative"].words
 
 
-# What is asked and what is answered
+# Options and results
 
 
 def test_given_points_are_examined():
@@ -349,7 +349,7 @@ def test_refusals(options, message):
         podium.laws("ranknet", **options)
 
 
-# Pictures
+# Plots
 
 
 @pytest.mark.parametrize("name", ["ranknet", "spring(margin=2)", "squared", "ordinal", "lambdarank(pairwise_error)"])

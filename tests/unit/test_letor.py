@@ -1,4 +1,4 @@
-"""LETOR text: equal to the naive twin, exact in round trips, clear about what is wrong."""
+"""LETOR text: equal to the naive reader, exact in round trips, with errors that name file, line and column."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ODDITIES = [
 
 
 def through_core(text: bytes, max_index: int) -> naive_letor.Naive:
-    """What the core makes of the text, in the twin's shape."""
+    """Return what the core reads from the text, in the form of the naive reader."""
     naive = naive_letor.Naive()
     lines = 0
     for block in _core.parse_letor(text.removeprefix(b"\xef\xbb\xbf"), 0.0, max_index, True, 1):
@@ -51,7 +51,7 @@ def through_core(text: bytes, max_index: int) -> naive_letor.Naive:
 
 
 def outcome(parser, text: bytes, max_index: int) -> naive_letor.Naive | int:
-    """What the parser gives, or the number of the line it refuses."""
+    """Return what a parser reads, or the number of the line it refuses."""
     try:
         return parser(text, max_index)
     except naive_letor.BadLineError as bad:

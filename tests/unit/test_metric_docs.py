@@ -1,4 +1,4 @@
-"""The pages on metrics and evaluation: their examples run and print what they say, their table is the table."""
+"""The pages on metrics and evaluation: examples run and print what is shown, and tables are made from the definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metric names: what is read, what is printed, what is refused and how."""
+"""Metric names: how they are read and printed, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values worked out by hand, and what metrics refuse."""
+"""Values computed by hand, and what metrics refuse."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_documents_not_retrieved_count_in_ideals_and_totals() -> None:
     assert one(f"ndcg{trec}", [2, 1, 9], [0, 1, 2], **flags) == pytest.approx((1 / log2(3)) / (2 + 1 / log2(3)))
     assert one(f"recall{trec}@10", [2, 1, 9], [0, 1, 2], **flags) == 1 / 2
     assert one(f"map{trec}", [2, 1, 9], [0, 1, 2], **flags) == (1 / 2) / 2
-    # A NaN score is no matter where the document is not ranked.
+    # A NaN score does not matter for a document that is not ranked.
     assert one(f"map{trec}", [2, 1, float("nan")], [0, 1, 2], **flags) == (1 / 2) / 2
 
 
@@ -177,7 +177,7 @@ def test_lists_of_one_dtype_or_another() -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 5, 8, 10, 12, 13, 31, 32, 33, 100, None])
 def test_order_equals_a_stable_sort(k: int | None) -> None:
-    """Every way to find the order (top, counting, sorting) at sizes around their limits, with few and many ties."""
+    """Every way to find the order (top, counting, sorting), at sizes around the limits, with few and many ties."""
     rng = np.random.default_rng(0)
     m = metric("dcg(gain='linear')" if k is None else f"dcg(gain='linear')@{k}")
     for n in (1, 2, 3, 7, 8, 9, 31, 32, 33, 40, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 400, 1000):
@@ -194,7 +194,7 @@ def test_order_equals_a_stable_sort(k: int | None) -> None:
     "name", ["bpref", "map", "ndcg@3", "bpref(convention='trec_eval')", "ndcg(convention='trec_eval')@4"]
 )
 def test_swap_deltas_with_documents_not_judged(name: str) -> None:
-    """The difference of the metric itself after the places change, some documents not judged, ties by document id."""
+    """A delta is the difference of the metric after the swap, with unjudged documents and ties by document id."""
     rng, m = np.random.default_rng(1), metric(name)
     for _ in range(10):
         labels, judged, ids = rng.integers(0, 3, 12), rng.random(12) < 0.6, rng.permutation(12)

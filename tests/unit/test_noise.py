@@ -1,4 +1,4 @@
-"""LambdaRank on the places of noisy scores, against the plain loop over pairs."""
+"""LambdaRank on the ranks of noisy scores equals a plain loop over pairs."""
 
 from __future__ import annotations
 

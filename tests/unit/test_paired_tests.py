@@ -1,4 +1,4 @@
-"""Paired tests: rounding is no difference, and neither the order of queries nor that of the systems matters."""
+"""Paired tests treat rounding as no difference, and do not depend on the order of queries or systems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPTIONS = {"n_randomizations": 10_000, "seed": 0}
 
 
 def test_ten_wins_and_ten_losses_of_a_third_are_no_difference() -> None:
-    assert 1 - 2 / 3 != 2 / 3 - 1 / 3  # what exact arithmetic denies
+    assert 1 - 2 / 3 != 2 / 3 - 1 / 3  # although they are equal in exact arithmetic
     first, second = np.repeat([1.0, 1 / 3], 10), np.full(20, 2 / 3)
     differences = paired_differences(first, second)
     assert len(set(np.abs(differences))) == 1
@@ -83,7 +83,7 @@ def test_a_comparison_does_not_depend_on_the_order_of_queries() -> None:
 
 
 def exact_p(tenths: list[int]) -> float:
-    """The randomization test in whole numbers: no rounding."""
+    """Return the p-value of the randomization test in whole numbers, without rounding."""
     sums = [
         abs(sum(s * t for s, t in zip(signs, tenths, strict=True)))
         for signs in itertools.product((1, -1), repeat=len(tenths))
@@ -102,7 +102,7 @@ def test_sums_of_signs_that_are_equal_in_exact_arithmetic_are_equal(tenths: list
 
 
 def test_drawn_sums_that_are_equal_in_exact_arithmetic_are_equal() -> None:
-    # as many drawn as whole numbers count: the same signs for tenths and for whole numbers, whose sums are exact
+    # tenths and whole numbers are drawn with the same signs, and sums of whole numbers are exact
     tenths = np.random.default_rng(3).integers(-9, 10, 40).astype(float)
     tenths[0] += 1 - tenths.sum()  # the sum is 1, which many signs reach exactly
     assert randomization(tenths / 10, **OPTIONS) == randomization(tenths, **OPTIONS)

@@ -1,4 +1,4 @@
-"""The runner of the papers' experiments: cells are kept, missing ones explained, and reports made of what there is."""
+"""The runner of the papers' experiments keeps finished cells, explains missing ones and reports on the rest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from podium.papers.store import Store
 
 
 class Toy:
-    """An experiment that counts how often its cells are worked out."""
+    """An experiment that counts how often its cells are computed."""
 
     def __init__(self) -> None:
         self.worked: list[int] = []
@@ -298,7 +298,7 @@ def test_a_killed_worker_costs_its_cell_and_no_more(tmp_path: Path) -> None:
                 process.join()
 
     outcome = run(tiny, tmp_path, quick=True, jobs=2, plots=False, on_cell=kill)
-    assert 1 <= len(outcome.failed) <= 2  # the other was at work or, just as well, had answered
+    assert 1 <= len(outcome.failed) <= 2  # the other worker was busy or had already answered
     assert {cell.missing for cell in outcome.failed} == {"failed: its process was killed"}
     again = run(tiny, tmp_path, quick=True, jobs=2, plots=False)
     assert (again.kept, again.done, again.failed) == (5 - len(outcome.failed), len(outcome.failed), ())
@@ -365,7 +365,7 @@ def test_the_pages_show_the_experiments_as_they_are_planned(path: Path) -> None:
 
 
 def figure2_cells(gap: float) -> Cells:
-    """Two rates a system, of which the second is the better on validation; LambdaRank is ahead by so much."""
+    """Two rates per system, the second of which is better on validation; LambdaRank is ahead by `gap`."""
     rng = np.random.default_rng(0)
     cells = []
     for net in lambdarank.NETS:

@@ -1,4 +1,4 @@
-"""The pool of threads: started when needed, kept, limited to what was asked for, asleep when idle, and safe to fork."""
+"""The pool of threads: started on demand, reused, no larger than asked for, asleep when idle, and safe to fork."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""PRank, quadratic PRank and OAP-BPM against plain twins, their bound, and what they promise."""
+"""PRank, quadratic PRank and OAP-BPM against naive versions, their mistake bound, and their contracts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from podium.training.schedules.perceptron import document_keys, shuffled_documen
 ALL = [podium.PRank, podium.QuadraticPRank, podium.OAPBPM]
 TRAIN = podium.synthetic.network(queries=30, documents=12, features=6, hidden=3, levels=4, seed=0)
 TEST = podium.synthetic.network(queries=40, documents=12, features=6, hidden=3, levels=4, seed=1, generator_seed=0)
-# Half of the labels are another document's: what was learned last then matters, and no two means are alike.
+# Half of the labels belong to other documents, so that the order of learning matters and no two means are equal.
 NOISY = TRAIN.replace(
     labels=np.where(np.arange(len(TRAIN)) % 2, TRAIN.labels, np.random.default_rng(0).permutation(TRAIN.labels))
 )
@@ -28,7 +28,7 @@ PLAIN: dict[str, Any] = {"standardize": False, "width": 1.0}
 
 
 def sample(rows: int, width: int, levels: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Documents with small whole features, so that every sum is exact."""
+    """Return documents whose features are small whole numbers, so that every sum is exact."""
     rng = np.random.default_rng(seed)
     return rng.integers(-3, 4, (rows, width)).astype(np.float32), rng.integers(0, levels, rows)
 
@@ -275,7 +275,7 @@ def test_only_a_pass_of_all_documents_by_all_perceptrons_ends_training():
     assert settled.n_epochs_ < 100
     assert settled.log_[-1].cost == 0
     assert settled.predict_level(x).tolist() == [0, 1, 2, 3]
-    # Half of eight looks are four, as many as there are documents; that is no sign that each was looked at.
+    # Half of eight visits are four, the number of documents, which does not mean that each was visited.
     halves = podium.OAPBPM(share=0.5, perceptrons=2, **few).fit(x, [0, 1, 2, 3], qid=[0] * 4)
     assert halves.n_epochs_ == 100
     assert halves.log_[-1].cost == 0
@@ -366,7 +366,7 @@ def test_a_stream_in_parts_is_the_stream(form, tmp_path):
 
 def test_a_stream_is_taken_in_the_order_given():
     x, y = sample(120, 4, 4, 6)
-    qid = np.random.default_rng(0).integers(0, 9, 120)  # rows of queries that do not stand together
+    qid = np.random.default_rng(0).integers(0, 9, 120)  # the rows of a query are not contiguous
     w, b, _ = naive_prank.learn(x.astype(np.float64), y, 4)
     ranker = podium.PRank(levels=4, **PLAIN).partial_fit(podium.RankingData(x, y, qid))
     np.testing.assert_array_equal(ranker.model_.vector[:-1], w)

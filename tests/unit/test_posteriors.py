@@ -1,4 +1,4 @@
-"""Probabilities of pairs: against exact fractions, brute force over cycles, NumPy's least squares and linear programming."""
+"""Probabilities of pairs against exact fractions, brute force over cycles, least squares and linear programming."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EPSILON = 2.0**-52
 
 
 def exact(*steps: float) -> Fraction:
-    """The formula of two steps in fractions, one step after the other."""
+    """Return the probability of a chain by the formula for two steps, in exact fractions."""
     total = Fraction(steps[0])
     for step in map(Fraction, steps[1:]):
         total = total * step / (1 + 2 * total * step - total - step)
@@ -43,7 +43,7 @@ def exact(*steps: float) -> Fraction:
 
 
 def near(value: float, truth: Fraction, roundings: int) -> bool:
-    """Whether a number is a fraction, but for some roundings of it and of a subnormal."""
+    """Return whether a number equals a fraction up to a few roundings."""
     return abs(Fraction(float(value)) - truth) <= roundings * EPSILON * truth + Fraction(5e-324)
 
 
@@ -671,7 +671,7 @@ def test_bad_files_of_votes_say_where(tmp_path: Path, text: str, place: str, mes
 
 
 def settled(pairs: Pairs, count: int, name: str, start: np.ndarray, *, rate: float, steps: int) -> np.ndarray:
-    """Scores after plain ascent along the force."""
+    """Return the scores after following the force for many steps."""
     data, scores = RankingData(np.zeros((count, 1)), np.zeros(count), np.zeros(count), pairs=pairs), start.copy()
     push = podium.force(name)
     for _ in range(steps):

@@ -1,4 +1,4 @@
-"""The public names are sorted, importable, and exactly the documented ones; nothing reaches round the layers."""
+"""The public names are sorted, importable and exactly the documented ones; imports respect the layers."""
 
 from __future__ import annotations
 

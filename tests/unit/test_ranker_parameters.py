@@ -1,4 +1,4 @@
-"""Every parameter of every ranker is checked: nonsense is a ParameterError that names it, never a traceback from inside."""
+"""Every parameter of every ranker is checked: a bad value is a ParameterError that names it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_nonsense_is_refused_in_words(kind, name, tmp_path):
             "schedule" if kind == "any" else "n_estimators" if "n_estimators" in KINDS[kind].parameters() else "epochs"
         )
         if name == budget and value in (None, 10**30):
-            continue  # numbers like any other, but a long wait
+            continue  # valid values that would take very long
         ranker = KINDS[kind](**{budget: "adam(epochs=1)" if kind == "any" else 1, name: value})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -70,16 +70,16 @@ def test_what_ranks_nothing_says_so():
 
 @pytest.mark.parametrize("alone", [True, False])
 def test_query_ids_that_leave_nothing_to_compare_are_reported(alone):
-    """A query id for every row, and one label for all: what wrong columns look like."""
+    """A different query id in every row, or one label for all, as if the wrong columns had been given."""
     labels = DATA.labels if alone else np.ones(len(DATA))
     qid = np.arange(len(DATA)) if alone else DATA.qid
     data = podium.RankingData(DATA.features, labels, qid)
     for ranker in (podium.LambdaMART(n_estimators=2), podium.RankNet(epochs=1), podium.RankSVM()):
         with pytest.warns(UserWarning, match="nothing is ranked: no training query has two documents with different"):
             ranker.fit(data)
-    podium.MART(n_estimators=2).fit(data)  # looks at each document by itself
+    podium.MART(n_estimators=2).fit(data)  # treats each document by itself
     if not alone:
-        podium.RankNet(epochs=1).fit(data.replace(pairs=podium.Pairs.of([0], [1])))  # labels are not what teaches
+        podium.RankNet(epochs=1).fit(data.replace(pairs=podium.Pairs.of([0], [1])))  # does not learn from labels
 
 
 def test_a_force_of_the_running_script_cannot_be_found_elsewhere(tmp_path, monkeypatch):

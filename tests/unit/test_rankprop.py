@@ -1,4 +1,4 @@
-"""RankProp: targets that are the nearest ones in the labels' order, phases, and how they end."""
+"""RankProp: targets nearest to the scores in the order of the labels, phases, and how training ends."""
 
 from __future__ import annotations
 

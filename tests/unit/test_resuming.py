@@ -1,4 +1,4 @@
-"""Going on from a checkpoint: finished trainings, changed limits; and validation data that is not the training data's kind."""
+"""Resuming from a checkpoint: finished trainings and changed limits; and validation data with other features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a caller passes or gets back is in the caller's row order, also if the rows of a query do not stand together."""
+"""Everything a caller passes or gets back is in the caller's row order, even if the rows of a query are not contiguous."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def interleaved() -> RankingData:
 
 
 def of_rows(rows: Any) -> RankingData:
-    """What the constructor makes of some of the caller's rows."""
+    """Return the data that the constructor makes of some of the caller's rows."""
     rows = np.arange(ROWS)[rows]
     return RankingData(
         X[rows], Y[rows], QID[rows], document_ids=[IDS[row] for row in rows], document_weights=WEIGHTS[rows]

@@ -1,4 +1,4 @@
-"""Runs and score files become each other, and runs that lack judged queries are announced."""
+"""Runs and score files convert into each other, and runs that lack judged queries are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The convex solvers: they reach the optimum, certify it, survive bad ground, and resume to the same bits."""
+"""The convex solvers reach the optimum, certify it, cope with difficult functions, and resume to the same bits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(solver: LBFGSSolver | BundleSolver, oracle: Oracle, steps: int = 2000) -
 
 
 def quadratic(seed: int, n: int = 30, condition: float = 1e4) -> tuple[Oracle, np.ndarray]:
-    """½ wᵀQw − b·w with eigenvalues from 1 / condition to 1, and its minimum."""
+    """Return ½ wᵀQw − b·w with eigenvalues from 1 / condition to 1, and its minimum."""
     rng = np.random.default_rng(seed)
     basis = np.linalg.qr(rng.normal(size=(n, n)))[0]
     q = basis @ np.diag(np.geomspace(1 / condition, 1, n)) @ basis.T
@@ -108,7 +108,7 @@ class TestLBFGS:
         np.testing.assert_allclose(solver.w, optimum, rtol=0, atol=1e-5 * np.abs(optimum).max())
 
     def test_rosenbrock(self) -> None:
-        """Not convex: the line search alone must see it through the bent valley."""
+        """Rosenbrock's function is not convex; the line search must follow its curved valley."""
         solver = LBFGSSolver(np.tile([-1.2, 1.0], 5), LBFGSSettings(tolerance=1e-9))
         oracle = lambda w: (float(optimize.rosen(w)), optimize.rosen_der(w))  # noqa: E731
         assert run(solver, oracle) is SolverStatus.CONVERGED
@@ -151,7 +151,7 @@ class TestLBFGS:
         assert solver.w[1] == 5.0
 
     def test_plateau_is_an_end(self) -> None:
-        """Where the gradient vanishes there is nothing to follow."""
+        """The solver ends where the gradient vanishes."""
         solver = LBFGSSolver(np.array([50.0]))
         oracle = lambda w: (float(np.maximum(0, 1 - w[0])), np.array([-1.0 if w[0] < 1 else 0.0]))  # noqa: E731
         assert solver.step(oracle) is SolverStatus.CONVERGED
@@ -345,7 +345,7 @@ class TestBundle:
         assert solver.value == pytest.approx(-1000, rel=1e-8)
 
     def test_nothing_to_learn(self) -> None:
-        """A risk of 0 everywhere: no pair, say."""
+        """The risk is 0 everywhere, for example because there are no pairs."""
         nothing = lambda w: (0.0, np.zeros_like(w))  # noqa: E731
         assert BundleSolver(np.zeros(3), BundleSettings(1.0)).step(nothing) is SolverStatus.CONVERGED
         away = BundleSolver(np.ones(3), BundleSettings(1.0))
@@ -398,7 +398,7 @@ class TestBundle:
 
 @pytest.mark.parametrize("kind", ["lbfgs", "bundle"])
 def test_resumes_to_the_same_bits(kind: str) -> None:
-    """Saved as bytes and resumed after every single step, or run through: the same."""
+    """A solver that is saved and resumed after every step gives the same bits as one that runs through."""
     risk, _ = hinge(6)
     smooth = regularized(logistic(6), 0.01)
     if kind == "lbfgs":

@@ -1,4 +1,4 @@
-"""StructRank whole: slopes of every parameter, feasible steps, starts and norms, going on, and what it says no to."""
+"""StructRank: gradients of every parameter, feasible steps, starts and norms, resuming, and refusals."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_slopes_of_widths_and_steepness_through_the_whole_cost(topology, tie, ki
 
 @pytest.mark.parametrize("tie", [False, True])
 def test_a_pass_takes_one_step_per_query_along_those_slopes(tie):
-    """Against the same pass written out; a step that is not feasible is halved until it is."""
+    """The pass equals a naive one, in which a step is halved until it is feasible."""
     run = running(epochs=1, starts=1, norm=(3.0,), tie=tie, learning_rate=2.0)
     theta = run.theta.copy()
     assert len(theta) == (6 if tie else 7)
@@ -256,7 +256,7 @@ def test_a_start_without_progress_is_abandoned():
 
 
 def test_the_time_limit_ends_training(ticking_clock):
-    """The clock moves on by a second whenever it is read: a pass takes a few seconds of it."""
+    """The clock advances by one second per reading, so that a pass takes a few seconds."""
     short, long = (make(epochs=50, starts=3, max_seconds=limit).fit(TRAIN, valid=VALID) for limit in (10, 20))
     assert 1 <= len(short.log_) < len(long.log_) < 20
     assert short.log_[-1].seconds <= 10 < long.log_[-1].seconds <= 20
@@ -264,7 +264,7 @@ def test_the_time_limit_ends_training(ticking_clock):
 
 
 def two_of_eight(seed: int) -> podium.RankingData:
-    """Labels that two of the features tell, and six that tell nothing."""
+    """Labels that depend on two of eight features."""
     X = np.random.default_rng(seed).random((600, 8))
     return podium.RankingData(X, np.digitize(X[:, 0] - X[:, 1], [-0.3, 0.3]), np.repeat(np.arange(40), 15))
 
@@ -358,7 +358,7 @@ def test_features_on_one_scale_stay_as_they_are():
     assert (make(standardize=False).fit(wide).model_.map.scale == 1).all()
 
 
-# ---- no
+# ---- refusals
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_queries_without_preferences():
     with pytest.warns(UserWarning, match="nothing is ranked"):
         ranker = make().fit(flat)
     assert (ranker.predict(VALID) == 0).all()
-    alone = podium.RankingData(TRAIN.features, TRAIN.labels, np.arange(len(TRAIN)))  # a document a query
+    alone = podium.RankingData(TRAIN.features, TRAIN.labels, np.arange(len(TRAIN)))  # one document per query
     with pytest.warns(UserWarning, match="nothing is ranked"):
         make().fit(alone)
     two = podium.RankingData([[0.0], [1.0]], [0.0, 1.0], [0, 0])  # one preference, so no two to join

@@ -1,4 +1,4 @@
-"""StructRank's force: what it is beside RankNet and ListMLE, its slopes, and interpolation against term by term."""
+"""StructRank's force: its relation to RankNet and ListMLE, its gradients, and interpolation against the exact sum."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def compute(name: str | Force, scores: Any, data: podium.RankingData, **options:
 
 
 def random_pairs(n: int, count: int, seed: int = 0) -> podium.Pairs:
-    """Incomplete, contradictory, some twice."""
+    """Return preferences that are incomplete and contradictory, some of them twice."""
     rng = np.random.default_rng(seed)
     winner = rng.integers(0, n, count)
     loser = (winner + rng.integers(1, n, count)) % n
@@ -44,7 +44,7 @@ def some_data(kind: str, n: int = 14, seed: int = 0) -> podium.RankingData:
 KINDS = pytest.mark.parametrize("kind", ["labels", "weights", "pairs"])
 
 
-# ---- what it is beside the others
+# ---- relations to other forces
 
 
 @KINDS
@@ -156,7 +156,7 @@ def test_w_given_in_a_call_takes_the_place_of_the_options():
             compute("structrank", scores, data, parameters=wrong)
 
 
-# ---- interpolation against term by term
+# ---- interpolation against the sum of all terms
 
 
 def assert_same(found: ForceOutcome, expected: ForceOutcome, rtol: float = 1e-8) -> None:

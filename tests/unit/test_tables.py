@@ -1,4 +1,4 @@
-"""CSV, TSV, Parquet, Arrow and frames: columns by name, and errors that say where."""
+"""CSV, TSV, Parquet, Arrow and frames: columns by name, and errors with their position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tied scores do to a metric, against every order of the tied documents."""
+"""The effect of tied scores on a metric, compared with every order of the tied documents."""
 
 from __future__ import annotations
 

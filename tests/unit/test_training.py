@@ -1,4 +1,4 @@
-"""The training loop: rates and restarts by their rules, the best epoch kept, checkpoints, interrupts, refusals."""
+"""The training loop: rules for rates and restarts, the best epoch, checkpoints, interrupts and refusals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from podium.training.steps import Task, make_descent
 
 
 def noisy(queries=12, documents=8, features=5, seed=0) -> podium.RankingData:
-    """Labels that follow a straight line through a good deal of noise."""
+    """Return labels that are linear in the features, with much noise."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(queries * documents, features)).astype(np.float32)
     wanted = X @ np.linspace(1, -1, features) + rng.normal(size=len(X)) * 1.5
@@ -50,7 +50,7 @@ def plan(force="ranknet", spec="linear", metric="ndcg@5", seed=0, **schedule: An
 
 
 def mean(metric: str, trained: Any, data: podium.RankingData) -> float:
-    """The metric of a trained model, by the public way."""
+    """Return the metric of a trained model, through the public API."""
     return podium.evaluate(trained.model.scores(data.features), data, metric).mean[metric]
 
 
@@ -59,7 +59,7 @@ def mean(metric: str, trained: Any, data: podium.RankingData) -> float:
 
 @pytest.mark.parametrize("force", ["listmle", "xendcg", "ranknet"])
 def test_every_epoch_draws_its_own_order_and_targets(force):
-    """As many passes by hand, each with the order and the draws of its number."""
+    """Training equals passes made by hand, each with the order and the random numbers of its epoch."""
     trained = train(plan(force, optimizer="sgd", learning_rate=0.05, batch=5, l2=0.1, epochs=3, seed=6), TRAIN)
     start = model("linear").start(TRAIN, n_outputs=1, seed=6)
     descent = make_descent(Task(podium.force(force), start, TRAIN, 6, 1))
@@ -165,7 +165,7 @@ def test_rules_need_what_they_watch():
 
 
 def restarts(log: tuple[podium.Epoch, ...], rounds: int, values: list[float]) -> list[int]:
-    """How often the weights had been drawn anew in each epoch, by the rule in so many words."""
+    """Return how often the weights had been drawn again in each epoch, by the rule in plain Python."""
     out, best, since, drawn = [], None, 0, 0
     for value in values:
         out.append(drawn)
@@ -663,7 +663,7 @@ def test_full_steps_find_their_own_rate():
             podium.RankNet(optimizer="lbfgs", **other).check_parameters()
 
 
-# ---- names of function classes
+# ---- names of models
 
 WIDTHS = st.lists(st.integers(1, 10_000), min_size=1, max_size=4)
 NUMBERS = st.floats(1e-300, 1e300)
@@ -740,7 +740,7 @@ def test_thresholds_start_at_the_frequencies_of_the_levels():
 
 
 def test_training_that_diverges_inside_an_epoch_says_so_and_touches_nothing_else():
-    """Weights that overflow in the middle of an epoch: one long query before short ones, as a kernel would suffer most."""
+    """Weights overflow in the middle of an epoch, with one long query before short ones."""
     rng = np.random.default_rng(0)
     sizes = [2000, 30, 30, 30, 30, 30]
     data = podium.RankingData(

@@ -1,4 +1,4 @@
-"""Features as bins: a bin a value where there are few, equal shares where there are many."""
+"""Bins of features: one bin per value if there are few values, equal shares if there are many."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_heavy_values_have_a_bin_alone(most):
     found = shares(values, cuts)
     assert len(found) <= most
     share = (~np.isin(values, heavy)).sum() / (most - len(heavy))
-    for value in heavy:  # but for less than half a share of what stands just below
+    for value in heavy:  # except for less than half a share just below it
         alone = (values == value).sum()
         assert alone <= found[np.searchsorted(cuts, value)] < alone + share
     others = np.delete(found, [np.searchsorted(cuts, value) for value in heavy])
@@ -113,7 +113,7 @@ def stump(X: np.ndarray, force: np.ndarray, **spec: Any) -> dict:
 
 @pytest.mark.parametrize("values", [5, 16, 17, 18, 33, 200, 255, 256, 5000])
 def test_every_document_goes_to_its_bin_with_and_without_avx2(values):
-    """A tree with a leaf a bin sees each bin: the leaf of a document is where its value lies between the thresholds."""
+    """A tree with one leaf per bin shows each bin: a document's leaf is given by the thresholds around its value."""
     rng = np.random.default_rng(values)
     n = 6000
     X = rng.permutation(np.resize(rng.normal(size=values), n)).astype(np.float32).reshape(-1, 1)
@@ -198,7 +198,7 @@ def test_categories_without_an_order_need_few_leaves():
     force = np.sign(effect)
     names = grow(data, force, np.ones(2000), num_leaves=2, rate=1.0, categorical=(0,))
     assert names["feature"].tolist() == [0]
-    np.testing.assert_allclose(sorted(names["value"]), [-1, 1])  # one split parts them
+    np.testing.assert_allclose(sorted(names["value"]), [-1, 1])  # one split separates them
     numbers = grow(data, force, np.ones(2000), num_leaves=2, rate=1.0)
     assert np.abs(numbers["value"]).max() < 0.9
     enough = grow(data, force, np.ones(2000), num_leaves=100, rate=1.0)
@@ -226,12 +226,12 @@ def test_the_split_of_categories_is_the_best_of_all_sets(missing):
 
 
 def test_rare_categories_are_smoothed():
-    """A category of one strong document does not stand at the end of the order: a hundred weaker ones are surer."""
+    """A category of one strong document does not come last in the order: a hundred weaker ones are more certain."""
     code = np.r_[np.zeros(100), np.ones(99), [2]]
     force = np.r_[np.full(100, 1.0), np.full(99, -1.0), [1.5]]
     data = podium.RankingData(code.reshape(-1, 1), np.zeros(200), np.zeros(200, int))
     tree = grow(data, force, np.ones(200), num_leaves=2, categorical=(0,), min_documents=100)
-    assert tree["documents"].tolist() == [100, 100]  # only if it stands in the middle
+    assert tree["documents"].tolist() == [100, 100]  # only if it is in the middle of the order
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])

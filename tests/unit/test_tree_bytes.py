@@ -1,4 +1,4 @@
-"""The same model bytes for any threads, any order of whole queries, and a training that was stopped and went on."""
+"""Model bytes do not depend on threads or the order of queries, nor on stopping and resuming the training."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_interrupted_and_resumed(kind, tmp_path):
 
 @by_kind(["plain", "dart"])
 def test_an_interrupt_in_the_middle_of_a_round(kind, tmp_path, monkeypatch):
-    """What was being grown is lost, what was whole before is kept."""
+    """The unfinished tree is lost, and the finished ones are kept."""
     first = saved(ranker(kind).fit(TRAIN, valid=VALID), tmp_path / "a")
     grow, calls = podium.models.growing.TreeBooster.grow, []
 
@@ -194,7 +194,7 @@ with Lines("training", "models", "artifact", "files.py", at=int(line), act=sends
 @by_kind(["plain", "everything"])
 @pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["every round written", "the first round written"])
 def test_killed_and_resumed(kind, seconds, tmp_path):
-    """Killed three times, each time further on than the start takes."""
+    """Each of three runs is killed after a quarter of the lines of an uninterrupted one."""
     first = saved(ranker(kind, n_estimators=40).fit(TRAIN, valid=VALID), tmp_path / "a")
     with Lines("training", "models", "artifact", "files.py") as lines:
         counted = podium.Checkpoint(tmp_path / "counted", seconds=seconds)

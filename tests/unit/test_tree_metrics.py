@@ -1,4 +1,4 @@
-"""Trees trained for a metric beat trees trained for NDCG at it, on data where the metrics disagree; and odd data."""
+"""Trees trained for a metric are better at it than trees trained for NDCG, if the metrics disagree; and unusual data."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_mart_has_the_least_squared_error():
     assert error[podium.MART] < 0.8 * data.labels.var() < error[podium.LambdaMART]
 
 
-# ---- odd data
+# ---- unusual data
 
 QUICK: dict[str, Any] = PLAIN | {"n_estimators": 5, "num_leaves": 8, "learning_rate": 0.3}
 

@@ -1,4 +1,4 @@
-"""What can be asked of trees: directions, DART, class weights, going on, budgets, other metrics, stopping early."""
+"""Options of trees: monotone features, DART, class weights, continued training, limits, metrics, early stopping."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_direction_costs_nothing_where_the_data_agrees_and_holds_where_not():
 # ---- DART
 
 
-def test_dart_is_dart():
+def test_dart_scales_trees_by_its_formula():
     """Round by round: trees left out are scaled by k/(k + rate), the new one, which holds the rate, by 1/(k + rate)."""
     seen: list[np.ndarray] = []
     drop = podium.training.schedules.boosting.BoostingRun._dropped
@@ -166,7 +166,7 @@ def test_maps_come_back_from_files(tmp_path):
     assert (tmp_path / "b.podium").read_bytes() == (tmp_path / "a.podium").read_bytes()
 
 
-# ---- going on from a model
+# ---- continued training
 
 
 @pytest.mark.parametrize("kind", [podium.LambdaMART, podium.MART])
@@ -210,7 +210,7 @@ def test_forests_side_by_side_are_averaged():
     np.testing.assert_allclose(ndcg(judged.predict(VALID), VALID), best, rtol=1e-12)
 
 
-def test_each_forest_goes_its_own_way():
+def test_each_forest_learns_from_its_own_scores():
     """The second tree of each forest makes up for what that forest's own first one left, not for what their mean left."""
     rate, settings = 0.5, {"forests": 3, "column_sampling": 0.5, "l2": 0, "num_leaves": 4, "learning_rate": 0.5}
     ranker = podium.MART(n_estimators=2, **settings).fit(TRAIN)
@@ -278,7 +278,7 @@ def test_models_that_training_cannot_continue_from_are_refused():
 
 
 def test_max_seconds_ends_training(ticking_clock):
-    """The clock moves on by a second whenever it is read: a round takes a few seconds of it."""
+    """The clock advances by one second per reading, so that a round takes a few seconds."""
     short, long = (lambdamart(n_estimators=50, max_seconds=limit).fit(TRAIN) for limit in (10, 20))
     assert 1 <= short.n_trees_ < long.n_trees_ < 20
     assert short.log_[-1].seconds <= 10 < long.log_[-1].seconds <= 20
@@ -462,7 +462,7 @@ def test_a_metric_that_cannot_take_the_labels_is_refused_at_once():
     assert rounds == []
 
 
-# ---- what goes wrong
+# ---- errors
 
 
 def test_errors_call_the_number_of_rounds_what_the_ranker_calls_it():
@@ -481,7 +481,7 @@ def test_errors_call_the_number_of_rounds_what_the_ranker_calls_it():
 
 @pytest.mark.parametrize("large", [False, True])
 def test_a_rate_that_diverges_is_named_in_the_round_where_it_does(large, monkeypatch):
-    if large:  # the training metric is then looked at in every tenth round only
+    if large:  # the training metric is then computed in every tenth round only
         monkeypatch.setattr(podium.training.schedules.boosting, "LARGE_DATA_DOCUMENTS", 1)
     with pytest.raises(podium.DataError, match=r"diverged in round 2: .* smaller learning_rate than 1e\+308"):
         lambdamart(learning_rate=1e308).fit(TRAIN)

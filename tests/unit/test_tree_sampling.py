@@ -1,4 +1,4 @@
-"""A tree grown from a sample: the share is met, no sum is biased, and strong forces are kept."""
+"""Trees grown from a sample: the size of the sample, unbiased sums, and large forces that are always kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine grows exactly the trees that plain loops grow."""
+"""The core grows exactly the trees that plain loops grow."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from podium.models.tree_settings import TreesSpec
 
 @pytest.fixture(autouse=True, params=[0, growing_module.SHARED_BYTE_DOCUMENTS], ids=["shared", "alone"])
 def bytes_shared_or_not(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether features share bytes changes no tree, so all that is said of trees here is tried with both."""
+    """Run every test with features that share bytes and with one byte per feature, which must not change a tree."""
     monkeypatch.setattr(growing_module, "SHARED_BYTE_DOCUMENTS", request.param)
 
 
-# What the size of the data would choose else.
+# Settings whose defaults depend on the size of the data.
 PLAIN: dict[str, Any] = {
     "l2": 0.0,
     "min_documents": 1,
@@ -160,7 +160,7 @@ def test_of_leaves_that_gain_the_same_the_first_is_split():
     data = podium.RankingData(X, np.zeros(4), np.zeros(4, int))
     tree = grow(data, [-11, -9, 9, 11], np.ones(4), num_leaves=3, rate=1)
     assert tree["feature"].tolist() == [0, 1]
-    assert tree["value"].tolist() == [-11, 10, -9]  # the second feature parts the documents on the left
+    assert tree["value"].tolist() == [-11, 10, -9]  # the second feature splits the documents on the left
 
 
 def test_sums_of_forces_that_are_all_rounded_up_stay_in_their_cells():
@@ -260,7 +260,7 @@ def test_weights_of_queries_and_documents_are_in_the_trees():
             assert_same_tree(ranker.model_.tree(number), tree)
 
 
-# ---- the same tree by other ways
+# ---- the same tree computed in other ways
 
 
 def large(seed=0, n=3000, n_features=20) -> tuple[podium.RankingData, np.ndarray, np.ndarray]:
@@ -362,7 +362,7 @@ def test_symmetric_trees_have_one_split_per_level(spec):
 
 @pytest.mark.parametrize("sample", [1.0, 0.5])
 def test_symmetric_trees_leave_few_documents_out_of_account(sample):
-    """A few outliers pull hard, and a leaf of them would give nothing: the tree looks for what moves the others."""
+    """A few outliers have large forces, but a leaf of them would be too small, so that the split must fit the others."""
     data, _, _ = large(4, n=4000)
     X = data.features.copy()
     X[:, 0] = np.arange(len(X)) < 6
@@ -434,7 +434,7 @@ def test_random_thresholds_and_strength_follow_the_seed_and_still_gain():
 
 
 def test_a_tree_does_not_depend_on_those_grown_before_it():
-    """Columns of few values need less room than others, so that trees from samples of columns differ in their needs."""
+    """Columns of few values need less memory, so that trees from samples of columns need different amounts."""
     rng = np.random.default_rng(8)
     n = 1500
     X = np.c_[rng.integers(0, 2, (n, 20)), rng.normal(size=(n, 10))].astype(np.float32)

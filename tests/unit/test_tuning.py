@@ -1,4 +1,4 @@
-"""Searches: how trials are judged, what is deterministic, and what of a search survives."""
+"""Searches: how trials are judged, what is deterministic, and how a search resumes."""
 
 from __future__ import annotations
 
