@@ -21,6 +21,7 @@ PAIRS = [
     ("prank", "linear"),
     ("exponential", "trees(num_leaves=2)"),
     ("structrank(independent)", "nadaraya-watson"),
+    ("finite_difference(ndcg@5)", "linear"),
 ]
 every = pytest.mark.parametrize("name", SCHEDULES)
 
