@@ -83,7 +83,7 @@ sanitize: $(VENV)/.dev
 	$(BIN)/cmake -G Ninja -S . -B build/sanitize -DPODIUM_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	$(BIN)/cmake --build build/sanitize
 	rm -rf build/sanitize/package && cp -r src build/sanitize/package && cp build/sanitize/_core*.so build/sanitize/package/podium/
-	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0:handle_sigbus=0:allocator_may_return_null=1 \
 	PODIUM_PACKAGE=$(abspath build/sanitize/package) $(BIN)/python -m pytest -q -n auto -p no:cacheprovider tests/unit tests/contracts tests/golden \
 	$(PYTHON_ALONE:%=--ignore=tests/%.py)
 

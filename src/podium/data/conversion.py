@@ -48,7 +48,7 @@ def convert_features(X: Any, categorical_features: Any = None) -> Features:
         raise DataError(f"X must be numbers [rows × features]: {error}") from None
     if values.ndim != 2:
         raise DataError(f"X has {values.ndim} dimensions; it must have 2, [rows × features]")
-    return Features(np.ascontiguousarray(values))
+    return Features(np.require(values, requirements=["C", "A"]))
 
 
 def as_features(X: Any) -> npt.NDArray[np.float32]:

@@ -116,7 +116,7 @@ class TreeModel(Model):
 def readable(features: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return features as the core reads them: float32 or float64 in any memory order, without a copy where possible."""
     plain = features.dtype in (np.float32, np.float64) and features.flags.aligned
-    return features if plain else np.ascontiguousarray(features, np.float32)
+    return features if plain else np.require(features, np.float32, ["C", "A"])
 
 
 def forest_of(trees: Sequence[Arrays], base: Floats, categories: dict[int, npt.NDArray[np.float32]]) -> Arrays:
