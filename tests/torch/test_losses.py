@@ -98,8 +98,9 @@ def test_the_value_is_the_cost_or_what_the_force_would_do(name):
         expected = force.cost(scores.detach().numpy(), data, seed=5, round=2, **own).sum()
     else:
         expected = (gradient * scores).sum().item()
-        shifted, _ = slope(name, scores + 10, data)
-        assert shifted.item() == pytest.approx(expected, rel=1e-9)
+        if abs(gradient.sum().item()) < 1e-9:  # a penalty on the scores themselves is not the same for shifted scores
+            shifted, _ = slope(name, scores + 10, data)
+            assert shifted.item() == pytest.approx(expected, rel=1e-9)
     assert value.item() == pytest.approx(expected, rel=1e-12)
 
 
@@ -188,7 +189,7 @@ def test_bytes_are_the_same_for_any_number_of_threads(name):
         assert other_gradient.numpy().tobytes() == gradient.numpy().tobytes()
 
 
-@by_name(EVERY)
+@by_name([name for name in EVERY if not name.startswith("regularized")])  # which pulls every score to 0
 @pytest.mark.parametrize("labels", [[2.0], [1.0, 1.0, 1.0]], ids=["one document", "equal labels"])
 def test_queries_without_an_order(name, labels):
     scores, force = random_scores(name, len(labels)), podium.force(name)
@@ -214,7 +215,7 @@ def test_a_second_derivative_is_refused(name):
     value = podium.torch.loss(name)(scores, data, **own)
     gradients = torch.autograd.grad(value, (scores, *own.values()), create_graph=True)
     for gradient in gradients:
-        with pytest.raises(podium.ParameterError, match="first derivatives only"):
+        with pytest.raises(podium.ParameterError, match="gives the first only"):
             gradient.square().sum().backward(retain_graph=True)
 
 
@@ -385,7 +386,7 @@ ONE = {"labels": [0, 1], "qid": [1, 1]}
         ("ranknet", torch.zeros(2), {"labels": ["a", "b"], "qid": [1, 1]}, "labels must be numbers"),
         ("ranknet", torch.zeros(2), {"labels": [0, torch.nan], "qid": [1, 1]}, "finite numbers"),
         ("ranknet", torch.zeros(2), {"data": [0, 1]}, "data is a list, not RankingData"),
-        ("ranknet", torch.zeros(2), ONE | {"thresholds": torch.zeros(1)}, "ranknet has none"),
+        ("ranknet", torch.zeros(2), ONE | {"thresholds": torch.zeros(1)}, "to ranknet, which has none"),
         ("ordinal", torch.zeros(2), ONE, r"loss\('ordinal', levels=…\) or give thresholds=…"),
         ("ordinal", torch.zeros(2), ONE | {"thresholds": [0.0]}, "must be a flat tensor"),
         ("ordinal", torch.zeros(2), ONE | {"thresholds": torch.zeros(2)}, "2 rising thresholds are needed"),
@@ -408,7 +409,7 @@ def test_data_and_labels_are_not_taken_together():
     [
         ("lambdarnk(ndcg)", {}, "Did you mean 'lambdarank'"),
         ("ranknet", {"reduction": "none"}, "unknown reduction 'none'"),
-        ("ranknet", {"levels": 3}, "leave levels out"),
+        ("ranknet", {"levels": 3}, "has no thresholds; leave it out"),
         ("ordinal", {"levels": 1}, "levels=1 must be a whole number from 2"),
         ("xendcg", {"seed": -1}, "seed=-1"),
         ("ranknet", {"num_threads": 0}, "num_threads=0"),
