@@ -72,7 +72,7 @@ def command_page() -> str:
 
 def cell(text: str) -> str:
     """Help as it fits into a table."""
-    return text.replace("|", "\\|").replace("\n", " ").replace("[default:", "(default").replace("0.2]", "0.2)")
+    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def names_page() -> str:

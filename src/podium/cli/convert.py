@@ -31,11 +31,13 @@ FORMAT_LIST = "\n\n".join(
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="File to read.", show_default=False)],
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="File to read.", show_default=False)],
     target: Annotated[
         Path,
         typer.Argument(
-            help="File to write. Its suffix determines the format; .gz compresses text.", show_default=False
+            metavar="TARGET",
+            help="File to write. Its suffix determines the format; .gz compresses text.",
+            show_default=False,
         ),
     ],
     source_format: Annotated[

@@ -39,7 +39,9 @@ def evaluate(
     ranking: Annotated[
         Path,
         typer.Argument(
-            help="A model, a file of scores (one per row of DATA, in its order), or a TREC run.", show_default=False
+            metavar="RANKING",
+            help="A model, a file of scores (one per row of DATA, in its order), or a TREC run.",
+            show_default=False,
         ),
     ],
     data: DataFile,

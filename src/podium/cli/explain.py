@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 def explain(
     context: typer.Context,
-    model: Annotated[Path, typer.Argument(help="A model written by podium train.", show_default=False)],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A model written by podium train.", show_default=False)
+    ],
     data: Annotated[
         Path | None,
         typer.Argument(

@@ -14,7 +14,9 @@ from podium.metrics import METRICS, MetricDefinition, metric
 def metrics(
     name: Annotated[
         str | None,
-        typer.Argument(help="A metric to describe in full.", autocompletion=complete_metric, show_default=False),
+        typer.Argument(
+            metavar="METRIC", help="A metric to describe in full.", autocompletion=complete_metric, show_default=False
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -28,7 +28,8 @@ from podium.formats import find_target_format, write
 def normalize(
     data: DataFile,
     target: Annotated[
-        Path, typer.Argument(help="File to write. Its suffix determines the format.", show_default=False)
+        Path,
+        typer.Argument(metavar="TARGET", help="File to write. Its suffix determines the format.", show_default=False),
     ],
     method: Annotated[
         str, typer.Option("--method", help="How to rescale: minmax or zscore within each query, or log for counts.")

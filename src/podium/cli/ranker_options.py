@@ -57,10 +57,15 @@ def declared_options() -> dict[str, dict[str, Parameter]]:
 def _derived(name: str, declared: dict[str, Parameter]) -> Any:
     (_, first), *others = declared.items()
     kind: Any = KINDS.get(first.rule.kind, str)
-    help = " ".join([first.description, *(f"With {owner}: {other.description}" for owner, other in others)])
+    help = " ".join([first.description, *(f"With {owner}: {_inside(other.description)}" for owner, other in others)])
     more = {"autocompletion": complete_metric, "metavar": "METRIC"} if name == "metric" else {}
     flags = f"--{name.replace('_', '-')}" + (" -m" if name == "metric" else "")
     return Annotated[kind | None, _option(flags, help, **more)]
+
+
+def _inside(sentence: str) -> str:
+    """Return a sentence as it reads after a colon."""
+    return sentence[0].lower() + sentence[1:] if sentence[1].islower() else sentence
 
 
 OPTIONS: dict[str, Any] = {

@@ -21,6 +21,7 @@ def rankers(
     name: Annotated[
         str | None,
         typer.Argument(
+            metavar="NAME",
             help="A ranker to describe with all its settings.",
             autocompletion=lambda incomplete: [name for name in RANKERS if name.startswith(incomplete)],
             show_default=False,

@@ -40,7 +40,9 @@ def _run(scores: Any, rows: Rows, model: Path) -> Run:
 
 
 def score(
-    model: Annotated[Path, typer.Argument(help="A model written by podium train.", show_default=False)],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A model written by podium train.", show_default=False)
+    ],
     data: DataFile,
     out: Annotated[
         Path | None,

@@ -40,14 +40,16 @@ def split(
     folder: Annotated[
         Path,
         typer.Argument(
-            help="Folder to write train, vali and test to, or Fold1, Fold2, … with these parts.", show_default=False
+            metavar="FOLDER",
+            help="Folder to write train, vali and test to, or Fold1, Fold2, … with these parts.",
+            show_default=False,
         ),
     ],
     shares: Annotated[
         str | None,
         typer.Option(
             "--shares",
-            help="Shares of the queries in train, vali and test, or in train and test. [default: 0.6,0.2,0.2]",
+            help="Shares of the queries in train, vali and test, or in train and test. Default: 0.6,0.2,0.2.",
             show_default=False,
         ),
     ] = None,

@@ -19,10 +19,14 @@ KINDS: dict[str, Callable[..., RankingData]] = {"network": synthetic.network, "p
 
 def synth(
     kind: Annotated[
-        str, typer.Argument(help="What turns features into relevance: network or polynomial.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="KIND", help="What turns features into relevance: network or polynomial.", show_default=False
+        ),
     ],
     target: Annotated[
-        Path, typer.Argument(help="File to write. Its suffix determines the format.", show_default=False)
+        Path,
+        typer.Argument(metavar="TARGET", help="File to write. Its suffix determines the format.", show_default=False),
     ],
     queries: Annotated[int, typer.Option("--queries", min=1, help="Number of queries.")] = 1000,
     documents: Annotated[int, typer.Option("--documents", min=1, help="Number of documents per query.")] = 50,

@@ -56,9 +56,9 @@ class RankBoost(StumpSettings, BaseRanker):
 class AdaRank(ReweightingSettings, InputSettings, BaseRanker):
     """Boosting of features or stumps for a metric, over reweighted queries. [Xu and Li 2007]
 
-    A round takes the weak ranker h with the largest Σ P(q) Z(q, h), where Z is the metric and P are weights of the queries, and
+    Every round chooses the weak ranker h with the largest Σ P(q) Z(q, h), where Z is the metric and P are weights of the queries, and
     adds α·h with α = ½ ln(Σ P(q)(1 + Z(q, h)) / Σ P(q)(1 − Z(q, h))). Then P(q) ∝ exp(−sharpness · Z(q, f)), so that the next
-    one is chosen for the queries that are ranked badly so far.
+    weak ranker is chosen for the queries that are still ranked badly.
 
     Attributes:
         weak_rankers_: for each round that was kept, the feature's column, its sign, the threshold of a stump, and the weight α.
@@ -67,13 +67,13 @@ class AdaRank(ReweightingSettings, InputSettings, BaseRanker):
     target: Any = setting(
         None,
         Rule(),
-        "The metric to raise; it must have bounds.",
-        none="the metric it is judged by; with stumps, the mean over all orders of documents with equal scores if it has one",
+        "The metric to maximize. It must be bounded.",
+        none="the same as `metric`; with stumps, the mean over all orders of documents with equal scores if it has one",
     )
     weak: str = setting(
         "features",
         Choice("features", "stumps"),
-        "The weak rankers: every feature with either sign, which makes a linear model; or threshold 'stumps' with either sign.",
+        "The weak rankers: 'features' with either sign, which give a linear model; or threshold 'stumps' with either sign.",
     )
     standardize: bool | None = None
     max_bins: int = inherit(TreeSettings.parameters()["max_bins"], default=32)

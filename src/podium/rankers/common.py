@@ -26,7 +26,7 @@ class CommonSettings(Settings):
     metric: Any = setting(
         "ndcg@10",
         Rule(),
-        "The metric by which the best epoch is chosen on the validation data, and which `score` returns: a name such as ndcg@10, or "
+        "The metric by which the best epoch is chosen on the validation data, and which the method `score` returns: a name such as ndcg@10, or "
         "module:function for your own.",
         option=True,
     )

@@ -86,7 +86,7 @@ class GradientRanker(OptimizerSettings, BaseRanker):
 
 
 def preset_force(ranker: BaseRanker, name: str, first: Any = None) -> Force:
-    """Return the force of a name with those of its parameters that the ranker has; None stands for the force's default."""
+    """Return the force of a name with those of its parameters that the ranker has. None stands for the force's default."""
     given = {
         parameter.name: getattr(ranker, parameter.name)
         for parameter in FORCES[name].parameters

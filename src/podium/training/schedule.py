@@ -25,7 +25,7 @@ class EpochSettings(Settings):
     early_stopping_rounds: int | None = setting(
         20,
         Integer(1),
-        "With validation data: number of epochs without improvement on it after which training stops.",
+        "Number of epochs without improvement on the validation data after which training stops.",
         none=NEVER,
         option=True,
     )

@@ -265,7 +265,7 @@ class RunningSearch:
         return self.study.parameters(running.trial)
 
     def _judge(self, running: Running, step: Step) -> str:
-        """Return whether a trial is to go on."""
+        """Return whether a trial should continue."""
         stops = [callback(step.row) for callback in self.callbacks] if step.row is not None else []
         if any(stops):
             return STOP

@@ -1,4 +1,4 @@
-"""Trials in other processes: each trains what it is sent, and asks after every epoch whether to go on.
+"""Trials in other processes: each trains what it is sent, and asks after every epoch whether to continue.
 
 A worker is a new Python interpreter rather than a fork, because a fork would inherit the core's threads in an unknown state; and it
 does not import the user's script again, as multiprocessing would. Only the process that searches writes to the study: a worker
@@ -69,7 +69,7 @@ class Worker:
 
 
 class Workers:
-    """Several processes; while it lasts, any of them may be given a trial at a time.
+    """A context with several processes, each of which trains one trial at a time.
 
     Args:
         objective: what every trial trains on and is judged by.

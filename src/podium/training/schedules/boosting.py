@@ -51,7 +51,7 @@ class RoundSettings(Settings):
     early_stopping_rounds: int | None = setting(
         300,
         Integer(1),
-        "With validation data: number of rounds without improvement on it after which training stops.",
+        "Number of rounds without improvement on the validation data after which training stops.",
         none=NEVER,
         option=True,
     )

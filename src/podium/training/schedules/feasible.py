@@ -64,7 +64,7 @@ class FeasibleSettings(Settings):
     early_stopping_rounds: int | None = setting(
         2,
         Integer(1),
-        "With validation data: number of passes without improvement on it after which a start is given up.",
+        "Number of passes without improvement on the validation data after which a start is given up.",
         none=NEVER,
         option=True,
     )

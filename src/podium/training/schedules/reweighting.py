@@ -40,23 +40,27 @@ class ReweightingSettings(Settings):
     """Settings of boosting over queries."""
 
     n_estimators: int = setting(
-        500, Integer(1), "Maximum number of rounds; each adds one weak ranker.", alias="rounds", option=True
+        500, Integer(1), "Maximum number of rounds. Every round adds one weak ranker.", alias="rounds", option=True
     )
     early_stopping_rounds: int | None = setting(
         100,
         Integer(1),
-        "With validation data: stop after this many rounds without progress on it.",
+        "Number of rounds without improvement on the validation data after which training stops.",
         none=NEVER,
         option=True,
     )
     learning_rate: float = setting(
-        1.0, Real(above=0), "What α is multiplied by; 1 is AdaRank.", alias="rate", option=True
+        1.0,
+        Real(above=0),
+        "Factor by which α, the weight of a weak ranker, is multiplied. 1 gives AdaRank as published.",
+        alias="rate",
+        option=True,
     )
     sharpness: float = setting(
         1.0,
         Real(above=0),
-        "How much more the badly ranked queries count: their weights are e^(−sharpness · metric). 1 is AdaRank, and 2 is AdaRank "
-        "with a metric of 0 to 1 stretched to −1 to 1.",
+        "How much more badly ranked queries count: the weight of a query is e^(−sharpness · metric). 1 gives AdaRank as published; 2 "
+        "gives AdaRank with a metric that is rescaled from 0…1 to −1…1.",
         search=Search(0.5, 10.0, log=True),
     )
 
