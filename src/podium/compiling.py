@@ -19,7 +19,7 @@ import numpy as np
 
 from podium.errors import MissingExtraError, ParameterError
 
-# A force gives two arrays; a cost and a metric give one number.
+# A force returns two arrays; a cost and a metric return one number.
 Part = Literal["force", "cost", "metric"]
 
 
@@ -31,7 +31,7 @@ class Compiled:
 
     @property
     def address(self) -> int:
-        """The address at which the core calls the function."""
+        """Return the address at which the core calls the function."""
         return int(self.kernel.address)
 
 

@@ -1,4 +1,4 @@
-"""The one way files are written: whole or not at all, and never over a file that is read or holds something else."""
+"""Write files completely or not at all, and never over a file that is also read or that holds something else."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Output:
     """A file that is going to be written.
 
     Attributes:
-        path: its path.
-        kind: what it will hold, a key of `podium.kinds.KINDS`.
-        option: the option that names it, such as "--out", for messages; "" if there is none.
-        continued: whether an existing file is read and carried on rather than replaced.
+        path: Its path.
+        kind: What it will hold, a key of `podium.kinds.KINDS`.
+        option: The option that names it, such as "--out", for messages; "" if there is none.
+        continued: Whether an existing file is continued rather than replaced.
     """
 
     path: PathLike
@@ -49,14 +49,14 @@ def check_outputs(
 ) -> list[Path]:
     """Check, before any work is done, that files can be written and that nothing is lost by it.
 
-    A file that is also read (under any name: links are followed), an existing file of another kind than the one to be
-    written, a folder, a path that two outputs share, and a folder that is missing or cannot be written to are refused
-    with an OutputError. Pipes and devices are written into.
+    These are refused with an OutputError: a file that is also read (under any name, since links are followed), an existing file of
+    another kind, a folder, a path that two outputs share, and a folder that is missing or cannot be written to. Pipes and devices
+    are written into.
 
     Args:
-        outputs: the files to be written.
-        inputs: the files that the same command reads; None stands for one that was not given.
-        make_folders: whether missing folders will be created.
+        outputs: The files to be written.
+        inputs: The files that the same command reads; None stands for one that was not given.
+        make_folders: Whether missing folders will be created.
 
     Returns:
         The files that exist already and will be replaced by others of the same kind.
@@ -85,11 +85,11 @@ def check_outputs(
 def atomic_write(path: PathLike, kind: str) -> Iterator[IO[bytes]]:
     """Open a binary file (readable and seekable too) that takes the name `path` only if the block ends without an error.
 
-    A link is followed; an existing file passes on its permissions; a device or pipe is written into.
+    Links are followed, the permissions of an existing file are kept, and a device or pipe is written into.
 
     Args:
-        path: where the file will be.
-        kind: what it will hold, a key of `podium.kinds.KINDS`; an existing file of another kind is an OutputError.
+        path: The path of the file.
+        kind: What it will hold, a key of `podium.kinds.KINDS`; an existing file of another kind is an OutputError.
     """
     shown = os.fspath(path)
     target, status = _locate(path, shown)
@@ -110,7 +110,7 @@ def atomic_write(path: PathLike, kind: str) -> Iterator[IO[bytes]]:
             if temporary is None:
                 temporary = _temporary_name(target)
                 _link(file.fileno(), temporary)
-            os.replace(temporary, target)  # noqa: PTH105 (before the file is closed, which gives up the lock on it)
+            os.replace(temporary, target)  # noqa: PTH105 (before the file is closed, which releases its lock)
             temporary = None
     finally:
         if temporary is not None:
@@ -118,7 +118,7 @@ def atomic_write(path: PathLike, kind: str) -> Iterator[IO[bytes]]:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder, and those above it, if they are not there."""
+    """Create a folder, and those above it, unless they exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -139,14 +139,14 @@ def _locate(path: PathLike, shown: str) -> tuple[Path, os.stat_result | None]:
         status = Path(path).stat()
     except FileNotFoundError:
         status = None
-    except (OSError, ValueError) as error:  # a loop of links, a name that is too long or holds a NUL
+    except (OSError, ValueError) as error:  # a loop of links, or a name that is too long or has a NUL
         raise OutputError(f"{shown}: cannot be written: {getattr(error, 'strerror', None) or error}") from None
     is_link = Path(path).is_symlink() and (status is None or _can_replace(status))
     return Path(os.path.realpath(path)) if is_link else Path(path), status
 
 
 def _identity(path: PathLike) -> object:
-    """Return what is equal for two paths of one file, whether it exists already or not."""
+    """Return a value that is the same for all paths of one file, whether it exists already or not."""
     try:
         status = Path(path).stat()
         return status.st_dev, status.st_ino
@@ -155,7 +155,7 @@ def _identity(path: PathLike) -> object:
 
 
 def _own_stream(status: os.stat_result) -> int | None:
-    """Return the descriptor of this process's standard output or error if it is this very file; /dev/null never is."""
+    """Return the descriptor of this process's standard output or error, if this is the file behind it; /dev/null never counts."""
     if stat.S_ISCHR(status.st_mode) and os.path.samestat(status, Path(os.devnull).stat()):
         return None
     for number in STREAMS:
@@ -166,7 +166,7 @@ def _own_stream(status: os.stat_result) -> int | None:
 
 
 def _can_replace(status: os.stat_result) -> bool:
-    """Return whether a new file can take the place of this one, rather than be written into it."""
+    """Return whether a new file can replace this one; otherwise it is written into."""
     return stat.S_ISREG(status.st_mode) and _own_stream(status) is None
 
 
@@ -205,9 +205,9 @@ def _temporary_name(target: Path) -> Path:
 
 
 def _open_temporary(target: Path) -> tuple[int, Path | None]:
-    """Open a file in the folder of `target`: nameless if the system can, so that nothing stays behind a kill.
+    """Open a file in the folder of `target`, without a name if the system can, so that a killed process leaves nothing behind.
 
-    The file is locked for as long as it is open, which tells `sweep` that its writer is alive.
+    The file is locked while it is open, which tells `sweep` that its writer is alive.
     """
     folder = target.parent
     sweep(folder)
@@ -222,7 +222,7 @@ def _open_temporary(target: Path) -> tuple[int, Path | None]:
             descriptor = os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
             if _lock(descriptor) and os.fstat(descriptor).st_nlink:
                 return descriptor, name
-            os.close(descriptor)  # another process swept it between its creation and its lock
+            os.close(descriptor)  # another process deleted it between its creation and its lock
     except FileNotFoundError:
         raise OutputError(f"{target}: there is no folder {folder}; create it first") from None
     except OSError as error:
@@ -230,7 +230,7 @@ def _open_temporary(target: Path) -> tuple[int, Path | None]:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock an open file; return False if another process holds the lock. A file system without locks goes without."""
+    """Lock an open file, if the file system has locks; return False if another process holds the lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -241,7 +241,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def sweep(folder: Path) -> None:
-    """Delete the temporary files that killed writers left in a folder, and no file that a writer still holds."""
+    """Delete the temporary files that killed writers left in a folder, but none that a writer still uses."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if PART.fullmatch(entry.name):
@@ -249,7 +249,7 @@ def sweep(folder: Path) -> None:
 
 
 def _remove_orphan(path: Path) -> None:
-    """Delete a temporary file if nobody holds its lock: the system gives up the locks of a process when it ends."""
+    """Delete a temporary file if nobody holds its lock, which the system releases when a process ends."""
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
@@ -262,7 +262,7 @@ def _remove_orphan(path: Path) -> None:
 
 def _link(descriptor: int, name: Path) -> None:
     """Give a nameless file a name."""
-    descriptors = os.open("/proc/self/fd", os.O_RDONLY)  # a folder given makes Python follow the link it holds
+    descriptors = os.open("/proc/self/fd", os.O_RDONLY)  # with src_dir_fd Python follows the link in /proc
     try:
         os.link(str(descriptor), name, src_dir_fd=descriptors, follow_symlinks=True)
     finally:
@@ -278,7 +278,7 @@ def _copy_into(file: IO[bytes], path: Path, status: os.stat_result) -> None:
             device: IO[bytes] = path.open("wb")
         else:
             for stream in (sys.stdout, sys.stderr):
-                stream.flush()  # what was printed before comes first
+                stream.flush()  # so that earlier output comes first
             device = os.fdopen(os.dup(number), "wb")
         with device:
             shutil.copyfileobj(file, device)

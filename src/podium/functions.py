@@ -16,7 +16,7 @@ from podium.errors import ParameterError, short_repr
 
 Floats = npt.NDArray[np.float64]
 Function = Callable[[Floats, Floats], Any]
-UNNAMED = "unnamed"  # stands for the module where there is none to import the function from
+UNNAMED = "unnamed"  # stands for the module of a function that cannot be imported
 
 
 def check_function(parameter: str, function: Function, compile: bool | None) -> None:

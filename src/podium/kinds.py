@@ -53,14 +53,14 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
 
 
 def recognize(path: str | os.PathLike[str], head: bytes) -> str | None:
-    """Return the name of the kind of a file that begins with these bytes; its name decides if they fit several kinds."""
+    """Return the kind of a file that begins with these bytes; if they fit several kinds, the name of the file decides."""
     fitting = [kind for kind in KINDS.values() if kind.looks_like(head)]
     named = [kind for kind in fitting if kind.fits_name(path)]
     return next((kind.name for kind in named or fitting), None)
 
 
 def read_start(path: str | os.PathLike[str]) -> bytes:
-    """Return the first bytes of a file, as `start_of` does; of a damaged gzip stream, return its own."""
+    """Return the first bytes of a file, decompressed by `start_of`, or as they are if the gzip stream is damaged."""
     with Path(path).open("rb") as file:
         try:
             return start_of(file)

@@ -1,4 +1,4 @@
-"""How many threads a call may use."""
+"""The number of threads that a call may use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_THREADS = 1024
 
 
 def resolve_threads(num_threads: int | None) -> int:
-    """The number given, or by default the cores this process may use."""
+    """Return the number that was given, or by default the number of cores this process may use."""
     if num_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     whole = isinstance(num_threads, SupportsIndex) and not isinstance(num_threads, bool)

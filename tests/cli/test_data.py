@@ -142,5 +142,5 @@ def test_odd_file_names_are_shown_as_they_are(cli, judged):
 def test_the_place_of_a_bad_line_reaches_the_user(cli):
     (cli.folder / "bad.txt").write_text("1 qid:1 1:5\n0 qid:1 1:oops\n")
     assert cli("data", "describe", "bad.txt", code=2).err == (
-        "podium: bad.txt:2:11: found 'oops', expected a feature value: a number, or nan or NULL where it is missing\n"
+        "podium: bad.txt:2:11: found 'oops', expected a feature value: a number, or nan or NULL if it is missing\n"
     )

@@ -488,7 +488,7 @@ def test_pairs_take_the_place_of_labels():
 def test_pairs_across_queries_are_refused():
     for pairs in (Pairs.of([0], [3]), Pairs.of([0, 2], [1, 1])):
         with pytest.raises(
-            podium.DataError, match="joins documents of two queries; documents are compared only inside"
+            podium.DataError, match="joins documents of two queries; both documents of a pair must belong"
         ):
             podium.RankingData(np.eye(4), np.zeros(4), [0, 0, 1, 1], pairs=pairs)
     with pytest.raises(podium.DataError, match=r"probability\[0\] = 1.5 must lie in \[0, 1\]"):

@@ -199,9 +199,9 @@ def test_two_features_of_one_name_are_refused(names: Any) -> None:
 
 
 def test_a_document_is_not_preferred_to_itself() -> None:
-    with pytest.raises(DataError, match="pairs: pair 1 sets row 3 above itself; leave it out"):
+    with pytest.raises(DataError, match="pairs: pair 1 prefers row 3 to itself; leave it out"):
         Pairs.of([0, 3], [1, 3])
-    with pytest.raises(DataError, match="pairs: pair 0 sets row 1 above itself"):
+    with pytest.raises(DataError, match="pairs: pair 0 prefers row 1 to itself"):
         RankingData(X, Y, QID, pairs=Pairs(np.array([1]), np.array([1]), np.ones(1), np.ones(1)))
 
 

@@ -125,7 +125,7 @@ def test_a_cut_file_is_refused(tmp_path, keep):
     ("change", "message"),
     [
         (lambda h: h["__metadata__"].update(version="99"), "version 99"),
-        (lambda h: h["__metadata__"].update(kind="model"), "not 'podium-data'"),
+        (lambda h: h["__metadata__"].update(kind="model"), "not of 'podium-data'"),
         (lambda h: h.pop("__metadata__"), "damaged"),
         (lambda h: h.pop("labels"), "damaged"),
         (lambda h: h["labels"].update(dtype="X9"), "damaged"),
@@ -195,13 +195,13 @@ def test_random_damage_is_refused_or_harmless(tmp_path):
 )
 def test_odd_headers_are_refused(tmp_path, header):
     (tmp_path / "a.podium-data").write_bytes(len(header).to_bytes(8, "little") + header + b"\0" * 64)
-    with pytest.raises(podium.FormatError, match=r"damaged|not a podium"):
+    with pytest.raises(podium.FormatError, match=r"damaged|not a Podium"):
         read_cache(tmp_path / "a.podium-data")
 
 
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "a.podium-data").write_bytes(b"\x89PNG\r\n\x1a\n" * 100)
-    with pytest.raises(podium.FormatError, match="not a podium data cache"):
+    with pytest.raises(podium.FormatError, match="not a Podium data cache"):
         read_cache(tmp_path / "a.podium-data")
 
 

@@ -60,10 +60,10 @@ def test_text_ids_are_split_as_the_numbers_they_print() -> None:
     [
         ((0.8, 0.3), ParameterError, "sum to 1.1; the sum may be at most 1"),
         ((0.8, 0.0), ParameterError, "must be numbers above 0"),
-        (1.0, ParameterError, "must lie between 0 and 1"),
+        (1.0, ParameterError, "must be between 0 and 1"),
         ((), ParameterError, "must be numbers above 0"),
         ("most", ParameterError, "must be numbers"),
-        ((0.999, 0.001), DataError, "a share of 0.001 of 100 queries is no query"),
+        ((0.999, 0.001), DataError, "a share of 0.001 of 100 queries is less than one query"),
     ],
 )
 def test_split_refuses(shares: Any, error: type[Exception], message: str) -> None:
@@ -180,7 +180,7 @@ def test_log_of_a_negative_count_names_the_feature() -> None:
     X = np.ones((5, 2))
     X[3, 1] = -2
     data = small(X=X, feature_names=["length", "score"])
-    with pytest.raises(DataError, match=r"feature 'score' of row 3 is -2; 'log' takes counts"):
+    with pytest.raises(DataError, match=r"feature 'score' of row 3 is -2; 'log' is for counts"):
         normalize(data, "log")
     assert normalize(data, "log", features=["length"]).features[0, 0] == pytest.approx(math.log(2))
 
@@ -202,7 +202,7 @@ def test_sampling_does_not_depend_on_the_order_of_queries_and_grows_with_the_sha
     assert set(sample_unlabeled(shuffled(data, 3), 0.5).document_ids or []) == kept
     assert set(sample_unlabeled(data, 0.4).document_ids or []) <= kept
     assert sample_unlabeled(data, 0.0).query_sizes.tolist() == [1] * 100
-    with pytest.raises(ParameterError, match=r"share=1.5 must lie in \[0, 1\]"):
+    with pytest.raises(ParameterError, match=r"share=1.5 must be a number from 0 to 1"):
         sample_unlabeled(data, 1.5)
 
 
@@ -308,7 +308,7 @@ def test_synthetic_shares_of_levels(make: Any) -> None:
     for wrong in ((0.5, 0.4), (1.0,), (0.5, 0.5, 0.0), (1.5, -0.5), (0.5, math.nan), "ab", 1, True, 2.5):
         with pytest.raises(ParameterError, match="levels="):
             make(queries=1, levels=wrong)
-    with pytest.raises(ParameterError, match="gives the shares"):
+    with pytest.raises(ParameterError, match="sets the share of each level"):
         make(queries=1, levels=shares, bins="width")
 
 
@@ -368,7 +368,7 @@ def test_features_that_are_no_columns(features: Any) -> None:
 
 def test_shares_and_seeds_that_are_no_numbers() -> None:
     for share in ("0.5", None, float("nan"), 2):
-        with pytest.raises(ParameterError, match=r"share=.* must lie in"):
+        with pytest.raises(ParameterError, match=r"share=.* must be a number from 0 to 1"):
             sample_unlabeled(HUNDRED, share)
     for seed in (-1, 0.5, "x", 2**64, True):
         with pytest.raises(ParameterError, match=r"seed=.* must be a whole number from 0"):

@@ -271,7 +271,7 @@ def test_a_run_of_lists_and_series() -> None:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        (([1, 1], ["a"], [1.0, 2.0]), "1 document_ids for 2 scores; give one of each a row"),
+        (([1, 1], ["a"], [1.0, 2.0]), "1 document_ids for 2 scores; give one of each per row"),
         (([1], ["a", "b"], [1.0, 2.0]), r"qid has shape \(1,\) for 2 rows"),
         (([1, 1], ["a", None], [1.0, 2.0]), "document_ids: row 1 has None; every row needs an id"),
         (([1, None], ["a", "b"], [1.0, 2.0]), "qid of row 1 is None"),

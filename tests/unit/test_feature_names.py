@@ -72,7 +72,7 @@ def test_a_feature_that_is_not_there(feature: Any, names: Any, message: str) -> 
 def test_an_error_lists_few_of_many_names_and_names_its_parameter() -> None:
     with pytest.raises(ParameterError, match=r"^monotone='x' .*; known: n0, n1, .*n19, …$"):
         feature_index("x", [f"n{k}" for k in range(300)], 300, parameter="monotone")
-    with pytest.raises(ParameterError, match="names a feature, and the data has none"):
+    with pytest.raises(ParameterError, match="names a feature, but the data has none"):
         feature_index("x", None, 0)
 
 

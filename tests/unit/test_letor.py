@@ -196,7 +196,7 @@ def test_a_query_in_two_places_is_refused_or_grouped(tmp_path):
 BAD_LINES = [
     ("x qid:1 1:5", 1, "'x', expected a label"),
     ("\x89PNG\x0d", 1, "expected a label"),
-    ("1 qid: 1:5", 3, "no query id behind"),
+    ("1 qid: 1:5", 3, "no query id after"),
     ("1 1:5", 3, "every line must"),
     ("1 qid:1 1:5 qid:2", 13, "a query id where none was expected"),
     ("1 qid:1 1:5 2", 13, "without a colon"),
@@ -207,7 +207,7 @@ BAD_LINES = [
     ("1 qid:1 -1:5", 9, "negative"),
     ("1 qid:1 2147483648:5", 9, "larger than 16777215"),
     ("1 qid:1 99999999999999999999999:5", 9, "larger than"),
-    ("1 qid:1 1:5 1:6", 13, "stands twice"),
+    ("1 qid:1 1:5 1:6", 13, "occurs twice"),
     ("1 qid:1 1:inf", 11, "infinite"),
     ("1 qid:1 1:1e39", 11, "too large for a 32-bit float"),
     (f"1 qid:1 1:{'9' * 60}e-4", 11, "too large for a 32-bit float"),
@@ -275,7 +275,7 @@ def test_a_cut_last_line_is_noticed(tmp_path):
     with pytest.raises(podium.FormatError, match="expected a feature value"):
         podium.read(file)
     file.write_bytes(b"1 qid:1 1:5 2:6 3:7\n0 qid:1 1:5 2:6 3:7\n0 qid:1 1:5 2:6")
-    with pytest.raises(podium.FormatError, match=r"cut.txt:3: .*2 features where all others have 3"):
+    with pytest.raises(podium.FormatError, match=r"cut.txt:3: .*2 features, while all others have 3"):
         podium.read(file)
     file.write_bytes(b"1 qid:1 1:5 2:6 3:7\n0 qid:1 1:5 2:6 3:7\n0 qid:1 1:5 2:6 3:8")
     assert podium.read(file).n_documents == 3
@@ -355,7 +355,7 @@ def test_options_are_checked(tmp_path):
             podium.read(file, **options)
     with pytest.raises(podium.ParameterError, match="index_base=7 must be 0 or 1"):
         podium.write(podium.read(file), tmp_path / "b.txt", index_base=7)
-    with pytest.raises(podium.FormatError, match="leave one out"):
+    with pytest.raises(podium.FormatError, match="remove one of the two"):
         podium.read(file, sizes=tmp_path / "sizes")
     with pytest.raises(podium.FormatError, match="longer than 4096"):
         podium.read(write_lines(tmp_path / "long.txt", f"1 qid:{'x' * 5000} 1:5"))
@@ -407,7 +407,7 @@ def test_what_letor_cannot_hold_is_refused(tmp_path):
     plain = podium.RankingData([[1.0]], [0], [1])
     for parts, message in (
         ({"document_weights": np.ones(1)}, "document_weights"),
-        ({"query_ids": np.array(["a b"])}, "blanks"),
+        ({"query_ids": np.array(["a b"])}, "has a blank"),
         ({"document_ids": podium.data.Strings.of(["docid = 3"])}, "told apart"),
         ({"document_ids": podium.data.Strings.of([" x"])}, "told apart"),
     ):

@@ -88,7 +88,7 @@ def test_ids_of_any_type_in_any_order(qid: Any, ids: list[Any]) -> None:
         (pd.Series([1, 2, pd.NA, 1], dtype="Int64"), "qid of row 2 is"),
         (pl.Series(["a", "a", "a", None]), "qid of row 3 is None"),
         (np.array(["2020-01-01", "NaT"] * 2, "M8[D]"), "qid of row 1 is NaT"),
-        (objects([[1], [2], [1], [2]]), "query ids must be values that can be compared"),
+        (objects([[1], [2], [1], [2]]), "query ids must be hashable"),
     ],
     ids=str,
 )
@@ -392,7 +392,7 @@ def test_missing_document_ids(missing: object) -> None:
         ({"labels": [1, 2]}, r"labels has shape \(2,\) for 5 rows"),
         ({"features": np.zeros((4, 2))}, "features has 4 entries for 5 rows"),
         ({"document_ids": ["a"]}, "document_ids has 1 entries for 5 rows"),
-        ({"query_ids": ["a", "a"]}, "query_ids: 'a' stands twice, last as query 1"),
+        ({"query_ids": ["a", "a"]}, "query_ids: 'a' occurs twice, the second time as query 1"),
         ({"query_ids": ["a"]}, "query_offsets must rise from 0 to 5 in 1 steps"),
         ({"query_ids": 5}, "qid has shape"),
         ({"query_ids": ["a", None]}, "qid of row 1 is None"),
@@ -420,7 +420,7 @@ def test_parts_that_can_be_exchanged() -> None:
 def test_the_layout_of_the_rows_is_not_a_part_to_exchange(name: str) -> None:
     for replace in (with_everything().replace, with_everything().replace_grouped):
         with pytest.raises(
-            ParameterError, match=f"{name} says how rows are grouped and cannot be replaced; make a new"
+            ParameterError, match=f"{name} describes how rows are grouped and cannot be replaced; make a new"
         ):
             replace(**{name: [0, 1, 5]})
 

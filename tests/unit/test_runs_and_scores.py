@@ -39,7 +39,7 @@ def test_rows_that_a_run_lacks_are_refused_or_scored() -> None:
     assert run.scores_for(data, missing=-np.inf).tolist() == [2, 1, 3, -np.inf, 4]
     with pytest.raises(DataError, match="twice"):
         Run.of(["a", "a"], ["y", "y"], [1, 2]).scores_for(data, missing=0)
-    with pytest.raises(DataError, match="no document_ids"):
+    with pytest.raises(DataError, match="the data has none; give document_ids"):
         run.scores_for(RankingData(np.zeros((1, 1)), [1], [1]))
 
 

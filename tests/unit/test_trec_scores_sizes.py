@@ -50,14 +50,14 @@ def test_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "line", "column", "message"),
     [
-        (("0  b\t-1", "0 b"), 4, None, r"3 words, '301\\t0 b'; a line reads 'query 0 document judgment'"),
+        (("0  b\t-1", "0 b"), 4, None, r"3 words, '301\\t0 b'; it must read 'query 0 document judgment'"),
         (("b\t-1", "b c -1"), 4, None, "5 words"),
         (("-1", "bad"), 4, 10, "the judgment is 'bad'; it must be a number"),
         (("-1", "nan"), 4, 10, "the judgment is 'nan'"),
         (("-1", "inf"), 4, 10, "the judgment is 'inf'"),
         (("-1", "1_0"), 4, 10, "the judgment is '1_0'"),
         (("-1", "9" * 70), 4, 10, "must be a number"),
-        (("b\t", "a#1\t"), 4, None, "query and document '301 a#1' stands in line 2 already"),
+        (("b\t", "a#1\t"), 4, None, "query and document '301 a#1' is in line 2 already"),
     ],
     ids=str,
 )
@@ -70,10 +70,10 @@ def test_qrels_errors(tmp_path: Path, change: tuple[str, str], line: int, column
 @pytest.mark.parametrize(
     ("change", "line", "column", "message"),
     [
-        ((" inf tag", " inf"), 3, None, "5 words, 'q2 Q0 a 1 inf'; a line reads 'query Q0 document rank score tag'"),
+        ((" inf tag", " inf"), 3, None, "5 words, 'q2 Q0 a 1 inf'; it must read 'query Q0 document rank score tag'"),
         (("inf", "nan"), 3, 11, "the score is 'nan'"),
         (("-1e-3", "high"), 2, 11, "the score is 'high'; it must be a number"),
-        (("q1 Q0 b", "q1 Q0 a"), 2, None, "'q1 a' stands in line 1 already; each may stand once: remove one"),
+        (("q1 Q0 b", "q1 Q0 a"), 2, None, "'q1 a' is in line 1 already; remove one of the two"),
     ],
     ids=str,
 )
@@ -84,7 +84,7 @@ def test_run_errors(tmp_path: Path, change: tuple[str, str], line: int, column: 
 
 
 def test_only_comments(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="no lines but blanks and comments"):
+    with pytest.raises(FormatError, match="only blank lines and comments"):
         read_qrels(write(tmp_path, "# nothing\n\n"))
 
 
@@ -101,17 +101,17 @@ def test_run_of_scores_in_the_callers_order() -> None:
     assert run.query_ids.tolist() == ["b", "a", "b", "a", "a"]
     with pytest.raises(DataError, match=r"score of document 'd0' for query 'b' .* is nan"):
         Run.of_scores([np.nan] * 5, with_everything())
-    with pytest.raises(DataError, match="has no document_ids"):
+    with pytest.raises(DataError, match="the data has none; give document_ids"):
         Run.of_scores([0.0] * 5, small())
 
 
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({}, "the data has no document_ids"),
-        ({"document_ids": ["a b", "c", "d", "e", "f"]}, "document id 'a b' cannot stand in a TREC file"),
-        ({"document_ids": ["", "c", "d", "e", "f"]}, "document id '' cannot stand"),
-        ({"document_ids": list("abcde"), "qid": ["#1", "a", "a", "a", "a"]}, "query id '#1' cannot stand"),
+        ({}, "the data has none; give document_ids"),
+        ({"document_ids": ["a b", "c", "d", "e", "f"]}, "document id 'a b' cannot be written to a TREC file"),
+        ({"document_ids": ["", "c", "d", "e", "f"]}, "document id '' cannot be written"),
+        ({"document_ids": list("abcde"), "qid": ["#1", "a", "a", "a", "a"]}, "query id '#1' cannot be written"),
     ],
     ids=str,
 )
@@ -152,10 +152,10 @@ def test_real_scores_and_sizes(data_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("1\n2 3\n", 2, "2 words, '2 3'; a line reads 'score'"),
+        ("1\n2 3\n", 2, "2 words, '2 3'; it must read 'score'"),
         ("1\nx\n", 2, "the score is 'x'; it must be a number"),
         ("1\nNaN\n", 2, "the score is 'NaN'"),
-        ("1\n\n2\n", 2, "the line is blank; give one score a line"),
+        ("1\n\n2\n", 2, "the line is blank; give one score per line"),
         ("\n1\n", 1, "the line is blank"),
         ("\n \n", None, "the file is empty"),
     ],
@@ -189,7 +189,7 @@ def test_sizes(tmp_path: Path) -> None:
         sizes_to_qid([2, 1], 4)
     with pytest.raises(DataError, match="query size -1 must be at least 1"):
         sizes_to_qid([5, -1], 4)
-    with pytest.raises(DataError, match="do not stand together"):
+    with pytest.raises(DataError, match="are not together"):
         write_sizes(small(), tmp_path / "x.query")
     write_sizes(RankingData(np.zeros((3, 1)), np.zeros(3), list("aab")), tmp_path / "x.query")
     assert (tmp_path / "x.query").read_text() == "2\n1\n"
@@ -218,7 +218,7 @@ def test_the_longest_ids_take_no_more_memory_than_their_text(tmp_path: Path) -> 
         assert evaluate(run, judged, "p@3").per_query["p@3"].tolist() == [1 / 3]
         write_run(run, tmp_path / "again.run")
     rows[12][2] = rows[11][2]
-    with pytest.raises(FormatError, match="stands in line 12 already"):
+    with pytest.raises(FormatError, match="is in line 12 already"):
         read_run(write(tmp_path, "".join(" ".join(row) + "\n" for row in rows)))
 
 

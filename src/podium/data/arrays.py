@@ -1,4 +1,4 @@
-"""Arrays as callers give them (lists, NumPy, masked, pandas, polars, pyarrow), as plain NumPy arrays."""
+"""Convert what callers pass as arrays (lists, NumPy, masked, pandas, polars, pyarrow) to plain NumPy arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work on large data some queries at a time."""
+"""Go through large data some queries at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BLOCK_CELLS = 1 << 22  # cells worked on at a time: 32 MiB of float64
 
 
 def query_blocks(data: RankingData) -> Iterator[tuple[int, int]]:
-    """(first, last + 1) of runs of whole queries with about BLOCK_CELLS cells, at least one query each."""
+    """Yield (first query, last query + 1) of blocks of whole queries with about BLOCK_CELLS cells, at least one query each."""
     rows = max(1, BLOCK_CELLS // max(1, data.n_features))
     first = 0
     while first < data.n_queries:

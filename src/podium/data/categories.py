@@ -83,7 +83,7 @@ def _check_codes(feature: str, codes: npt.NDArray[np.float32], names: tuple[str,
     if bad.any():
         value = codes[int(np.argmax(bad))]
         rule = f"whole numbers from 0 to {most - 1}, or missing"
-        raise DataError(f"feature {feature!r} is categorical and holds {value:g}; its codes are {rule}")
+        raise DataError(f"feature {feature!r} is categorical and holds {value:g}; its codes must be {rule}")
 
 
 def recode(
@@ -91,7 +91,7 @@ def recode(
 ) -> tuple[npt.NDArray[np.float32], Categories | None]:
     """Return (features, categories) with the categories coded as in `wanted`, such as those of the training data.
 
-    A category that `wanted` does not have keeps a code of its own, behind the known ones. A feature whose codes were given
+    A category that `wanted` does not have keeps a code of its own, after the known ones. A feature whose codes were given
     without names is taken as coded already.
     """
     mine, known = own or {}, wanted or {}
@@ -126,7 +126,7 @@ def with_categories(data: RankingData, wanted: Categories | None) -> RankingData
 
 
 def same_categories(parts: Sequence[RankingData]) -> list[RankingData]:
-    """Return data sets of one origin with the same codes for the same categories: the first one's, then the others' own."""
+    """Return data sets with the same codes for the same categories: those of the first, then those that only others have."""
     if all(part.categorical_features == parts[0].categorical_features for part in parts):
         return list(parts)
     together: dict[int, tuple[str, ...] | None] = {}
@@ -138,7 +138,7 @@ def same_categories(parts: Sequence[RankingData]) -> list[RankingData]:
 
 
 def _recoding(mine: tuple[str, ...], names: tuple[str, ...]) -> tuple[tuple[str, ...], npt.NDArray[np.float32]]:
-    """Return (the known categories and behind them the strange ones, the new code of each of mine)."""
+    """Return the known categories followed by the unknown ones, and the new code of each of `mine`."""
     place = {name: code for code, name in enumerate(names)}
     for name in mine:
         place.setdefault(name, len(place))

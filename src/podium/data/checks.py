@@ -1,4 +1,4 @@
-"""The rules a RankingData keeps."""
+"""The rules that every RankingData keeps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_shapes(data: RankingData) -> None:
     if data.features.ndim != 2 or len(data.features) != n:
         raise DataError(f"features have shape {data.features.shape} for {n} labels; give [{n} × features]")
     if not data.features.flags.c_contiguous:
-        raise DataError("features must lie row after row (C order); use np.ascontiguousarray")
+        raise DataError("features must be in C order, row after row; use np.ascontiguousarray")
     if len(offsets) != q + 1 or offsets[0] != 0 or offsets[-1] != n or (np.diff(offsets) < 1).any():
         raise DataError(f"query_offsets must rise from 0 to {n} in {q} steps of at least 1")
     for name, count in (
@@ -82,9 +82,9 @@ def check_values(data: RankingData) -> None:
 
 
 def _refuse_overflowing_labels(data: RankingData) -> None:
-    """Metrics and forces add up the labels of a query: an infinite sum would make a query vanish from a mean."""
+    """Refuse labels whose sum in a query is infinite, because metrics and forces add them up."""
     largest = float(np.abs(data.labels).max())
-    if largest < 1e300:  # no memory holds enough documents
+    if largest < 1e300:  # no memory holds enough documents for an overflow
         return
     with np.errstate(over="ignore"):
         sums = np.add.reduceat(np.abs(data.labels), data.query_offsets[:-1])
@@ -108,7 +108,7 @@ def _refuse_repeated_queries(query_ids: Array) -> None:
     if count < len(codes):
         k = int(np.argmax(codes != np.arange(len(codes))))
         raise DataError(
-            f"query_ids: {short_repr(plain_ids(query_ids[k : k + 1])[0])} stands twice, last as query {k}; give each query an id of its own"
+            f"query_ids: {short_repr(plain_ids(query_ids[k : k + 1])[0])} occurs twice, the second time as query {k}; give each query its own id"
         )
 
 
@@ -121,5 +121,5 @@ def check_pairs(pairs: Pairs, offsets: Array) -> None:
     if across.any():
         k = int(np.argmax(across))
         raise DataError(
-            f"pairs: pair {k} joins documents of two queries; documents are compared only inside their query"
+            f"pairs: pair {k} joins documents of two queries; both documents of a pair must belong to one query"
         )

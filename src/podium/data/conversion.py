@@ -1,4 +1,4 @@
-"""What callers give (arrays, lists, frames, series, sparse matrices), as the parts RankingData holds."""
+"""Convert what callers pass (arrays, lists, frames, series, sparse matrices) to the parts that RankingData holds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Features:
 def convert_features(X: Any, categorical_features: Any = None) -> Features:
     """Return X as float32 [rows × features] in C order, without a copy if it is that already; masked or null is NaN.
 
-    `categorical_features` names the columns of a frame to take as categories, whatever their type; of an array, its codes.
+    `categorical_features` names the columns of a frame to take as categories, whatever their type; those of an array hold codes.
     """
     if is_frame(X):
         return _frame_features(Frame(X), categorical_features)
@@ -72,7 +72,7 @@ def _frame_features(frame: Frame, categorical_features: Any) -> Features:
 
 
 def as_number(given: object) -> float | int | None:
-    """A finite number as int where it is whole, so that equal values print alike; None for anything else."""
+    """Return a finite number, as an int if it is one, so that equal values print alike; None for anything else."""
     if isinstance(given, np.ndarray) and given.ndim == 0:
         given = given.item()
     if isinstance(given, bool | np.bool_):
@@ -108,7 +108,7 @@ def as_column(name: str, values: npt.ArrayLike, rows: int) -> npt.NDArray[np.flo
 
 
 def as_weights(name: str, values: npt.ArrayLike, count: int) -> npt.NDArray[np.float64]:
-    """One finite weight ≥ 0 for each of `count` things."""
+    """Return `count` weights; raise a DataError unless each is finite and not negative."""
     weights = as_column(name, values, count)
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
@@ -120,7 +120,7 @@ def as_weights(name: str, values: npt.ArrayLike, count: int) -> npt.NDArray[np.f
 def as_query_weights(
     given: Mapping[Any, float] | npt.ArrayLike | None, query_ids: Array
 ) -> npt.NDArray[np.float64] | None:
-    """One weight a query, from a mapping by query id or from an array in the order of the queries."""
+    """Return one weight per query, from a mapping by query id or from an array in the order of the queries."""
     if given is None:
         return None
     if isinstance(given, Mapping):
@@ -149,7 +149,7 @@ def as_feature_names(names: Any) -> tuple[str, ...] | None:
 
 
 def as_row_numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Whole numbers as int64."""
+    """Return row numbers as int64."""
     given = np.asarray(refuse_masked(name, values, "give a whole number"))
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise DataError(f"{name} is {given.dtype} of shape {given.shape}; it must be a flat array of whole numbers")
@@ -182,7 +182,7 @@ def _one_per_row(name: str, part: Any, rows: int) -> Any:
 
 
 def as_pairs(pairs: Any) -> Pairs | None:
-    """Pairs, or None."""
+    """Return the pairs, or None; raise a DataError for anything else."""
     if pairs is not None and not isinstance(pairs, Pairs):
         raise DataError(f"pairs={short_repr(pairs)} must be Pairs; make them with podium.Pairs.of(winner, loser)")
     return pairs

@@ -1,4 +1,4 @@
-"""What a data set holds, in numbers."""
+"""Summary statistics of a data set."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MOST_LEVELS = 20  # labels with more distinct values are described by quantiles
 
 @dataclass(frozen=True)
 class Description:
-    """Counts and shares of one data set; `to_dict` gives them as plain numbers, text, lists and dicts.
+    """Counts and shares of one data set; `to_dict` returns them as plain numbers, text, lists and dicts.
 
-    A document is relevant where its label is at least 1. `label_counts` is None where there are more than 20 distinct
-    labels, and `label_quantiles` (min, 25 %, median, 75 %, max) is None where there are not. Features without names are
-    called f0, f1, … by their column. `categorical_features` says how many categories each categorical feature has.
+    A document is relevant if its label is at least 1. `label_counts` is None if there are more than 20 distinct labels; otherwise
+    `label_quantiles` (min, 25 %, median, 75 %, max) is None. Features without names are called f0, f1, … by their column.
+    `categorical_features` holds the number of categories of each categorical feature.
     """
 
     queries: int
@@ -44,12 +44,12 @@ class Description:
     memory_bytes: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON can hold them."""
+        """Return the fields in types that JSON has."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
 def describe(data: RankingData) -> Description:
-    """Count what the data holds, a block of queries at a time, so that mapped data need not fit in memory."""
+    """Describe a data set. It is read one block of queries at a time, so that a mapped cache may be larger than memory."""
     starts = data.query_offsets[:-1]
     sizes = data.query_sizes
     highest = np.maximum.reduceat(data.labels, starts)
@@ -99,7 +99,7 @@ def _count_categories(data: RankingData) -> dict[str, int | None] | None:
 
 
 def _scan_features(data: RankingData) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """(whether each feature is constant, how many of its values are missing); missing is a value of its own here."""
+    """Return whether each feature is constant, and how many of its values are missing; missing counts as a value here."""
     low = np.full(data.n_features, np.nan, np.float32)
     high, missing = low.copy(), np.zeros(data.n_features, np.int64)
     for first, last in query_blocks(data):
@@ -113,13 +113,13 @@ def _scan_features(data: RankingData) -> tuple[np.ndarray[Any, Any], np.ndarray[
 def _describe_labels(data: RankingData) -> tuple[dict[str, int] | None, dict[str, float] | None]:
     levels, counts = np.unique(data.labels, return_counts=True)
     if len(levels) <= MOST_LEVELS:
-        return {_shown(level): count for level, count in zip(levels.tolist(), counts.tolist(), strict=True)}, None
+        return {_label_text(level): count for level, count in zip(levels.tolist(), counts.tolist(), strict=True)}, None
     names = ("min", "25%", "median", "75%", "max")
     return None, dict(zip(names, np.quantile(data.labels, (0, 0.25, 0.5, 0.75, 1)).tolist(), strict=True))
 
 
-def _shown(label: float) -> str:
-    """The shortest text that no other label has; whole labels without a point."""
+def _label_text(label: float) -> str:
+    """Return the shortest text that no other label has; integers have no point."""
     return str(int(label)) if label.is_integer() and abs(label) < 2**53 else repr(label)
 
 

@@ -1,7 +1,7 @@
-"""What a feature is called, and which column a name or number means: the one place for both.
+"""The name of a feature, and the column that a name or number stands for.
 
-A feature without a name of its own is called f0, f1, … by its column, counted from 0. LETOR files count from 1, so what such
-a file writes as `39:` is f38.
+A feature without a name of its own is called f0, f1, … by its column, counted from 0. LETOR files count from 1, so the
+feature that such a file writes as `39:` is f38.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _unknown_feature(
 ) -> ParameterError:
     numbers = f"a number from 0 to {len(known) - 1}"
     if not len(known):
-        return ParameterError(parameter, feature, "names a feature, and the data has none")
+        return ParameterError(parameter, feature, "names a feature, but the data has none")
     if is_number:
         return ParameterError(
             parameter, feature, f"is not one of the {len(known)} features", f"give a name, or {numbers}"

@@ -1,4 +1,4 @@
-"""Bring the rows of a query together, whatever the type and order of the ids."""
+"""Group the rows of each query, whatever the type and order of the query ids."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from podium.errors import DataError, short_repr
 Array = npt.NDArray[Any]
 
 MAX_ID_LENGTH = 4096  # characters of a query id
-WIDE_TEXT = 64  # characters from which on one long text among short ones is not worth an array of one width
+WIDE_TEXT = 64  # a text with more characters than this may be too long for an array in which all have its width
 
 
 def group_rows(qid: npt.ArrayLike, rows: int) -> tuple[Array, npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
-    """(query ids in order of first appearance, query offsets, row order or None where the rows are grouped already)."""
+    """Return the query ids in order of first appearance, the query offsets, and the row order (None if rows are grouped already)."""
     ids = as_ids(qid, rows)
     if rows == 0:
         return ids, np.zeros(1, np.int64), None
@@ -36,7 +36,7 @@ def group_rows(qid: npt.ArrayLike, rows: int) -> tuple[Array, npt.NDArray[np.int
 
 
 def held_ids(ids: Array) -> Array:
-    """Query ids as data holds them: text in an array of text, also where the rows were too many for that."""
+    """Return query ids as RankingData holds them: text as an array of text, which `as_ids` may not have made for every row."""
     if ids.dtype.kind == "O" and all(isinstance(value, str) for value in ids):
         check_query_ids(ids)
         return ids.astype(np.str_)
@@ -44,7 +44,7 @@ def held_ids(ids: Array) -> Array:
 
 
 def distinct(ids: Array) -> tuple[npt.NDArray[np.int64], Array]:
-    """(the number of each id among the different ones, those in the order in which they first appear)."""
+    """Return the number of each id among the distinct ones, and the distinct ids in the order in which they first appear."""
     codes, count = first_appearance_codes(ids)
     first = np.zeros(count, np.int64)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
@@ -52,14 +52,14 @@ def distinct(ids: Array) -> tuple[npt.NDArray[np.int64], Array]:
 
 
 def as_ids(qid: npt.ArrayLike, rows: int) -> Array:
-    """One query id a row: int64 or text where all are that (objects where text of one width would waste memory)."""
+    """Return one query id per row: as int64 or text if all are that, and as objects otherwise or if that saves much memory."""
     if qid is None:
-        raise DataError("qid is missing; give one query id a row")
+        raise DataError("qid is missing; give one query id per row")
     ids = _as_array(qid)
     if ids.ndim == 2 and 1 in ids.shape and ids.size == rows:
         ids = ids.reshape(-1)
     if ids.shape != (rows,):
-        raise DataError(f"qid has shape {ids.shape} for {rows} rows; give one query id a row")
+        raise DataError(f"qid has shape {ids.shape} for {rows} rows; give one query id per row")
     if ids.dtype.kind in "OST":
         return _plain_objects(ids)
     if ids.dtype.kind == "U":
@@ -74,7 +74,7 @@ def as_ids(qid: npt.ArrayLike, rows: int) -> Array:
 
 
 def check_query_ids(ids: Array | Sequence[object]) -> None:
-    """That text ids hold no NUL, which NumPy drops at the end of a text, and are not longer than MAX_ID_LENGTH."""
+    """Check that text ids have no NUL, which NumPy drops at the end of a text, and at most MAX_ID_LENGTH characters."""
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "U" and ids.size:
         letters = np.ascontiguousarray(ids).view(np.uint32).reshape(ids.size, -1)
         if letters.shape[1] <= MAX_ID_LENGTH and not ((letters[:, :-1] == 0) & (letters[:, 1:] != 0)).any():
@@ -97,7 +97,7 @@ def check_query_ids(ids: Array | Sequence[object]) -> None:
 
 
 def text_array(texts: Sequence[str]) -> Array:
-    """Texts as a NumPy array: of one width, or of objects where one text is so long that this would waste memory."""
+    """Return texts as a NumPy array: of fixed width, or of objects if one text is so long that this would waste memory."""
     longest, total = max(map(len, texts), default=0), sum(map(len, texts))
     if longest <= WIDE_TEXT or longest * len(texts) <= 4 * total:
         return np.array(texts, np.str_)
@@ -107,19 +107,19 @@ def text_array(texts: Sequence[str]) -> Array:
 
 
 def id_texts(ids: Array) -> list[str]:
-    """The text of each query id, as it prints."""
+    """Return the text of each query id, as it prints."""
     if ids.dtype.kind in "fmM":
         return [str(value) for value in ids]  # not tolist, which makes 0.1 as float32 longer and a date a number
     return [str(value) for value in ids.tolist()]
 
 
 def plain_ids(ids: Array) -> list[Any]:
-    """Query ids as Python has them; dates stay NumPy's, since not all of its units have a Python type."""
+    """Return query ids as Python objects; dates stay NumPy's, because not all of its units have a Python type."""
     return list(ids) if ids.dtype.kind in "mM" else list(ids.tolist())
 
 
 def _as_array(qid: Any) -> Array:
-    """As NumPy has it, except that a list of text and numbers is not made text: 1 and "1" are two queries."""
+    """Convert ids to an array. Unlike NumPy alone, this keeps numbers apart from text in a list: 1 and "1" are two queries."""
     qid = refuse_masked("qid", qid, "every row needs a query id")
     if library_of(qid) == "pyarrow":
         return _arrow_ids(qid)
@@ -133,8 +133,8 @@ def _as_array(qid: Any) -> Array:
             return ids
     try:
         return np.asarray(qid)
-    except ValueError:  # ids of several lengths
-        raise DataError("qid is a list of lists of several lengths; give one query id a row") from None
+    except ValueError:  # lists of different lengths
+        raise DataError("qid is a list of lists of different lengths; give one query id per row") from None
 
 
 def _arrow_ids(qid: Any) -> Array:
@@ -155,7 +155,7 @@ def _arrow_ids(qid: Any) -> Array:
 
 
 def _plain_objects(ids: Array) -> Array:
-    """Objects as int64 or text where they all are that, else as they are."""
+    """Return objects as int64 or text if all are that, otherwise as they are."""
     values = ids.tolist()
     _refuse_missing(ids, np.fromiter((is_missing(value) for value in values), bool, len(values)))
     try:
@@ -170,16 +170,14 @@ def _plain_objects(ids: Array) -> Array:
     try:
         set(values)
     except TypeError as error:
-        raise DataError(
-            f"qid: {error}; query ids must be values that can be compared, such as numbers or text"
-        ) from None
+        raise DataError(f"qid: {error}; query ids must be hashable, such as numbers or text") from None
     plain = np.empty(len(values), object)
     plain[:] = values
     return plain
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is None, masked, NaN, or pandas' NA, which refuses to say whether it equals itself."""
+    """Return whether a value is None, masked, NaN, or pandas' NA, for which comparing it with itself is an error."""
     try:
         return value is None or value is np.ma.masked or bool(value != value)
     except (TypeError, ValueError):
@@ -193,7 +191,7 @@ def _refuse_missing(ids: Array, missing: npt.NDArray[np.bool_]) -> None:
 
 
 def first_appearance_codes(heads: Array) -> tuple[npt.NDArray[np.int64], int]:
-    """A number for each value, equal values equal, numbered as they first appear."""
+    """Return a number for each value, the same for equal values, counted in order of first appearance, and how many there are."""
     if heads.dtype.kind == "O":
         seen: dict[Any, int] = {}
         codes = np.fromiter((seen.setdefault(value, len(seen)) for value in heads.tolist()), np.int64, len(heads))

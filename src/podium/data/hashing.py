@@ -1,4 +1,4 @@
-"""Counter-based random numbers: a hash of seed, query id and position, so that no choice depends on the order of queries."""
+"""Counter-based random numbers: hashes of a seed, a query id and a position, so that nothing depends on the order of queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ U64 = npt.NDArray[np.uint64]
 
 
 def splitmix64(values: U64) -> U64:
-    """The finalizer of SplitMix64: a bijection of 64-bit numbers whose every output bit depends on every input bit."""
+    """Apply the finalizer of SplitMix64, a bijection of 64-bit numbers in which every output bit depends on every input bit."""
     z = values + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -23,10 +23,10 @@ def splitmix64(values: U64) -> U64:
 
 
 def query_hashes(query_ids: npt.NDArray[Any] | Iterable[Any], seed: int) -> U64:
-    """One 64-bit number a query: BLAKE2 of the id's text, keyed by the seed.
+    """Return one 64-bit number per query: BLAKE2 of the text of its id, keyed by the seed.
 
-    The id 7 and the id "7" give the same, so that a file's reader may take ids for numbers or for text; only where both are
-    there, and so two queries, the number's type is part of its text.
+    The ids 7 and "7" have the same hash, so it does not matter whether a reader takes ids as numbers or as text. Only if both are
+    in the data, as two queries, the type of the number is hashed too.
     """
     key = check_seed(seed).to_bytes(16, "little")
     ids = query_ids.tolist() if isinstance(query_ids, np.ndarray) else list(query_ids)
@@ -35,7 +35,7 @@ def query_hashes(query_ids: npt.NDArray[Any] | Iterable[Any], seed: int) -> U64:
 
 
 def own_texts(ids: list[Any]) -> list[str]:
-    """The text of each id, different for different ids."""
+    """Return the text of each id; different ids have different texts."""
     texts = [str(value) for value in ids]
     if len({type(value) for value in ids}) < 2:
         return texts
@@ -49,18 +49,18 @@ def own_texts(ids: list[Any]) -> list[str]:
 
 
 def unit_interval(hashes: U64) -> npt.NDArray[np.float64]:
-    """Numbers in [0, 1) from the upper 53 bits of each hash."""
+    """Return numbers in [0, 1) made of the upper 53 bits of each hash."""
     return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def counter_uniform(seed: int, stream: int, count: int) -> npt.NDArray[np.float64]:
-    """`count` numbers in [0, 1) that are a function of the seed, of what they are for, and of their place."""
+    """Return `count` numbers in [0, 1), each a function of the seed, the stream and its position alone."""
     start = splitmix64(splitmix64(np.array([check_seed(seed)], np.uint64)) ^ np.uint64(stream))
     return unit_interval(splitmix64(splitmix64(start ^ np.arange(count, dtype=np.uint64))))
 
 
 def check_seed(seed: int) -> int:
-    """The seed, if it is a whole number from 0 to 2**64 - 1."""
+    """Return the seed; raise a ParameterError unless it is a whole number from 0 to 2**64 - 1."""
     if not is_integer(seed) or not 0 <= seed < 2**64:
         raise ParameterError("seed", seed, "must be a whole number from 0 to 2**64 - 1")
     return int(seed)

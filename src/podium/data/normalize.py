@@ -1,4 +1,4 @@
-"""Features brought to one scale: inside each query, or by the log of counts."""
+"""Rescale features: inside each query, or by the logarithm of counts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Offsets = npt.NDArray[np.int64]
 
 
 def normalize(data: RankingData, method: str, *, features: Sequence[int | str] | None = None) -> RankingData:
-    """Return the data with features rescaled by a method of NORMALIZATIONS; missing values stay missing and take no part.
+    """Return the data with features rescaled; missing values are ignored and stay missing.
 
     Args:
         data: The data to rescale; it stays as it is.
-        method: 'minmax', 'zscore' or 'log'.
+        method: How to rescale: 'minmax', 'zscore' or 'log'.
         features: The features to rescale, by name or number; by default all that are not categorical.
     """
     if method not in NORMALIZATIONS:
@@ -52,7 +52,7 @@ def _columns(data: RankingData, features: Sequence[int | str] | None) -> slice |
 
 
 def _minmax(block: Block, starts: Offsets) -> Block:
-    """(x - min) / (max - min) inside each query; 0 where the feature is constant in the query."""
+    """Return (x - min) / (max - min) inside each query; 0 if the feature is constant in the query."""
     sizes = np.diff(starts, append=len(block))
     low = np.fmin.reduceat(block, starts, axis=0)
     spread = np.fmax.reduceat(block, starts, axis=0) - low
@@ -61,22 +61,22 @@ def _minmax(block: Block, starts: Offsets) -> Block:
 
 
 def _zscore(block: Block, starts: Offsets) -> Block:
-    """(x - mean) / standard deviation inside each query (of the n values, not n - 1); 0 where the feature is constant."""
+    """Return (x - mean) / standard deviation inside each query (dividing by n, not n - 1); 0 if the feature is constant."""
     sizes = np.diff(starts, append=len(block))
     missing = np.isnan(block)
     absent = np.add.reduceat(missing, starts, axis=0, dtype=np.int64) if missing.any() else 0
     count = np.maximum(sizes[:, None] - absent, 1)
     constant = np.fmax.reduceat(block, starts, axis=0) == np.fmin.reduceat(block, starts, axis=0)
     mean = np.add.reduceat(np.where(missing, 0.0, block), starts, axis=0) / count
-    centerd = block - np.repeat(mean, sizes, axis=0)
-    deviation = np.sqrt(np.add.reduceat(np.where(missing, 0.0, centerd) ** 2, starts, axis=0) / count)
+    centered = block - np.repeat(mean, sizes, axis=0)
+    deviation = np.sqrt(np.add.reduceat(np.where(missing, 0.0, centered) ** 2, starts, axis=0) / count)
     deviation[constant | (deviation == 0)] = np.inf
-    # -0.0 is a value below the mean over infinity: add 0 to make it 0
-    return np.asarray(centerd / np.repeat(deviation, sizes, axis=0) + 0.0)
+    # A value below the mean, divided by infinity, is -0.0; adding 0 makes it 0.
+    return np.asarray(centered / np.repeat(deviation, sizes, axis=0) + 0.0)
 
 
 def _log(block: Block, starts: Offsets) -> Block:
-    """log(1 + x) of counts x ≥ 0."""
+    """Return log(1 + x) of counts x ≥ 0."""
     return np.log1p(np.maximum(block, 0.0))
 
 
@@ -86,8 +86,8 @@ def _refuse_negative(data: RankingData, block: Block, columns: slice | npt.NDArr
     row, k = (int(index[0]) for index in np.nonzero(block < 0))
     column = k if isinstance(columns, slice) else int(columns[k])
     raise DataError(
-        f"feature {feature_name(column, data.feature_names)!r} of row {caller_row(data, start + row)} is {block[row, k]:g}; 'log' takes counts, which are not negative: "
-        f"leave the feature out with features=… or use 'minmax'"
+        f"feature {feature_name(column, data.feature_names)!r} of row {caller_row(data, start + row)} is {block[row, k]:g}; 'log' is for counts, which are not negative: "
+        f"leave the feature out with features=…, or use 'minmax'"
     )
 
 

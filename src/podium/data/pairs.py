@@ -1,4 +1,4 @@
-"""Preferences given pair by pair."""
+"""Preferences between pairs of documents."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ from podium.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """`winner[k]` should stand above `loser[k]` with `probability[k]`; the pair counts `weight[k]` times.
+    """Preferences: `winner[k]` should rank above `loser[k]` with `probability[k]`; the pair counts `weight[k]` times.
 
-    Winner and loser are row numbers of the data the pairs belong to. Pairs may be incomplete, contradictory or
-    cyclic; the rows of a pair must be two documents of one query.
+    Pairs may be incomplete, contradictory or cyclic, but the rows of a pair must be two documents of one query.
+
+    Attributes:
+        winner: One row number of the data per pair.
+        loser: One row number of the data per pair.
+        probability: The probability that the winner is better.
+        weight: How much the pair counts.
     """
 
     winner: npt.NDArray[np.int64]
@@ -76,7 +81,7 @@ class Pairs:
         same = self.winner == self.loser
         if same.any():
             k = int(np.argmax(same))
-            raise DataError(f"pairs: pair {k} sets row {self.winner[k]} above itself; leave it out")
+            raise DataError(f"pairs: pair {k} prefers row {self.winner[k]} to itself; leave it out")
         for name, bad, rule in (
             ("probability", ~((self.probability >= 0) & (self.probability <= 1)), "must lie in [0, 1]"),
             ("weight", ~((self.weight >= 0) & np.isfinite(self.weight)), "must be finite and not negative"),

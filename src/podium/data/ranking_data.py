@@ -50,10 +50,10 @@ class ReplaceParts(TypedDict, total=False):
 
 
 class RankingData:
-    """Documents of queries: their features, their labels and the query each belongs to. Immutable.
+    """Judged queries: the features and the label of each document, and the query it belongs to. Immutable.
 
-    Rows may be given in any order and query ids may be of any type. RankingData brings the documents of a query together:
-    queries stand in the order of their first row, and the documents of a query in the order given.
+    Rows may be given in any order and query ids may be of any type. RankingData groups the documents of each query: queries are
+    in the order of their first row, and the documents of a query in the order given.
 
     So there are two orders. Everything you pass or get back is in *your* row order: the arguments of the constructor, of
     `replace` and of `select_documents`, and scores, forces and attributions. Only the attributes below are *grouped*, because
@@ -87,8 +87,8 @@ class RankingData:
         feature_names: One name per feature, or None.
         categorical_features: A mapping from the column of each categorical feature to its categories, or None if there is
             none. Code k in `features` is the k-th category. The categories are None if only the codes are known.
-        absent_value: What a feature behind the last column counts as, 0 or NaN, for data read from sparse text, which may leave
-            the last features out; None if the data has all its features.
+        absent_value: The value of features after the last column, 0 or NaN, for data read from sparse text, which may leave the
+            last features out; None if the data has all its features.
         row_order: int64 [documents], the caller's row of each grouped document, or None if the two orders are the same.
     """
 
@@ -274,7 +274,7 @@ class RankingData:
             if name in ("query_offsets", "row_order"):
                 raise ParameterError(
                     name,
-                    rule="says how rows are grouped and cannot be replaced",
+                    rule="describes how rows are grouped and cannot be replaced",
                     remedy="make a new RankingData(X, y, qid)",
                 )
             if name not in ReplaceParts.__annotations__:

@@ -21,8 +21,13 @@ from podium.errors import DataError, ParameterError
 class Run:
     """Scores of retrieved documents: row k says that `document_ids[k]` scored `scores[k]` for `query_ids[k]`.
 
-    Lists, arrays and Series are taken and held as arrays: query ids as int64 or text where they all are that, document
-    ids as text, scores as float64. `Run.of_scores(scores, data)` is the run of scores for data with document ids.
+    `Run.of_scores(scores, data)` makes the run of scores for data with document ids.
+
+    Attributes:
+        query_ids: One query id per row, int64 or text.
+        document_ids: One document id per row, as text.
+        scores: One score per row, float64.
+        tag: The name of the run.
     """
 
     query_ids: npt.NDArray[Any]
@@ -33,10 +38,10 @@ class Run:
     def __post_init__(self) -> None:
         scores = as_numbers("scores", self.scores)
         if scores.ndim != 1:
-            raise DataError(f"scores have shape {scores.shape}; give one number a document")
+            raise DataError(f"scores have shape {scores.shape}; give one number per document")
         documents = Strings.of(self.document_ids, "document_ids")
         if len(documents) != len(scores):
-            raise DataError(f"{len(documents)} document_ids for {len(scores)} scores; give one of each a row")
+            raise DataError(f"{len(documents)} document_ids for {len(scores)} scores; give one of each per row")
         queries = as_ids(self.query_ids, len(scores))
         bad = np.isnan(scores)
         if bad.any():
@@ -60,29 +65,29 @@ class Run:
     def of(
         cls, query_ids: npt.ArrayLike, document_ids: Iterable[object], scores: npt.ArrayLike, tag: str = "podium"
     ) -> Run:
-        """A run from lists, arrays or Series, one entry a row."""
-        return cls(query_ids, document_ids, scores, tag)  # type: ignore[arg-type]  # made arrays when it is made
+        """Make a run of lists, arrays or Series with one entry per row."""
+        return cls(query_ids, document_ids, scores, tag)  # type: ignore[arg-type]  # they become arrays
 
     @classmethod
     def of_scores(cls, scores: npt.ArrayLike, data: RankingData, *, tag: str = "podium") -> Run:
         """Return the run of scores for data with document ids; scores and the rows of the run are in the caller's row order."""
         if data.document_ids is None:
-            raise DataError("a run names documents, and the data has no document_ids; give them to RankingData")
+            raise DataError("a run needs document ids, and the data has none; give document_ids to RankingData")
         given = as_numbers("scores", scores)
-        data.from_caller_order(given)  # says so if there is not one score per row
+        data.from_caller_order(given)  # raises an error unless there is one score per row
         return cls(data.to_caller_order(data.qid), ungroup(data.document_ids, data.row_order), given, tag)
 
     def scores_for(self, data: RankingData, *, missing: float | None = None) -> npt.NDArray[np.float64]:
-        """Return one score per row of the data, in the caller's row order: `of_scores` the other way round.
+        """Return one score per row of the data, in the caller's row order, the inverse of `of_scores`.
 
         Documents that only the run has are left out.
 
         Args:
-            data: data with document ids.
-            missing: the score of rows that the run does not have, such as -inf; None refuses such rows.
+            data: Data with document ids.
+            missing: The score of rows that the run does not have, such as -inf; None refuses such rows.
         """
         if data.document_ids is None:
-            raise DataError("a run names documents, and the data has no document_ids; give them to RankingData")
+            raise DataError("a run needs document ids, and the data has none; give document_ids to RankingData")
         known = dict(zip(zip(id_texts(self.query_ids), self.document_ids, strict=True), self.scores, strict=True))
         if len(known) < len(self):
             raise DataError("the run names a document of a query twice; keep one of them")
@@ -92,7 +97,7 @@ class Run:
             query, document = lacking[0]
             raise DataError(
                 f"the run has no score for document {document!r} of query {query!r} ({len(lacking)} rows of the data are "
-                "missing); say what they score with missing=, such as -inf"
+                "missing); give such rows a score with missing=, such as -inf"
             )
         return data.to_caller_order(np.array([known.get(key, missing) for key in keys], np.float64))
 

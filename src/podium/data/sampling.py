@@ -1,4 +1,4 @@
-"""Fewer unlabeled documents, as in [RankNet, §6]: unlabeled documents count as label 0, and a share of them is used."""
+"""Keep only some of the unlabeled documents, as in [RankNet, §6]: they count as label 0, and a share of them is used."""
 
 from __future__ import annotations
 
@@ -11,14 +11,23 @@ from podium.errors import ParameterError
 
 
 def sample_unlabeled(data: RankingData, share: float, *, label: float = 0.0, seed: int = 0) -> RankingData:
-    """Every document whose label is not `label`, and of the others each with probability `share`.
+    """Return the data with only some of its unlabeled documents.
 
-    The choice is a hash of seed, query id and position in the query, so it does not depend on the order of queries, and
-    a larger share keeps all that a smaller one keeps. A query that would lose every document keeps its first choice.
+    The choice is a hash of the seed, the query id and the position in the query. So it does not depend on the order of the
+    queries, and a larger share keeps all documents that a smaller one keeps. A query never loses all its documents: it keeps at
+    least one, the one that the smallest share would keep.
+
+    Args:
+        data: The data.
+        share: The probability of keeping a document whose label is `label`. All other documents are kept.
+        label: The label of unlabeled documents.
+        seed: The same seed gives the same choice.
     """
     number = as_number(share)
     if number is None or not 0 <= number <= 1:
-        raise ParameterError("share", share, "must lie in [0, 1]", "it is the share of unlabeled documents to keep")
+        raise ParameterError(
+            "share", share, "must be a number from 0 to 1", "it is the share of unlabeled documents to keep"
+        )
     position = np.arange(data.n_documents) - np.repeat(data.query_offsets[:-1], data.query_sizes)
     hashes = np.repeat(query_hashes(data.query_ids, seed), data.query_sizes)
     draw = unit_interval(splitmix64(hashes + position.astype(np.uint64)))

@@ -1,4 +1,4 @@
-"""Text ids by the million: one block of UTF-8 and where each string ends, as Arrow keeps them, so they map from a file."""
+"""A compact column of strings: one block of UTF-8 and the offset of each string in it, which can be mapped from a file."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ class Strings:
 
     @classmethod
     def of(cls, values: Iterable[object], name: str = "ids") -> Strings:
-        """A column of `str(value)` for each value (bytes are taken as UTF-8; a Strings comes back as it is).
-
-        A missing value (None, NaN, NA) is refused.
-        """
+        """Make a column of the text of each value; bytes are decoded as UTF-8, and missing values (None, NaN, NA) are refused."""
         if isinstance(values, Strings):
             return values
         encoded = []
@@ -45,7 +42,7 @@ class Strings:
         except UnicodeError as error:
             raise DataError(f"{name}: an id is not Unicode text: {error}") from None
         except TypeError as error:
-            raise DataError(f"{name}={short_repr(values)} must be a list of ids, one a row: {error}") from None
+            raise DataError(f"{name}={short_repr(values)} must be a list of ids, one per row: {error}") from None
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
         return cls(offsets, np.frombuffer(b"".join(encoded), np.uint8))
@@ -85,13 +82,13 @@ class Strings:
         return (text.decode() for text in self.encoded())
 
     def encoded(self) -> Iterator[bytes]:
-        """Each string in UTF-8."""
+        """Yield each string in UTF-8."""
         text = self.data[self.offsets[0] : self.offsets[-1]].tobytes()
         ends = (self.offsets - self.offsets[0]).tolist()
         return (text[a:b] for a, b in itertools.pairwise(ends))
 
     def repeats(self) -> npt.NDArray[np.bool_]:
-        """Whether each string but the first equals the one before it."""
+        """Return whether each string but the first equals the one before it."""
         lengths = np.diff(self.offsets)
         same: npt.NDArray[np.bool_] = lengths[1:] == lengths[:-1]
         rows = np.flatnonzero(same)
@@ -117,7 +114,7 @@ class Strings:
         return self.offsets.tobytes(), self.data.tobytes()
 
     def compact(self) -> Strings:
-        """The same strings with no bytes before the first or after the last, as files hold them."""
+        """Return the same strings with no bytes before the first or after the last, as files hold them."""
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         if first == 0 and last == len(self.data):
             return self

@@ -1,15 +1,15 @@
-"""Artificial ranking tasks whose true order is a known function. [RankNet, §5; LambdaRank, §6.3.1]
+"""Synthetic ranking tasks whose true order is a known function. [RankNet, §5; LambdaRank, §6.3.1]
 
-A task is a *generator*: a function of the features, with the cut points that turn its values into levels. It is drawn
-from `generator_seed`, the documents from `seed`, so sets of one task share the first and differ in the second:
+A task is a *generator*: a function of the features, with the cut points that turn its values into levels. `generator_seed`
+determines the generator and `seed` the documents, so data sets of one task share the first and differ in the second:
 
     train = synthetic.network(queries=800, seed=0)
     test = synthetic.network(queries=100, seed=1, generator_seed=0)
 
-Cut points (and the polynomial's means and variances) belong to the generator: they are taken on a reference sample of
-100,000 documents that it draws for itself. So a label is the same function of the features in every set of a task, and
-the levels are equally frequent up to the chance of the draw (`bins="width"` makes them equally wide instead,
-`levels=(0.6, 0.3, 0.1)` gives each its share, and `levels=None` leaves the values as they are).
+Cut points (and the polynomial's means and variances) belong to the generator: they come from a reference sample of 100,000 documents
+of its own. So a label is the same function of the features in every data set of a task. The levels are equally frequent, up to
+sampling noise; `bins="width"` makes them equally wide instead, `levels=(0.6, 0.3, 0.1)` sets the share of each, and `levels=None`
+keeps the values themselves as labels.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Function = Callable[[npt.NDArray[np.float32]], Vector]
 Levels = int | tuple[float, ...] | None
 
 REFERENCE_DOCUMENTS = 100_000
-BLOCK_DOCUMENTS = 20_000  # worked on at a time
-CACHED = 16  # generators remembered, because several sets of one task are mostly drawn one after the other
-FUNCTION, REFERENCE, DOCUMENTS, BIASES = range(4)  # separate streams of one seed
+BLOCK_DOCUMENTS = 20_000  # computed at a time
+CACHED = 16  # generators to remember: data sets of one task are usually made one after the other
+FUNCTION, REFERENCE, DOCUMENTS, BIASES = range(4)  # independent random streams of one seed
 ACTIVATIONS: dict[str, Callable[[Vector], Vector]] = {
     "tanh": np.tanh,
     "sigmoid": lambda z: 0.5 + 0.5 * np.tanh(0.5 * z),
@@ -56,19 +56,20 @@ def network(
     seed: int = 0,
     generator_seed: int | None = None,
 ) -> RankingData:
-    """Label = level of v·a(W x + b), with W, v, b and x uniform in [-1, 1]. [RankNet, §5]
+    """Return data whose labels are levels of v·a(W x + b), with W, v, b and x uniform in [-1, 1]. [RankNet, §5]
 
     Args:
-        queries: how many.
-        documents: a query.
-        features: of a document.
-        hidden: units of the network.
-        levels: labels 0 to levels − 1; or the share of each label, from 0 up; None leaves the values as they are.
-        bins: levels are equally frequent ("frequency") or equally wide ("width").
-        activation: a, tanh or sigmoid.
-        bias: whether the hidden units have biases b; else b = 0.
-        seed: of the documents.
-        generator_seed: of the network; by default the seed.
+        queries: Number of queries.
+        documents: Number of documents per query.
+        features: Number of features.
+        hidden: Number of hidden units of the network.
+        levels: Number of levels, for labels 0 to levels − 1; or the share of each label, from 0 up; or None, for the values
+            themselves as labels.
+        bins: "frequency" for levels that are equally frequent, "width" for levels that are equally wide.
+        activation: The activation a, "tanh" or "sigmoid".
+        bias: Whether the hidden units have biases b; otherwise b = 0.
+        seed: Seed of the documents.
+        generator_seed: Seed of the network; by default the same as `seed`.
     """
     _check_counts(queries=queries, documents=documents, features=features, hidden=hidden)
     cut = _checked_levels(levels, bins)
@@ -106,25 +107,29 @@ def polynomial(
     seed: int = 0,
     generator_seed: int | None = None,
 ) -> RankingData:
-    """Label = level of the mean of w·x, Σ x_i x_Q(i) and Σ x_i x_Q(i) x_Q'(i), each of mean 0 and variance 1.
+    """Return data whose labels are levels of the mean of a linear, a quadratic and a cubic term.
 
-    Q and Q' are random permutations of the features; w and x are uniform in [-1, 1]. [RankNet, §5]
+    The terms are w·x, Σ x_i x_Q(i) and Σ x_i x_Q(i) x_Q'(i), each scaled to mean 0 and variance 1. Q and Q' are random permutations
+    of the features; w and x are uniform in [-1, 1]. [RankNet, §5]
 
     Args:
-        queries: how many.
-        documents: a query.
-        features: of a document.
-        levels: labels 0 to levels − 1; or the share of each label, from 0 up; None leaves the values as they are.
-        bins: levels are equally frequent ("frequency") or equally wide ("width").
-        weights: what the linear, quadratic and cubic terms are multiplied by.
-        seed: of the documents.
-        generator_seed: of the polynomial; by default the seed.
+        queries: Number of queries.
+        documents: Number of documents per query.
+        features: Number of features.
+        levels: Number of levels, for labels 0 to levels − 1; or the share of each label, from 0 up; or None, for the values
+            themselves as labels.
+        bins: "frequency" for levels that are equally frequent, "width" for levels that are equally wide.
+        weights: Factors of the linear, quadratic and cubic terms.
+        seed: Seed of the documents.
+        generator_seed: Seed of the polynomial; by default the same as `seed`.
     """
     _check_counts(queries=queries, documents=documents, features=features)
     cut = _checked_levels(levels, bins)
     given = tuple(as_number(weight) for weight in weights)
     if len(given) != 3 or not all(weight is not None and math.isfinite(weight) for weight in given):
-        raise ParameterError("weights", weights, "must be three numbers, of the linear, quadratic and cubic term")
+        raise ParameterError(
+            "weights", weights, "must be three numbers: the factors of the linear, quadratic and cubic term"
+        )
     task = check_seed(seed if generator_seed is None else generator_seed)
     value, cuts = _polynomial(features, cut, bins, given, task)
     return _draw(value, cuts, queries, documents, features, seed)
@@ -173,7 +178,7 @@ def _draw(value: Function, cuts: Vector | None, queries: int, documents: int, fe
 
 
 def _cuts(value: Function, features: int, levels: Levels, bins: str, seed: int) -> Vector | None:
-    """The values between which a level has its share of the reference sample, or of its range; None for no levels."""
+    """Return the values that separate the levels, from the reference sample; None if there are no levels."""
     if levels is None:
         return None
     values = np.concatenate([value(block) for block in _reference(features, seed)])
@@ -189,7 +194,7 @@ def _reference(features: int, seed: int) -> Iterator[npt.NDArray[np.float32]]:
 
 
 def _uniform(stream: np.random.Generator, rows: int, features: int) -> Iterator[npt.NDArray[np.float32]]:
-    """Rows uniform in [-1, 1], in blocks; the numbers do not depend on the size of a block."""
+    """Yield rows uniform in [-1, 1], in blocks; the numbers do not depend on the size of a block."""
     for start in range(0, rows, BLOCK_DOCUMENTS):
         yield stream.uniform(-1, 1, (min(BLOCK_DOCUMENTS, rows - start), features)).astype(np.float32)
 
@@ -211,10 +216,12 @@ def _checked_levels(levels: int | Sequence[float] | None, bins: str) -> Levels:
         raise ParameterError(
             "levels",
             levels,
-            "must be a whole number of at least 2, the shares of at least 2 levels that add up to 1, or None for the values",
+            "must be a whole number of at least 2, the shares of at least 2 levels, which add up to 1, or None",
         )
     if bins == "width":
-        raise ParameterError("levels", levels, "gives the shares, so bins='width' has nothing to say")
+        raise ParameterError(
+            "levels", levels, "sets the share of each level, which {bins='width'} does too", "leave one out"
+        )
     return shares
 
 

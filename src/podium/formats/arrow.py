@@ -1,4 +1,4 @@
-"""Parquet and Arrow files (IPC, which is also Feather): tables with typed columns, read and written with pyarrow."""
+"""Parquet and Arrow IPC (Feather) files: tables with typed columns, read and written with pyarrow."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Progress = Callable[[int, int], None]
 
 
 def require_pyarrow() -> Any:
-    """The pyarrow package."""
+    """Return the pyarrow package; raise a MissingExtraError if it is not installed."""
     try:
         import pyarrow
     except ImportError:
@@ -53,7 +53,7 @@ def read_parquet(
     progress: Progress | None = None,
     **roles: Unpack[RoleOptions],
 ) -> RankingData:
-    """A Parquet file as RankingData, one row group at a time; see `Roles` for the options."""
+    """Read a Parquet file, one row group at a time; see `Roles` for the options."""
     pa = require_pyarrow()
     import pyarrow.parquet as pq
 
@@ -82,7 +82,7 @@ def read_arrow(
     progress: Progress | None = None,
     **roles: Unpack[RoleOptions],
 ) -> RankingData:
-    """Return the data of an Arrow IPC file or stream (Feather version 2), read one batch at a time; see `Roles` for the options."""
+    """Read an Arrow IPC file (Feather version 2) or stream, one batch at a time; see `Roles` for the options."""
     pa = require_pyarrow()
     resolve_threads(num_threads)
     with _arrow_errors(path), open_file(path) as file, pa.OSFile(os.fsencode(path)) as source:
@@ -141,7 +141,7 @@ def write_arrow(data: RankingData, path: str | os.PathLike[str], **roles: Unpack
 
 
 def record_batch(plan: ColumnPlan, block: Block) -> Any:
-    """Rows as an Arrow record batch; missing features are nulls."""
+    """Return rows as an Arrow record batch; missing features are nulls."""
     pa = require_pyarrow()
     columns: list[Any] = [pa.array(block.labels), pa.array(block.qid)]
     if block.document_ids is not None:
@@ -159,7 +159,7 @@ def record_batch(plan: ColumnPlan, block: Block) -> Any:
 
 
 def arrow_strings(strings: Strings) -> Any:
-    """A column of strings as Arrow's large_string, without a copy."""
+    """Return a column of strings as Arrow's large_string, without a copy."""
     pa = require_pyarrow()
     held = strings.compact()
     return pa.LargeStringArray.from_buffers(len(held), pa.py_buffer(held.offsets), pa.py_buffer(held.data))
@@ -172,7 +172,7 @@ def _refuse_empty(path: str | os.PathLike[str], file: IO[bytes]) -> None:
 
 @contextlib.contextmanager
 def _arrow_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """What goes wrong with a file, as a FormatError that names it."""
+    """Turn errors of pyarrow and of damaged data into a FormatError that names the file."""
     pa = require_pyarrow()
     try:
         yield
@@ -183,7 +183,7 @@ def _arrow_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     except DataError as error:
         raise FormatError(path, str(error)) from None
     except MemoryError:
-        raise FormatError(path, "is damaged, or takes more memory than there is") from None
+        raise FormatError(path, "is damaged, or needs more memory than there is") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise FormatError(path, f"is damaged or not of this format: {error}") from None
 

@@ -1,7 +1,7 @@
-"""Podium's own binary file: the arrays of RankingData as they stand in memory, loaded by memory map.
+"""Podium's own binary format: the arrays of RankingData as they are in memory, loaded by mapping the file.
 
-The file is a safetensors file: eight bytes with the length of a JSON header, the header, then the arrays. The
-features come first so that a text file of any size can be turned into one without standing in memory.
+It is a safetensors file: eight bytes with the length of a JSON header, the header, then the arrays. The features come first, so
+that a text file of any size can be converted without holding it in memory.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from podium.threads import resolve_threads
 
 Array = npt.NDArray[Any]
 VERSION = 1
-HEADER_BYTES = 4096  # the whole of length and header; what the header leaves free is filled with blanks
+HEADER_BYTES = 4096  # length and header together; the rest is filled with blanks
 DTYPES = {"F32": np.float32, "F64": np.float64, "I64": np.int64, "U8": np.uint8}
 NAMES = {np.dtype(kind): name for name, kind in DTYPES.items()}
 
 
 def write_cache(data: RankingData, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
-    """Writes every part of the data, exactly."""
+    """Write every part of the data, exactly."""
     with atomic_write(path, "cache") as file:
         file.seek(HEADER_BYTES)
         step = max(1, (16 << 20) // (4 * data.n_features + 4))
@@ -56,10 +56,10 @@ def convert_letor(
     num_threads: int | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """LETOR text to the cache, block by block: memory holds labels and ids, never the features.
+    """Convert LETOR text to the cache block by block, so that only labels and ids are held in memory, never the features.
 
-    The first block shows how many features there are. Where a later one has more, the rest is read only to learn the
-    true number, and everything is written in a second reading.
+    The first block shows how many features there are. If a later block has more, the rest of the file is read only to learn the
+    number, and everything is written in a second pass.
     """
     threads = resolve_threads(num_threads)
     with open_file(source) as text, atomic_write(path, "cache") as file:
@@ -91,7 +91,7 @@ def convert_letor(
 
 
 def _write_block(file: IO[bytes], block: _core.LetorBlock, row: int, shape: tuple[int, int], absent: float) -> None:
-    """Writes the features of a block to their place, a few rows at a time: sparse text may mean wide rows."""
+    """Write the features of a block to their place, a few rows at a time, because rows of sparse text may be wide."""
     base, width = shape
     file.seek(HEADER_BYTES + 4 * row * width)
     step = max(1, (16 << 20) // (4 * width + 4))
@@ -102,7 +102,7 @@ def _write_block(file: IO[bytes], block: _core.LetorBlock, row: int, shape: tupl
 
 
 def _tensors(path: Any, data: RankingData) -> dict[str, Array]:
-    """Every part but the features, by name."""
+    """Return every part but the features, by name."""
     tensors: dict[str, Array] = {"labels": data.labels, "query_offsets": data.query_offsets}
     ids = data.query_ids.astype(np.float64) if data.query_ids.dtype.kind == "f" else data.query_ids
     if ids.dtype.kind == "U":
@@ -146,7 +146,7 @@ def _text(name: str, strings: Strings) -> dict[str, Array]:
 
 
 def _finish(file: IO[bytes], shape: tuple[int, ...], tensors: dict[str, Array]) -> None:
-    """Writes the small arrays behind the features, eight-byte ones first, then the header."""
+    """Write the small arrays after the features, those of eight-byte numbers first, and then the header."""
     feature_bytes = 4 * shape[0] * shape[1]
     small = dict(sorted(tensors.items(), key=lambda item: -item[1].dtype.itemsize))
     if feature_bytes % 8:
@@ -172,7 +172,7 @@ def _finish(file: IO[bytes], shape: tuple[int, ...], tensors: dict[str, Array]) 
 def read_cache(
     path: str | os.PathLike[str], *, num_threads: int | None = None, progress: Progress | None = None
 ) -> RankingData:
-    """The data of a cache, mapped from the file: opening takes no time and memory is taken as rows are touched."""
+    """Read a cache by mapping the file: opening it takes no time, and rows are loaded when they are used."""
     tensors = _map(path)
     try:
         data = RankingData.of_parts(check=False, **_parts(tensors))
@@ -188,20 +188,20 @@ def read_cache(
 
 
 def _map(path: str | os.PathLike[str]) -> dict[str, Array]:
-    """Every array of the file, as views of one memory map."""
+    """Return every array of the file, as views of one mapping."""
     with open_file(path) as file:
         head = file.read(8)
         size = os.fstat(file.fileno()).st_size
         length = int.from_bytes(head, "little")
         if len(head) < 8 or not 2 <= length <= size - 8:
-            raise FormatError(
-                path, "this is not a podium data cache, or it is cut short; make it again from its source"
-            )
+            raise FormatError(path, "is not a Podium data cache, or is cut short; make it again from its source")
         try:
             header = json.loads(file.read(length))
             metadata = dict(header.pop("__metadata__"))
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
-            raise FormatError(path, "this is not a podium data cache, or its header is damaged") from None
+            raise FormatError(
+                path, "is not a Podium data cache, or its header is damaged; make it again from its source"
+            ) from None
         _check_kind(path, metadata)
         whole = map_file(path, file, size)
     try:
@@ -215,11 +215,13 @@ def _map(path: str | os.PathLike[str]) -> dict[str, Array]:
 def _check_kind(path: str | os.PathLike[str], metadata: dict[str, Any]) -> None:
     if metadata.get("kind") != CACHE_KIND:
         raise FormatError(
-            path, f"this safetensors file is {metadata.get('kind', 'of no stated kind')!r}, not {CACHE_KIND!r}"
+            path,
+            f"is a safetensors file of {metadata.get('kind', 'unknown kind')!r}, not of {CACHE_KIND!r}; give another file",
         )
     if metadata.get("version") != str(VERSION):
         raise FormatError(
-            path, f"the cache has version {metadata.get('version')}; this podium reads version {VERSION}: make it again"
+            path,
+            f"the cache has version {metadata.get('version')}; this Podium reads version {VERSION}; make it again from its source",
         )
 
 
@@ -278,7 +280,7 @@ def _read_categories(tensors: dict[str, Array], texts: Strings | None) -> dict[i
 CACHE = Format(
     name="cache",
     holds="data",
-    description="podium's binary cache: every part of the data, loaded by memory map",
+    description="Podium's binary cache: every part of the data, loaded by mapping the file",
     read=read_cache,
     write=write_cache,
 )

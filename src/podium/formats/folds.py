@@ -1,4 +1,4 @@
-"""Folders of folds, as benchmark sets are handed out: Fold1..5, each with a training, a validation and a test file."""
+"""Folders of folds, as benchmark data is distributed: Fold1 to Fold5, each with a training, a validation and a test file."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from podium.errors import FormatError
 
 PARTS = {"training": r"train(ing)?(set)?", "validation": r"(vali|valid|validation)(set)?", "test": r"test(set)?"}
 
-# what lies beside the files of a fold: query sizes, and what podium and others write about them
+# Other files in the folder of a fold: query sizes, and what Podium and others write there.
 BESIDE = (".query", ".group", ".scores", ".score", ".podium", ".jsonl", ".json")
 
 
 def fold_files(folder: str | os.PathLike[str]) -> tuple[Path, Path, Path]:
-    """The three files of one fold."""
+    """Return the training, validation and test file of one fold."""
     path = Path(folder)
     if not path.is_dir():
         raise FormatError(
-            folder, "there is no such folder" if not path.exists() else "this is a file; name the folder of a fold"
+            folder, "there is no such folder" if not path.exists() else "is a file; give the folder of a fold"
         )
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.endswith(BESIDE))
     found = []
@@ -35,7 +35,7 @@ def fold_files(folder: str | os.PathLike[str]) -> tuple[Path, Path, Path]:
 
 
 def fold_folders(folder: str | os.PathLike[str]) -> list[Path]:
-    """Fold1, Fold2, … in order of their numbers."""
+    """Return the folders Fold1, Fold2, … in the order of their numbers."""
     path = Path(folder)
     inside = list(path.iterdir()) if path.is_dir() else []
     numbered = [
@@ -44,7 +44,7 @@ def fold_folders(folder: str | os.PathLike[str]) -> list[Path]:
         if sub.is_dir() and (match := re.fullmatch(r"[Ff]old[-_ ]?(\d+)", sub.name))
     ]
     if not numbered:
-        raise FormatError(folder, "there are no folders Fold1, Fold2, … here")
+        raise FormatError(folder, "there are no folders Fold1, Fold2, … in it; give the folder that holds them")
     return [sub for _, sub in sorted(numbered)]
 
 

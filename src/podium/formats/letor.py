@@ -1,6 +1,6 @@
-"""LETOR / SVMlight text: `label qid:7 1:0.5 3:2 # comment`, a document a line.
+"""LETOR / SVMlight text: `label qid:7 1:0.5 3:2 # comment`, one document per line.
 
-Read by the core, several threads at once, in blocks that come out in file order; here the blocks become RankingData.
+The core parses the text in several threads and returns blocks in file order. This module makes RankingData of them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 PathLike = str | os.PathLike[str]
 Widths = Callable[[Sequence[int]], None]
-"""Called with how many features the lines of each file show, before all get as many as the widest."""
+"""Called with the number of features that the lines of each file show, before all get as many as the widest."""
 Blocks = Iterator[tuple[_core.LetorBlock, int]]
 
 
@@ -56,19 +56,19 @@ def read_letor(
     sizes: PathLike | None = None,
     scattered: Literal["error", "group"] = "error",
 ) -> RankingData:
-    """Judged queries from LETOR / SVMlight text, plain or gzip.
+    """Read judged queries from LETOR / SVMlight text, plain or gzip.
 
     Args:
-        path: the file.
-        num_threads: threads that parse; by default the cores this process may use.
-        progress: called with (bytes done, bytes in all).
-        absent: what a feature that a line leaves out is.
-        index_base: whether the first feature is number 0 or 1; "auto" is 0 if any line has index 0, else 1.
-        n_features: at least this many features (a test file may lack the last ones of its training file).
-        max_features: the largest index taken for real.
-        document_ids: keep the document id of the comment: X of `# docid = X`, else the comment itself.
-        sizes: a side file of query sizes for files without qid; by default `path.query` or `path.group`.
-        scattered: what to do when the rows of a query stand in several places: refuse, or group them.
+        path: The path of the file.
+        num_threads: Number of threads that parse; by default every core this process may use.
+        progress: Called now and then with (bytes done, bytes in all).
+        absent: The value of a feature that a line leaves out: "zero" or "missing".
+        index_base: The index of the first feature, 0 or 1; "auto" means 0 if any line has index 0, otherwise 1.
+        n_features: The number of features, if the file may lack the last ones, as a test file may.
+        max_features: A larger index is taken for a mistake.
+        document_ids: Whether to keep document ids: X of a comment `# docid = X`, otherwise the whole comment.
+        sizes: A file of query sizes, for text without query ids; by default `path.query` or `path.group`.
+        scattered: What to do if the rows of a query are not together: "error" refuses them, "group" groups them.
     """
     options = LetorOptions(absent, index_base, n_features, max_features, document_ids, sizes, scattered)
     return read_letor_together([path], options, num_threads=num_threads, progress=progress)[0]
@@ -82,7 +82,7 @@ def read_letor_together(
     progress: Progress | None = None,
     on_widths: Widths | None = None,
 ) -> list[RankingData]:
-    """Files of one data set: the first feature has the same index in all of them, and all have the same features."""
+    """Read files of one data set: they count features from the same index, and all get the same features."""
     threads = resolve_threads(num_threads)
     loaded = []
     for path in paths:
@@ -101,10 +101,10 @@ def read_letor_together(
 
 
 class FeatureRows:
-    """The matrix of a file's features, filled block by block.
+    """The feature matrix of a file, filled block by block.
 
-    Room is set aside for as many rows as the share of the file read so far promises, and a quarter more: pages that are
-    never touched cost nothing. Where a later block has other features, the rows so far are laid out anew.
+    Memory is reserved for as many rows as the file will have if it goes on as it began, and a quarter more: pages that are never
+    touched cost nothing. If a later block has other features, the rows so far are copied to a matrix with more columns.
     """
 
     def __init__(self, rows: LetorRows) -> None:
@@ -113,7 +113,7 @@ class FeatureRows:
         self.base, self.array = 1, np.empty((0, 0), np.float32)
 
     def add(self, block: _core.LetorBlock, share: float) -> None:
-        """Takes in the next block, with which `share` of the file is read."""
+        """Add the next block, with which `share` of the file has been read."""
         rows, needed = self.rows, self.rows.n_rows
         base, width = rows.base, rows.width(rows.base)
         rows.refuse_absurd_width(width)
@@ -124,7 +124,7 @@ class FeatureRows:
         self.n_rows = needed
 
     def finish(self, base: int, width: int) -> npt.NDArray[np.float32]:
-        """The matrix, its columns counted from `base`."""
+        """Return the matrix, with columns for the features from index `base` on."""
         if (base, width) != (self.base, self.array.shape[1]):
             self._lay_out(self.n_rows, base, width, capacity=self.n_rows)
         return self.array[: self.n_rows]
@@ -137,7 +137,7 @@ class FeatureRows:
         if array is None:
             raise DataError(
                 f"{os.fspath(self.rows.path)}: {needed} documents × {width} features take {4 * needed * width / 2**30:.1f} GiB, more "
-                "than there is; features are held dense: drop the largest feature indices or convert to the cache"
+                "than there is; every feature takes memory in every row: drop the largest feature indices, or convert to the cache"
             )
         self.array, self.base = array, base
         if self.n_rows:
@@ -148,7 +148,7 @@ class FeatureRows:
 def iterate_blocks(
     path: PathLike, file: IO[bytes], options: LetorOptions, num_threads: int, progress: Progress | None
 ) -> Iterator[tuple[_core.LetorBlock, float]]:
-    """Parsed blocks of an open file, in order, each with the share of the file read by then; the first bad line raises."""
+    """Yield the parsed blocks of an open file, each with the share of the file read so far; a bad line is a FormatError."""
     lines, has_qid, max_index = 0, None, options.max_features - 1
     total = os.fstat(file.fileno()).st_size
     if total == 0:
@@ -206,8 +206,8 @@ def _gzip_blocks(path: PathLike, file: IO[bytes], total: int, options: tuple[flo
 def _allocate(rows: int, columns: int) -> npt.NDArray[np.float32] | None:
     """Return a matrix of pages that cost nothing until they are touched, or None if the system has no room for it.
 
-    It comes straight from the system, which decides how large a page is: NumPy always asks for huge pages, and where memory is
-    lent by a host these are several times slower to touch for the first time.
+    It comes straight from the system, which chooses the size of pages. NumPy always asks for huge pages, which are several times
+    slower to touch for the first time on some virtual machines.
     """
     size = 4 * rows * columns
     if size == 0:

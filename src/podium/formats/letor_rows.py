@@ -1,4 +1,4 @@
-"""What the blocks of a LETOR file add up to, features aside: labels, queries, document ids, and what is wrong."""
+"""Labels, queries and document ids of a LETOR file, collected from its blocks, and the messages for its faults."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from podium.formats.sizes import SIDE_SUFFIXES, read_sizes, side_files
 
 Array = npt.NDArray[Any]
 
-# One sentence for each LetorFault of the core, in its order.
+# One message for each LetorFault of the core, in the same order.
 FAULTS = (
     "",
     "found {found}, expected a label, a number such as 0 or 2.5; a line reads `label qid:ID index:value …`",
     "the label is {found}; labels must be finite numbers: give the document a label or leave it out",
-    "found {found} with no query id behind `qid:`; write the id right after the colon, as in qid:7",
-    "found {found} where `qid:ID` was expected; lines before carry a query id, so every line must",
-    "found {found}, a query id where none was expected; either every line has `qid:ID`, right behind its label, or none",
+    "found {found} with no query id after `qid:`; write the id right after the colon, as in qid:7",
+    "found {found} where `qid:ID` was expected; earlier lines have a query id, so every line must have one",
+    "found {found}, a query id where none was expected; either every line has `qid:ID`, right after its label, or none has",
     "found {found}, expected `index:value` such as 12:0.5",
     "the feature index in {found} is negative; indices start at 0 or 1",
-    "the feature index in {found} is larger than {max_index}; if it is meant, read with max_features=…",
-    "feature {found} stands twice on this line; leave one of the two out",
+    "the feature index in {found} is larger than {max_index}; if it is meant, read with a larger max_features",
+    "feature {found} occurs twice on this line; remove one of the two",
     "found {found} without a colon, expected `index:value` such as 12:0.5; is the line cut short?",
-    "found {found}, expected a feature value: a number, or nan or NULL where it is missing",
+    "found {found}, expected a feature value: a number, or nan or NULL if it is missing",
     "the value {found} is too large for a 32-bit float (up to 3.4e38); rescale the feature",
-    "the value {found} is infinite; features must be finite, or nan where missing",
+    "the value {found} is infinite; features must be finite, or nan if missing",
     "found {found}, which is not UTF-8 text; convert the file to UTF-8",
     "a line is longer than 256 MiB; this does not look like LETOR text",
     "the file became shorter while it was being read; read it again when nobody writes to it",
@@ -46,7 +46,7 @@ MAX_FEATURES = 1 << 24
 
 @dataclass(frozen=True)
 class LetorOptions:
-    """How to read LETOR text; `read_letor` says what each option means."""
+    """How to read LETOR text; see `read_letor` for the options."""
 
     absent: str = "zero"
     index_base: str | int = "auto"
@@ -73,12 +73,12 @@ class LetorOptions:
 
     @property
     def absent_value(self) -> float:
-        """The number that stands for a feature a line leaves out."""
+        """Return the value of a feature that a line leaves out."""
         return 0.0 if self.absent == "zero" else float("nan")
 
 
 class LetorRows:
-    """What the blocks of one file add up to, features aside."""
+    """Everything but the features of one file, collected block by block."""
 
     def __init__(self, path: str | os.PathLike[str], options: LetorOptions) -> None:
         self.path, self.options = path, options
@@ -91,12 +91,12 @@ class LetorRows:
         self.n_rows = self.n_lines = 0
         self.min_index, self.max_index = 2**32, -1
         self.has_qid = False
-        self._entries: tuple[int, int] | None = None  # fewest and most of all rows but the last
+        self._entries: tuple[int, int] | None = None  # fewest and most entries of all rows but the last
         self._last = -1
         self._cut = False
 
     def add(self, block: _core.LetorBlock) -> None:
-        """Takes in the next block of the file."""
+        """Add the next block of the file."""
         if block.rows:
             if self.n_rows == 0:
                 self.has_qid = block.has_qid
@@ -139,29 +139,29 @@ class LetorRows:
 
     @property
     def base(self) -> int:
-        """The index of the first feature."""
+        """Return the index of the first feature."""
         given = self.options.index_base
         if given == 1 and self.min_index == 0:
             raise FormatError(self.path, "a feature has index 0, but index_base=1; read with index_base=0 or 'auto'")
         return int(given) if given != "auto" else 0 if self.min_index == 0 else 1
 
     def found_width(self, base: int) -> int:
-        """How many features the lines themselves show, counted from index `base`."""
+        """Return the number of features that the lines show, counted from index `base`."""
         return max(self.max_index - base + 1, 0)
 
     def width(self, base: int) -> int:
-        """How many features there are, counted from index `base`."""
+        """Return the number of features, counted from index `base`."""
         found, given = self.found_width(base), self.options.n_features
         if given is not None and found > given:
             raise FormatError(
                 self.path,
-                f"feature index {self.max_index} goes beyond the {given} features expected (n_features); "
+                f"feature index {self.max_index} is larger than the {given} features of n_features allow; "
                 "is this another data set?",
             )
         return found if given is None else given
 
     def refuse_absurd_width(self, width: int) -> None:
-        """A single mistyped index must not ask for more memory than any text of this size could mean."""
+        """Refuse a number of features that takes far more memory than the text, such as a mistyped index would cause."""
         size, text = 4 * self.n_rows * width, Path(self.path).stat().st_size if Path(self.path).exists() else 0
         if self.options.n_features is None and size > max(1 << 30, 1000 * text):
             raise FormatError(
@@ -171,7 +171,7 @@ class LetorRows:
             )
 
     def parts(self) -> dict[str, Any]:
-        """Labels, queries and document ids."""
+        """Return labels, queries and document ids."""
         if self.n_rows == 0:
             raise FormatError(self.path, "the file has no documents, only blank lines or comments")
         self._refuse_cut_line()
@@ -184,7 +184,7 @@ class LetorRows:
             if self.options.sizes is not None:
                 raise FormatError(
                     self.path,
-                    f"the lines carry query ids, and sizes={os.fspath(self.options.sizes)!r} is given too; leave one out",
+                    f"the lines have query ids, and sizes={os.fspath(self.options.sizes)!r} is given too; remove one of the two",
                 )
         else:
             counts = self._side_sizes()
@@ -192,7 +192,7 @@ class LetorRows:
         return parts | {"query_ids": ids, "counts": counts}
 
     def data(self, features: Array, parts: dict[str, Any]) -> RankingData:
-        """The whole as RankingData (grouping rows where they are scattered)."""
+        """Return everything as RankingData, with the rows of each query grouped."""
         ids, counts = parts.pop("query_ids"), parts.pop("counts")
         if len(set(ids.tolist())) < len(ids):
             data = RankingData(features, parts["labels"], np.repeat(ids, counts), document_ids=parts["document_ids"])
@@ -211,8 +211,8 @@ class LetorRows:
         if self._cut and self._entries is not None and self._entries[0] == self._entries[1] > self._last:
             raise FormatError(
                 self.path,
-                f"the last line has no line end and {self._last} features where all others have {self._entries[0]}: "
-                "the file looks cut short; fetch it again, or end the line if it is whole",
+                f"the last line has no line end and {self._last} features, while all others have {self._entries[0]}: "
+                "the file looks cut short; download it again, or end the line if it is complete",
                 line=self.n_lines,
             )
 
@@ -225,7 +225,7 @@ class LetorRows:
                 raise FormatError(
                     self.path,
                     f"query {query} begins again here; its first rows are at line {self.lines[first[query]]}. Keep the rows of "
-                    "a query together, or read with scattered='group' if both places mean one query",
+                    "a query together, or read with scattered='group' if both belong to one query",
                     line=line,
                 )
             first[query] = k

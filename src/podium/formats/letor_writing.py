@@ -1,4 +1,4 @@
-"""RankingData to LETOR / SVMlight text."""
+"""Write RankingData as LETOR / SVMlight text."""
 
 from __future__ import annotations
 
@@ -30,11 +30,18 @@ def write_letor(
     sparse: bool = False,
     progress: Progress | None = None,
 ) -> None:
-    """Writes rows in the caller's order with the shortest decimals that read back exactly; `.gz` compresses.
+    """Write data as LETOR text, rows in the caller's order, each number as the shortest decimal that reads back exactly.
 
-    `sparse` leaves zeros out (for readers who take absent as zero), but for the first and the last feature of the first
-    row, so that the number of features reads back too. Document and query weights, pairs and feature
-    names have no place in this format and are refused.
+    The format has no place for weights, pairs, feature names and categories, which are refused.
+
+    Args:
+        data: The data.
+        path: The path of the file; a name that ends in .gz is compressed.
+        num_threads: Number of threads; by default every core this process may use.
+        index_base: The index of the first feature.
+        sparse: Whether to leave zeros out, for readers that take absent features as zero. The first and the last feature of the
+            first row are always written, so that the number of features can be read back.
+        progress: Called now and then with (rows done, rows in all).
     """
     _refuse_what_letor_lacks(path, data)
     comments = _comments(path, data)
@@ -44,7 +51,7 @@ def write_letor(
     for query in ids:
         if not query or re.search(r"\s|\0", query):
             raise DataError(
-                f"{os.fspath(path)}: query id {query!r} is empty or has blanks or a NUL in it, which LETOR text cannot hold"
+                f"{os.fspath(path)}: query id {query!r} is empty, or has a blank or a NUL in it, which LETOR text cannot hold; rename it"
             )
     order = None if data.row_order is None else positions(data.row_order)
     queries, threads, step = (
@@ -79,7 +86,7 @@ def _refuse_what_letor_lacks(path: Any, data: RankingData) -> None:
     for name in ("document_weights", "query_weights", "pairs", "feature_names", "categorical_features"):
         if getattr(data, name) is not None:
             raise DataError(
-                f"{os.fspath(path)}: LETOR text cannot hold {name}; write the cache (.podium-data), or leave them out: data.replace({name}=None), --drop {name}"
+                f"{os.fspath(path)}: LETOR text cannot hold {name}; write the cache (.podium-data), or leave this part out with data.replace({name}=None) or --drop {name}"
             )
 
 
@@ -90,7 +97,7 @@ def _comments(path: Any, data: RankingData) -> Strings | None:
     for text in data.document_ids:
         if text != text.strip(" \t\r") or "\n" in text or re.match(r"docid\s*=\s*\S", text):
             raise DataError(
-                f"{os.fspath(path)}: document id {text!r} cannot be told apart in a LETOR comment; rename it"
+                f"{os.fspath(path)}: document id {text!r} would not be read back from a LETOR comment; rename it"
             )
         comments.append(text and (f" {text}" if re.search(r"[ \t\r]", text) else f"docid = {text}"))
     return Strings.of(comments)

@@ -1,4 +1,4 @@
-"""The one way text files are opened: gzip or plain, with a clear sentence for what cannot be read."""
+"""Open data files, gzip or plain, with a clear message for each that cannot be read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from podium.kinds import GZIP_MAGIC, HEAD_BYTES, start_of
 
 @contextlib.contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """The decompressed bytes of a file that is there, is not empty and is not binary; a FormatError else."""
+    """Open a text file for reading decompressed bytes; a file that is missing, empty or binary is a FormatError."""
     with open_file(path) as file, gunzipping(path):
         magic = file.read(2)
         file.seek(0)
@@ -39,7 +39,7 @@ def is_plain_file(stream: IO[bytes]) -> bool:
 
 
 def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
-    """The file as it stands, open for reading, or the clear sentence why not."""
+    """Open a file for reading its bytes as they are; a FormatError says why it cannot be read."""
     try:
         mode = Path(path).stat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
@@ -63,15 +63,15 @@ def read_head(path: str | os.PathLike[str]) -> bytes:
 
 @contextlib.contextmanager
 def gunzipping(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Says clearly what is wrong with a damaged gzip stream."""
+    """Turn the errors of a damaged gzip stream into a FormatError."""
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FormatError(path, f"the gzip stream is damaged or cut short ({error}); fetch the file again") from None
+        raise FormatError(path, f"the gzip stream is damaged or cut short ({error}); download the file again") from None
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """All the decompressed bytes of a text file, without a byte order mark."""
+    """Return all decompressed bytes of a text file, without a byte order mark."""
     with reading(path) as stream:
         return stream.read().removeprefix(b"\xef\xbb\xbf")
 
@@ -88,7 +88,7 @@ def writing(path: str | os.PathLike[str], kind: str) -> Iterator[IO[bytes]]:
 
 
 def decode(path: str | os.PathLike[str], line: bytes, number: int) -> str:
-    """A line as text; a FormatError names the byte that is not UTF-8."""
+    """Return a line as text; a FormatError names the byte that is not UTF-8."""
     try:
         return line.decode()
     except UnicodeDecodeError as error:
@@ -101,6 +101,6 @@ def decode(path: str | os.PathLike[str], line: bytes, number: int) -> str:
 
 
 def text_lines(path: str | os.PathLike[str], stream: IO[bytes]) -> Iterator[str]:
-    """The lines of a stream as text, line ends kept, without a byte order mark."""
+    """Yield the lines of a stream as text, with their line ends and without a byte order mark."""
     for number, line in enumerate(stream, 1):
         yield decode(path, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, number)

@@ -1,4 +1,4 @@
-"""Files of lines of words: where each word stands, found with array operations, so that columns are read whole."""
+"""Text files of words in lines: the places of all words are found with array operations, and columns are read at once."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ LONGEST_NUMBER = 64  # bytes
 
 
 class Tokens:
-    """The words of a file, line by line; blank lines, and lines that start with '#' where `comments`, hold none.
+    """The words of a file, line by line. Blank lines are skipped, and with `comments` also lines that start with '#'.
 
-    `first[r]` and `count[r]` say which words the r-th line with words has, `line[r]` its number in the file from 1.
+    Attributes:
+        first: The number of the first word of each line.
+        count: The number of words of each line.
+        line: The number of each line in the file, from 1.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, comments: bool) -> None:
@@ -35,7 +38,9 @@ class Tokens:
         self.bytes = np.frombuffer(self.raw, np.uint8)
         self._refuse_other_than_utf8()
         blank = np.ones(len(self.bytes) + 2, bool)
-        blank[1:-1] = (self.bytes == SPACE) | (self.bytes - TAB <= RETURN - TAB)  # unsigned: below TAB wraps round
+        blank[1:-1] = (self.bytes == SPACE) | (
+            self.bytes - TAB <= RETURN - TAB
+        )  # unsigned, so anything below TAB becomes large
         edges = np.flatnonzero(blank[1:] != blank[:-1])
         self.starts, self.ends = edges[0::2], edges[1::2]
         line_ends = np.flatnonzero(self.bytes == NEWLINE)
@@ -50,13 +55,13 @@ class Tokens:
         self.count: Ints = count.astype(np.int64)
         self.line: Ints = line[first].astype(np.int64) + 1
         if not len(first):
-            raise FormatError(path, "the file has no lines but blanks and comments")
+            raise FormatError(path, "the file has only blank lines and comments")
 
     def __len__(self) -> int:
         return len(self.first)
 
     def require_words(self, least: int, most: int | None, form: str) -> None:
-        """That every line has as many words as the form, such as 'query 0 document judgment'."""
+        """Check that every line has from `least` to `most` words; `form` shows a right one, such as 'query 0 document judgment'."""
         bad = (self.count < least) | (self.count > most if most is not None else False)
         if bad.any():
             row = int(np.argmax(bad))
@@ -64,18 +69,18 @@ class Tokens:
             shown = text if len(text) <= 80 else text[:79] + "…"
             raise FormatError(
                 self.path,
-                f"{self.count[row]} words, {shown!r}; a line reads {form!r}",
+                f"the line has {self.count[row]} words, {shown!r}; it must read {form!r}",
                 line=int(self.line[row]),
             )
 
     def texts(self, word: int) -> Strings:
-        """The given word of each line."""
+        """Return the given word of each line."""
         starts, ends = self.starts[self.first + word], self.ends[self.first + word]
         bounds = np.stack([starts, ends], axis=1).reshape(-1)
         return Strings(bounds.astype(np.int64), self.bytes)[np.arange(0, 2 * len(starts), 2)]
 
     def query_ids(self, word: int) -> npt.NDArray[Any]:
-        """The given word of each line as int64 where all print as one, else as text."""
+        """Return the given word of each line, as int64 if all are written as integers, otherwise as text."""
         texts = self.texts(word)
         heads = np.flatnonzero(np.append(True, ~texts.repeats()))
         ids = list(texts[heads])
@@ -89,12 +94,12 @@ class Tokens:
         return np.repeat(ids_from_texts(ids), np.diff(heads, append=len(texts)))
 
     def numbers(self, word: int, what: str, *, finite: bool) -> npt.NDArray[np.float64]:
-        """The given word of each line as a float64; NaN is refused, and infinity where `finite`."""
+        """Return the given word of each line as a float64; NaN is refused, and with `finite` infinity too."""
         lengths = self.ends[self.first + word] - self.starts[self.first + word]
         if lengths.max() > LONGEST_NUMBER:
             self._bad_number(word, int(np.argmax(lengths)), what)
         fixed = self._fixed_width(word)
-        if (fixed == ord("_")).any():  # Python's float takes 1_000
+        if (fixed == ord("_")).any():  # Python would read 1_000 as a number
             self._bad_number(word, int(np.argmax((fixed == ord("_")).any(axis=1))), what)
         texts = fixed.view(f"S{fixed.shape[1]}")[:, 0]
         try:
@@ -107,7 +112,7 @@ class Tokens:
         return values
 
     def refuse_long(self, word: int, what: str) -> None:
-        """That no such word is longer than an id may be, so that one of them cannot take all memory."""
+        """Check that no such word is longer than an id may be, so that one alone cannot take all memory."""
         lengths = self.ends[self.first + word] - self.starts[self.first + word]
         row = int(np.argmax(lengths))
         if lengths[row] > MAX_ID_LENGTH:
@@ -119,7 +124,7 @@ class Tokens:
             )
 
     def refuse_duplicates(self, words: Sequence[int], what: str) -> None:
-        """That no two lines have the same given words."""
+        """Check that no two lines have the same given words."""
         hashes = np.zeros(len(self), np.uint64)
         for word in words:
             self._hash_into(hashes, word)
@@ -131,17 +136,17 @@ class Tokens:
                 names = " ".join(self.word(here, word) for word in words)
                 raise FormatError(
                     self.path,
-                    f"{what} {names!r} stands in line {self.line[here]} already; each may stand once: remove one",
+                    f"{what} {names!r} is in line {self.line[here]} already; remove one of the two",
                     line=int(self.line[there]),
                 )
 
     def word(self, row: int, word: int) -> str:
-        """One word of one line."""
+        """Return one word of one line."""
         k = self.first[row] + word
         return self.raw[self.starts[k] : self.ends[k]].decode()
 
     def fail(self, row: int, word: int, message: str) -> NoReturn:
-        """A FormatError at a word."""
+        """Raise a FormatError at a word."""
         start = int(self.starts[self.first[row] + word])
         opens = self.raw.rfind(b"\n", 0, start) + 1
         raise FormatError(self.path, message, line=int(self.line[row]), column=start - opens + 1)
@@ -150,7 +155,7 @@ class Tokens:
         self.fail(row, word, f"{what} is {self.word(row, word)[:80]!r}; it must be a number")
 
     def _hash_into(self, hashes: npt.NDArray[np.uint64], word: int) -> None:
-        """Mixes the given word of each line into its hash, 8 bytes at a time while a word has more."""
+        """Combine the given word of each line with its hash, 8 bytes at a time."""
         starts, ends = self.starts[self.first + word], self.ends[self.first + word]
         padded = np.append(self.bytes, np.zeros(8, np.uint8))
         windows = np.lib.stride_tricks.sliding_window_view(padded, 8)
@@ -164,7 +169,7 @@ class Tokens:
             starts, ends = starts[more] + 8, ends[more]
 
     def _fixed_width(self, word: int) -> npt.NDArray[np.uint8]:
-        """The given word of each line as bytes of one width, a multiple of 8, filled up with zeros."""
+        """Return the given word of each line as bytes of one width, a multiple of 8, padded with zeros."""
         starts, ends = self.starts[self.first + word], self.ends[self.first + word]
         width = -(-int((ends - starts).max()) // 8) * 8
         padded = np.append(self.bytes, np.zeros(width, np.uint8))
@@ -188,11 +193,11 @@ class Tokens:
             raise
 
 
-def one_number_a_line(path: str | os.PathLike[str], what: str) -> Tokens:
-    """The lines of a file of one number a line; only the end of the file may be blank."""
+def number_lines(path: str | os.PathLike[str], what: str) -> Tokens:
+    """Return the lines of a file with one number per line; only the end of the file may be blank."""
     tokens = Tokens(path, comments=False)
     tokens.require_words(1, 1, what)
     gap = np.flatnonzero(tokens.line != np.arange(1, len(tokens) + 1))
     if gap.size:
-        raise FormatError(path, f"the line is blank; give one {what} a line", line=int(gap[0]) + 1)
+        raise FormatError(path, f"the line is blank; give one {what} per line", line=int(gap[0]) + 1)
     return tokens

@@ -1,6 +1,6 @@
 """TREC files: judgments (qrels, `query 0 document judgment`) and runs (`query Q0 document rank score tag`).
 
-Words are separated by blanks; a line that starts with '#' is a comment; '#' inside a document id is part of it.
+Words are separated by blanks. A line that starts with '#' is a comment; a '#' inside a document id is part of it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RUN_FORM = "query Q0 document rank score tag"
 
 
 def read_qrels(path: PathLike, *, num_threads: int | None = None, progress: Progress | None = None) -> RankingData:
-    """Judgments as RankingData without features; a judgment may be any finite number, also negative."""
+    """Read judgments, as RankingData without features; a judgment may be any finite number, also a negative one."""
     resolve_threads(num_threads)
     tokens = Tokens(path, comments=True)
     tokens.require_words(4, 4, QRELS_FORM)
@@ -41,7 +41,7 @@ def read_qrels(path: PathLike, *, num_threads: int | None = None, progress: Prog
 
 
 def read_run(path: PathLike, *, num_threads: int | None = None, progress: Progress | None = None) -> Run:
-    """A run; its order is that of the scores, and rank and what follows the tag are not used, as in trec_eval."""
+    """Read a run. Its order is that of the scores; as in trec_eval, the rank and whatever follows the tag are ignored."""
     resolve_threads(num_threads)
     tokens = Tokens(path, comments=True)
     tokens.require_words(6, None, RUN_FORM)
@@ -60,7 +60,7 @@ def _check_ids(tokens: Tokens) -> None:
 def write_qrels(data: RankingData, path: PathLike) -> None:
     """Write the labels of data with document ids, rows in the caller's order."""
     if data.document_ids is None:
-        raise DataError("qrels name documents, and the data has no document_ids; give them to RankingData")
+        raise DataError("qrels need document ids, and the data has none; give document_ids to RankingData")
     order = np.arange(data.n_documents) if data.row_order is None else positions(data.row_order)
     queries = np.array(_words("query id", id_texts(written_ids(data.query_ids))), object)[data.document_queries[order]]
     documents = _words("document id", data.document_ids[order])
@@ -69,7 +69,7 @@ def write_qrels(data: RankingData, path: PathLike) -> None:
 
 
 def write_run(run: Run, path: PathLike) -> None:
-    """Write a run in its own order of rows; the rank written counts from 1 by score, equal scores in order of rows."""
+    """Write a run, rows in their own order. Ranks count from 1 by score, and equal scores are ranked in the order of rows."""
     codes, ids = distinct(run.query_ids)
     queries = np.array(_words("query id", id_texts(written_ids(ids))), object)[codes]
     documents = _words("document id", run.document_ids)
@@ -94,12 +94,12 @@ def _ranks(scores: npt.NDArray[np.float64], query: npt.NDArray[np.int64]) -> npt
 
 
 def _words(what: str, values: Iterable[object]) -> list[str]:
-    """Values as text, each of which must be one word, and not open a comment."""
+    """Return values as text; each must be one word, and a query id must not start a comment."""
     texts = [str(value) for value in values]
     for text in texts:
         if text.split() != [text] or "\0" in text or (what == "query id" and text.startswith("#")):
             raise DataError(
-                f"{what} {text!r} cannot stand in a TREC file; it must be one word, and a query id must not open with '#'"
+                f"{what} {text!r} cannot be written to a TREC file; it must be one word, and a query id must not begin with '#'"
             )
     return texts
 
