@@ -1,12 +1,12 @@
-// One build for every x86-64 machine: functions that gain from AVX2 have a second version, chosen when the program
-// runs.
+// One build for every x86-64 machine: functions that AVX2 makes faster have a second version, which is chosen at run
+// time.
 #pragma once
 
 #include <atomic>
 
 namespace podium {
 
-// Tests turn this off to run the versions for the baseline on a machine that has AVX2.
+// Tests turn this off to run the baseline versions on a machine that has AVX2.
 inline std::atomic<bool> avx2_allowed{true};
 
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// e^x of many numbers at once, the same bits on every machine; |x| is taken as at most 700.
+// Computes e^x of many numbers, with the same bits on every machine; |x| is limited to 700.
 #pragma once
 
 #include <span>

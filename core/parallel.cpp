@@ -17,7 +17,7 @@ namespace podium {
 namespace {
 
 constexpr int kSpins = 4000;                               // some tens of microseconds
-constexpr auto kPatience = std::chrono::milliseconds(50);  // between two looks for an interrupt
+constexpr auto kPatience = std::chrono::milliseconds(50);  // between two checks for an interrupt
 
 void relax() {
 #if defined(__x86_64__)
@@ -105,7 +105,7 @@ class Pool {
     waiting_.fetch_sub(1);
   }
 
-  // Signals are left to the threads of the host program. False where the system gives no more threads.
+  // Signals are left to the threads of the host program. Returns false if the system has no more threads.
   bool start_helper() {
     sigset_t all, before;
     sigfillset(&all);

@@ -1,4 +1,4 @@
-// The one way of the core to run on several threads: a loop whose ranges are handed out to a pool of them.
+// Parallel loops, the only way in which the core uses several threads: a pool of threads works on ranges of the loop.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ struct ParallelLoop {
 
 // Runs a loop on the pool, with the caller as one of at most `num_threads` threads.
 //
-// The pool's threads are started when they are first needed and kept until the process ends. Between loops they watch
-// for the next one for some tens of microseconds and then sleep. A child process begins with no pool of its own, so
+// The pool's threads are started when they are first needed and kept until the process ends. Between loops they spin
+// for some tens of microseconds and then sleep. A child process begins with no pool of its own, so
 // that forking is safe while no loop runs.
 void run_parallel(const ParallelLoop& loop, std::size_t num_threads);
 
 // Calls body(begin, end) for ranges of at most `grain` items that cover [0, count), on up to `num_threads` threads
-// including the caller's. Which thread takes which range is not defined, so a result must not depend on it: each range
+// including the caller's. Which thread gets which range is not defined, so a result must not depend on it: each range
 // writes only what it owns, or adds integers. If a body throws, no further range is started and the first exception
 // leaves this call. Between ranges an interrupt is noticed.
 template <class Body>

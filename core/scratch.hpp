@@ -1,4 +1,4 @@
-// Working memory that is lent to one task at a time and kept from task to task.
+// Working memory that tasks borrow one after the other, so that it is allocated once.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace podium {
 
-// Tasks on several threads borrow a scratch each. The scratches belong to this object, not to the threads, which live
-// as long as the process.
+// Each task on each thread borrows its own scratch memory. It belongs to this object and not to the threads, which
+// live as long as the process.
 template <class Scratch>
 class ScratchPool {
  public:

@@ -22,7 +22,7 @@ const char* skip_spaces(const char* p) {
   return p;
 }
 
-// True and past the word where p stands at `word` in any case, followed by the end of the token.
+// Returns true and moves p past `word` if that is the token at p, in upper or lower case.
 bool take_word(const char*& p, std::string_view word) {
   const char* q = p;
   for (char c : word) {
@@ -34,7 +34,7 @@ bool take_word(const char*& p, std::string_view word) {
   return true;
 }
 
-// The start of what stands at p, for a message.
+// Returns the beginning of the token at p, for a message.
 std::string token_at(const char* p) {
   const char* stop = p;
   while (stop - p < 40 && *stop != '\n' && !is_space(*stop)) ++stop;
@@ -86,7 +86,7 @@ void append_as_utf8(std::string& out, std::string_view text) {
   }
 }
 
-// The document id in a comment: X of `docid = X …`, else the whole comment without the blanks around it.
+// Returns the document id in a comment: X of `docid = X …`, otherwise the whole comment without surrounding blanks.
 std::string_view document_id(const char* begin, const char* end) {
   while (begin < end && is_space(*begin)) ++begin;
   while (end > begin && is_space(end[-1])) --end;
@@ -195,7 +195,7 @@ class LetorParser::Lines {
     return true;
   }
 
-  // Rows mostly repeat the indices of the row before: compare " 12:" as a word instead of reading it.
+  // Most rows repeat the indices of the row before, so " 12:" is compared as one word instead of being parsed.
   bool parse_expected_entries() {
     for (const Prefix& prefix : prefixes_) {
       if ((detail::load_word(p_) & prefix.mask) != prefix.text) return true;
@@ -260,14 +260,14 @@ class LetorParser::Lines {
     return fail(infinite ? LetorFault::value_infinite : LetorFault::value, at);
   }
 
-  // Indices out of order are taken, the same one twice is not: which value would count?
+  // Indices may be in any order, but the same one twice is a fault, because it is unclear which value counts.
   bool check_repeats(std::size_t first_entry) {
     std::vector<std::uint32_t> sorted(block_.indices.begin() + static_cast<std::ptrdiff_t>(first_entry),
                                       block_.indices.end());
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice == sorted.end()) return true;
-    // Find the second place again for the message; this line is the last that is read.
+    // Finds the second place again for the message; no line is parsed after this one.
     const char* p = line_begin_;
     for (int seen = 0; *p != '\n';) {
       p = skip_spaces(p);
@@ -280,7 +280,7 @@ class LetorParser::Lines {
     return fail(LetorFault::index_twice, p);
   }
 
-  // Until a row breaks the pattern, every row has indices first_index, first_index + 1, … and they need not be kept.
+  // Until a row breaks the pattern, every row has indices first_index, first_index + 1, …, which are not stored.
   void make_irregular(std::size_t first_entry) {
     regular_ = false;
     block_.row_starts.reserve(block_.labels.size() + 1);
@@ -339,7 +339,7 @@ class LetorParser::Lines {
     block_.comment_ends.back() = static_cast<std::int64_t>(block_.comments.size());
   }
 
-  // An entry takes at least four characters (" 1:0"), so with room for a quarter of the text no value needs a check.
+  // An entry takes at least four characters (" 1:0"), so a quarter of the size of the text is enough for all values.
   void reserve(std::size_t bytes) {
     const std::size_t needed = count_ + bytes / 4 + 1;
     if (needed <= capacity_) return;
@@ -351,7 +351,7 @@ class LetorParser::Lines {
     capacity_ = needed;
   }
 
-  // Rows at least a quarter full take less room as a matrix.
+  // Rows that are at least a quarter full take less memory as a matrix.
   void densify() {
     const std::size_t width = block_.max_index - std::min(block_.min_index, block_.max_index) + 1;
     block_.dense = count_ > 0 && block_.rows() * width <= 4 * count_;

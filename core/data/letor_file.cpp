@@ -11,7 +11,7 @@
 namespace podium {
 namespace {
 constexpr std::size_t kLongestLine = std::size_t{256} << 20;
-constexpr std::size_t kPiece = std::size_t{64} << 10;  // stays in the nearest cache between reading and parsing
+constexpr std::size_t kPiece = std::size_t{64} << 10;  // stays in the fastest cache between reading and parsing
 }  // namespace
 
 LetorFile::LetorFile(int descriptor, std::uint64_t size, const LetorOptions& options, int num_threads,
@@ -25,7 +25,7 @@ LetorFile::LetorFile(int descriptor, std::uint64_t size, const LetorOptions& opt
   workers_.reserve(static_cast<std::size_t>(num_threads));
   try {
     for (int t = 0; t < num_threads; ++t) workers_.emplace_back([this] { work(); });
-  } catch (const std::system_error&) {  // fewer threads than asked for
+  } catch (const std::system_error&) {  // continue with fewer threads than asked for
   }
   if (workers_.empty()) throw std::bad_alloc();
 }
@@ -75,7 +75,7 @@ void LetorFile::work() {
   }
 }
 
-// Appends the next piece of the file; false where the file has become shorter.
+// Appends the next piece of the file; returns false if the file has become shorter.
 bool LetorFile::read_more(Window& window) const {
   const std::uint64_t from = window.offset + window.size;
   std::size_t bytes = std::min<std::uint64_t>(kPiece, size_ - from);
@@ -99,8 +99,8 @@ void LetorFile::read_block(std::uint64_t number, Window& window, LetorBlock& blo
   parser.finish();
 }
 
-// A block owns the lines that begin inside its bytes: the text from behind the first line feed at or after the byte
-// before it, to the end of the line that holds its last byte.
+// A block owns the lines that begin inside its bytes: the text after the first line feed at or after the byte before
+// it, to the end of the line with its last byte.
 LetorFault LetorFile::read_lines(std::uint64_t start, std::uint64_t stop, Window& window, LetorBlock& block,
                                  LetorParser& parser) const {
   window.offset = start == 0 ? 0 : start - 1;
@@ -127,7 +127,7 @@ LetorFault LetorFile::read_lines(std::uint64_t start, std::uint64_t stop, Window
       if (window.offset >= stop) return LetorFault::none;
       if (!inside) continue;
     }
-    // The line that holds the last byte of the block ends at the first line feed from that byte on.
+    // The line with the last byte of the block ends at the first line feed from that byte on.
     const std::size_t last = stop - 1 > window.offset ? static_cast<std::size_t>(stop - 1 - window.offset) : 0;
     const void* feed = last < window.size ? std::memchr(text + last, '\n', window.size - last) : nullptr;
     const bool done = feed != nullptr || end_of_file;

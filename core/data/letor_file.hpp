@@ -1,4 +1,4 @@
-// A LETOR file as a stream of parsed blocks: several threads read and parse ahead, blocks come out in file order.
+// A LETOR file as a stream of parsed blocks: several threads read and parse ahead; blocks are returned in file order.
 #pragma once
 
 #include <algorithm>
@@ -16,22 +16,22 @@ namespace podium {
 
 class LetorFile {
  public:
-  // Reads the first `size` bytes of an open file; the descriptor stays the caller's and must outlive this.
+  // Reads the first `size` bytes of an open file. The caller owns the descriptor and keeps it open meanwhile.
   LetorFile(int descriptor, std::uint64_t size, const LetorOptions& options, int num_threads, std::size_t block_bytes);
   ~LetorFile();
   LetorFile(const LetorFile&) = delete;
   LetorFile& operator=(const LetorFile&) = delete;
 
   bool finished() const { return next_out_ == block_count_; }
-  // The next block in file order, or nothing if it is not ready within the time given.
+  // Returns the next block in file order, or nothing if it is not ready within the given time.
   std::unique_ptr<LetorBlock> next(std::chrono::milliseconds patience);
   std::uint64_t bytes_done() const { return std::min<std::uint64_t>(next_out_ * block_bytes_, size_); }
 
  private:
   void work();
-  // Text of the file from `offset` on, as far as it is read.
+  // The text of the file from `offset` on, as far as it has been read.
   struct Window {
-    std::vector<char> bytes;  // larger than `size` by the parser's padding
+    std::vector<char> bytes;  // larger than `size` by the padding that the parser needs
     std::size_t size = 0;
     std::uint64_t offset = 0;
   };
@@ -47,7 +47,7 @@ class LetorFile {
   const std::uint64_t block_count_;
   std::mutex mutex_;
   std::condition_variable ready_, window_free_;
-  std::vector<std::unique_ptr<LetorBlock>> window_;  // slot b % size holds block b between parsing and handing out
+  std::vector<std::unique_ptr<LetorBlock>> window_;  // slot b % size holds block b from parsing until it is returned
   std::uint64_t next_in_ = 0, next_out_ = 0;
   bool stop_ = false;
   const std::shared_ptr<PagePool<float>> pool_ = std::make_shared<PagePool<float>>();

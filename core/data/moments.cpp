@@ -10,7 +10,7 @@
 namespace podium {
 namespace {
 
-// By its bits: a comparison of floats would keep the compiler from taking several columns at once.
+// Tests the bits, because a comparison of floats would keep the compiler from vectorizing over columns.
 inline bool is_missing(float x) {
   return (std::bit_cast<std::uint32_t>(x) & 0x7fffffffu) > 0x7f800000u;
 }
@@ -30,7 +30,7 @@ void add_squares(std::size_t columns, const float* x, const double* mean, double
   }
 }
 
-// The first query of every chunk of some thousands of rows, and the end.
+// Returns the first query of every chunk of some thousands of rows, and the end.
 std::vector<std::size_t> make_chunks(std::span<const std::int64_t> offsets, std::span<const std::int64_t> order) {
   constexpr std::int64_t kRows = 4096;
   std::vector<std::size_t> begins{0};
@@ -45,7 +45,7 @@ std::vector<std::size_t> make_chunks(std::span<const std::int64_t> offsets, std:
   return begins;
 }
 
-// Σ over chunks, in their order, of what `add(row, sums)` adds up for each.
+// Adds up `add(row, sums)` for each chunk, and then the chunks in their order.
 template <class Add>
 std::vector<double> sum_rows(std::size_t width, std::span<const std::int64_t> offsets,
                              std::span<const std::int64_t> order, std::span<const std::size_t> chunks, int num_threads,

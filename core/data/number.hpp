@@ -1,4 +1,4 @@
-// Decimal text to binary, correctly rounded, with a short path for the numbers that files are made of.
+// Converts decimal text to binary, correctly rounded, with a fast path for the numbers that are common in data files.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace detail {
 inline constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                            1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// The decimal exponent of the first digit that is not 0, exponent part included: 3 for 1234, −2 for 0.012. The token
-// has such a digit and is a well-formed number.
+// Returns the decimal exponent of the first digit that is not 0, including the exponent part: 3 for 1234, −2 for
+// 0.012. The token has such a digit and is a well-formed number.
 inline std::int64_t decimal_magnitude(const char* begin, const char* end) {
   const char* const power = std::find_if(begin, end, [](char c) { return (c | 0x20) == 'e'; });
   const char* const point = std::find(begin, power, '.');
@@ -38,7 +38,7 @@ inline std::int64_t decimal_magnitude(const char* begin, const char* end) {
   return magnitude + (down ? -exponent : exponent);
 }
 
-// The whole token through the library: every digit counts. Too small is 0, too large is said.
+// Converts the whole token with the standard library, which uses every digit. Too small numbers become 0.
 template <class T>
 Parsed parse_slowly(const char* begin, const char* end, T& value) {
   const auto [stop, error] = std::from_chars(begin, end, value);
@@ -49,7 +49,7 @@ Parsed parse_slowly(const char* begin, const char* end, T& value) {
   return Parsed::number;
 }
 
-// True where rounding an already rounded double to T could differ from rounding the decimal once.
+// Returns whether rounding an already rounded double to T could differ from rounding the decimal once.
 template <class T>
 bool needs_care(double value) {
   if constexpr (sizeof(T) == sizeof(double)) return false;
@@ -60,8 +60,8 @@ bool needs_care(double value) {
 inline constexpr std::uint64_t whole_powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 inline constexpr double tenths[] = {1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8};
 
-// Whether a double lies within a few of its own steps of the middle between two floats. 0 and what is at least 1e-8 and
-// has at most fifteen digits before or behind the point is in the range of normal floats.
+// Returns whether a double is within a few of its own steps of the midpoint between two floats. It must be 0, or at
+// least 1e-8 with at most fifteen digits before or after the point, and so in the range of normal floats.
 inline bool is_near_middle(double value) {
   const std::uint64_t low = std::bit_cast<std::uint64_t>(value) & 0x1FFFFFFF;
   return low - (0x10000000 - 4) <= 8;
@@ -73,14 +73,14 @@ inline std::uint64_t load_word(const char* p) {
   return word;
 }
 
-// How many of the eight characters, from the first on, are digits.
+// Returns how many of the eight characters, from the first on, are digits.
 inline int count_digits(std::uint64_t word) {
   const std::uint64_t values = word ^ 0x3030303030303030;
   const std::uint64_t others = ((values + 0x7676767676767676) | values) & 0x8080808080808080;
-  return std::countr_zero(others) / 8;  // 8 where there are no others
+  return std::countr_zero(others) / 8;  // 8 if there are no others
 }
 
-// The number that the first `count` (1 to 8) characters spell: two, four, then eight digits at a time.
+// Returns the number that the first `count` (1 to 8) characters spell, combining two, four, then eight digits.
 inline std::uint64_t spell_digits(std::uint64_t word, int count) {
   std::uint64_t v = (word ^ 0x3030303030303030) << (64 - 8 * count);
   v = v * 10 + (v >> 8);
@@ -90,11 +90,12 @@ inline std::uint64_t spell_digits(std::uint64_t word, int count) {
 
 }  // namespace detail
 
-// Up to seven digits, perhaps a point and up to eight more: nearly every number of a data file, with no branch on its
-// length. True, and p behind it, only if the number is followed by a blank or line end; 16 characters must be readable.
+// Parses up to seven digits, perhaps a point and up to eight more, which is nearly every number in a data file, without
+// branches on its length. Returns true and moves p past the number only if a blank or line end follows; 16 characters
+// must be readable.
 inline bool parse_short_number(const char*& p, float& value) {
   static_assert(std::endian::native == std::endian::little);
-  if (p[1] == ' ' && is_digit(*p)) {  // counts are mostly one digit
+  if (p[1] == ' ' && is_digit(*p)) {  // most counts have one digit
     value = static_cast<float>(*p++ - '0');
     return true;
   }
@@ -112,7 +113,7 @@ inline bool parse_short_number(const char*& p, float& value) {
     if (places == 0) return false;
     const double digits =
         static_cast<double>(integer * detail::whole_powers[places] + detail::spell_digits(tail, places));
-    // Two roundings at most away from the true quotient: near a middle between two floats the slow way decides.
+    // At most two roundings away from the true quotient: near a midpoint between two floats the slow path decides.
     const double near = digits * detail::tenths[places];
     if (detail::is_near_middle(near)) return false;
     magnitude = static_cast<float>(near);
@@ -126,7 +127,7 @@ inline bool parse_short_number(const char*& p, float& value) {
   return true;
 }
 
-// Reads a decimal number at p and moves p behind it; the text must end in a character that is no part of a number.
+// Parses a decimal number at p and moves p past it; the text must end in a character that is no part of a number.
 template <class T>
 Parsed parse_number(const char*& p, T& value) {
   const bool negative = *p == '-';

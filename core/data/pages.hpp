@@ -1,4 +1,5 @@
-// Memory taken from and given back to the system directly, so that a large read leaves nothing behind in the heap.
+// Memory that is requested from the system and returned to it directly, so that a large file leaves nothing in the
+// heap.
 #pragma once
 
 #include <sys/mman.h>
@@ -16,7 +17,7 @@ template <class T>
 class Pages {
  public:
   Pages() = default;
-  // Reserves room for `count` values; untouched pages cost nothing.
+  // Reserves memory for `count` values; untouched pages cost nothing.
   explicit Pages(std::size_t count) : bytes_(count * sizeof(T)) {
     if (bytes_ == 0) return;
     void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -33,7 +34,7 @@ class Pages {
     if (data_ != nullptr) munmap(data_, bytes_);
   }
 
-  // Gives back the pages past the first `count` values.
+  // Returns the pages past the first `count` values to the system.
   void shrink(std::size_t count) {
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)),
                       keep = (count * sizeof(T) + page - 1) / page * page;
@@ -55,12 +56,12 @@ class Pages {
   std::size_t bytes_ = 0;
 };
 
-// Memory that is used again instead of given back: the system clears every page it hands out, which costs more than
+// Memory that is reused instead of returned: the system clears every page that it provides, which takes longer than
 // parsing into it.
 template <class T>
 class PagePool {
  public:
-  // Room for at least `count` values.
+  // Returns memory for at least `count` values.
   Pages<T> take(std::size_t count) {
     {
       std::lock_guard lock(mutex_);

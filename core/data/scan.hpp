@@ -1,4 +1,4 @@
-// Checks over a feature matrix that must not cost a temporary of its size.
+// Checks of a feature matrix that need no temporary copy of it.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace podium {
 
-// Index of the first infinite value (NaN is a missing value and passes), or -1.
+// Returns the index of the first infinite value, or -1; NaN is a missing value and allowed.
 std::int64_t first_infinite(const float* values, std::size_t count, int num_threads);
 
 }  // namespace podium

@@ -111,7 +111,10 @@ def test_tune_of_a_force_a_model_and_a_schedule(cli, parts):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["cv", "train.txt", "--ranker", "ranknet", "--folds", "31"], "31 folds of 18 queries would leave a fold empty"),
+        (
+            ["cv", "train.txt", "--ranker", "ranknet", "--folds", "31"],
+            "31 folds of 18 queries would leave a fold empty",
+        ),
         (["cv", "train.txt", "--ranker", "ranknet", "--valid-share", "1.5"], "--valid-share 1.5 must lie between"),
         (
             ["cv", "train.txt", "--ranker", "ranknet", "--early-stopping-rounds", "3"],

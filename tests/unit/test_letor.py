@@ -408,8 +408,8 @@ def test_what_letor_cannot_hold_is_refused(tmp_path):
     for parts, message in (
         ({"document_weights": np.ones(1)}, "document_weights"),
         ({"query_ids": np.array(["a b"])}, "has a blank"),
-        ({"document_ids": podium.data.Strings.of(["docid = 3"])}, "told apart"),
-        ({"document_ids": podium.data.Strings.of([" x"])}, "told apart"),
+        ({"document_ids": podium.data.Strings.of(["docid = 3"])}, "would not be read back"),
+        ({"document_ids": podium.data.Strings.of([" x"])}, "would not be read back"),
     ):
         with pytest.raises(podium.DataError, match=message):
             write_letor(plain.replace(**parts), tmp_path / "a.txt")

@@ -113,7 +113,7 @@ class TextColumns:
             return
         value = _as_float(text)
         if value is None:
-            raise self._bad_cell(line, name, column, text, "a feature is a number, or empty where missing")
+            raise self._bad_cell(line, name, column, text, "a feature is a number, or empty if missing")
         if abs(value) >= OVERFLOW and overflows(value, text):
             raise self._bad_cell(
                 line, name, column, text, "a feature must be finite as float32, so below 3.4e38 in size"
