@@ -30,6 +30,7 @@ docs: $(VENV)/.dev
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/setting_tables.py
 	$(BIN)/python docs/reproduced.py
+	$(BIN)/python docs/sources.py
 	$(BIN)/python docs/examples.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/mkdocs build --strict

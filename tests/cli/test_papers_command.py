@@ -8,10 +8,18 @@ pytest.importorskip("matplotlib")
 
 
 def test_list(cli):
-    listed = {row["name"]: row for row in cli("papers", "list", "--json").json}
+    told = cli("papers", "list", "--json").json
+    listed = {row["name"]: row for row in told["experiments"]}
     assert listed["c-table1"]["paper"] == "RankNet, ICML 2005, Table 1"
     assert listed["e-figure4"]["data"] == ["ohsumed", "letor-ohsumed-baselines"]
-    assert "c-table1" in cli("papers", "list").out
+    assert listed["c-table1"]["sections"] == ["c §5.1"]
+    table3 = next(row for row in told["displays"] if (row["document"], row["name"]) == ("d", "Figure 3"))
+    assert table3["state"] == "not reproduced"
+    assert "not public" in table3["reason"]
+    shown = cli("papers", "list").out
+    assert "c-table1, c-table1-variants" in shown
+    assert "Figure 3: the data is a search engine's and not public" in shown
+    assert "forces-by-classes" in shown
 
 
 def test_run_and_resume(cli, tmp_path):

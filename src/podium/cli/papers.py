@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
 from podium.cli.console import Json, make_table, note, out, print_json, progress, say, show
 from podium.cli.stopping import Stopped
@@ -37,41 +38,74 @@ NoPlots = Annotated[
 
 
 def papers_list(json: Json = False) -> None:
-    """List the tables and figures that can be reproduced, and what each of them needs."""
+    """List every table and figure of the source documents: what reproduces it and what that needs, or why nothing does."""
     from podium.papers import EXPERIMENTS
+    from podium.papers.documents import DISPLAYS, DOCUMENTS
     from podium.papers.sets import missing
 
     if json:
-        print_json(
-            [
-                {
-                    "name": e.name,
-                    "paper": e.paper,
-                    "title": e.title,
-                    "cells": len(e.full),
-                    "quick_cells": len(e.quick),
-                    "minutes": e.minutes,
-                    "data": list(e.data),
-                    "missing": missing(e.data),
-                    "more_data": list(e.more_data),
-                }
-                for e in EXPERIMENTS.values()
-            ]
-        )
+        displays = [{**vars(display), "state": display.state} for display in DISPLAYS]
+        experiments = [_experiment_row(experiment) for experiment in EXPERIMENTS.values()]
+        print_json({"documents": [vars(d) for d in DOCUMENTS], "displays": displays, "experiments": experiments})
         return
-    table = make_table("tables and figures", "name", "in", "cells", "minutes on two cores", "data")
-    for e in EXPERIMENTS.values():
-        needs = [f"{name}{' (missing)' if missing((name,)) else ''}" for name in e.data]
-        needs += [f"{name} (for a part{', missing' if missing((name,)) else ''})" for name in e.more_data]
-        table.add_row(e.name, e.paper, str(len(e.full)), f"{e.minutes:g}", ", ".join(needs) or "–")
-    for column in table.columns[1:2]:
-        column.justify = "left"
+    for document in DOCUMENTS:
+        title = f"{document.letter}: {document.title} ({document.published})"
+        table = _display_table(title, "section", "table or figure", "state", "reproduced by", "minutes", "data")
+        for display in (each for each in DISPLAYS if each.document == document.letter):
+            made = [EXPERIMENTS[name] for name in display.experiments]
+            minutes = f"{sum(each.minutes for each in made):g}" if made else "–"
+            needs = sorted({need for each in made for need in _needs(each)})
+            by = ", ".join(display.experiments) or (f"docs/{display.page}" if display.page else "–")
+            table.add_row(display.section, display.name, display.state, by, minutes, ", ".join(needs) or "–")
+        show(table)
+        for display in (each for each in DISPLAYS if each.document == document.letter and each.reason):
+            say(f"{display.name}: {display.reason}.")
+        out.print()
+    rest = [e for e in EXPERIMENTS.values() if not any(e.name in display.experiments for display in DISPLAYS)]
+    table = _display_table("beyond the documents", "name", "shows", "minutes", "data")
+    for each in rest:
+        table.add_row(each.name, each.title, f"{each.minutes:g}", ", ".join(_needs(each)) or "–")
     show(table)
     if any(missing((*e.data, *e.more_data)) for e in EXPERIMENTS.values()):
         say("missing: set PODIUM_DATA to the folder that holds the data sets, each in a subfolder of its name")
+    say("Minutes are those of the full version on two cores.")
     say(
         "podium papers run NAME reproduces one, podium papers all reproduces all; --quick runs a smaller version of each."
     )
+
+
+def _display_table(title: str, *columns: str) -> Table:
+    table = make_table(title, *columns)
+    for name, column in zip(columns, table.columns, strict=True):
+        column.justify = "right" if name == "minutes" else "left"
+    return table
+
+
+def _needs(experiment: Experiment) -> list[str]:
+    """The sets that an experiment needs, and whether they are at hand."""
+    from podium.papers.sets import missing
+
+    needs = [f"{name}{' (missing)' if missing((name,)) else ''}" for name in experiment.data]
+    return needs + [f"{name} (for a part{', missing' if missing((name,)) else ''})" for name in experiment.more_data]
+
+
+def _experiment_row(experiment: Experiment) -> dict[str, Any]:
+    from podium.papers.documents import DISPLAYS
+    from podium.papers.sets import missing
+
+    covers = [display for display in DISPLAYS if experiment.name in display.experiments]
+    return {
+        "name": experiment.name,
+        "paper": experiment.paper,
+        "sections": [f"{display.document} {display.section}" for display in covers],
+        "title": experiment.title,
+        "cells": len(experiment.full),
+        "quick_cells": len(experiment.quick),
+        "minutes": experiment.minutes,
+        "data": list(experiment.data),
+        "missing": missing(experiment.data),
+        "more_data": list(experiment.more_data),
+    }
 
 
 def papers_run(

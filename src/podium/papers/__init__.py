@@ -7,6 +7,7 @@ from podium.papers.lambdarank import D_FIGURE2
 from podium.papers.lambdarank_forces import D_FORCES
 from podium.papers.lambdarank_speed import D_FIGURE1
 from podium.papers.ranknet import C_TABLE1, C_TABLE2, C_ZERO_ERROR
+from podium.papers.ranknet_capacity import C_TABLE5
 from podium.papers.ranknet_order import C_TABLE4, C_TABLE6
 from podium.papers.ranknet_variants import C_TABLE1_VARIANTS
 from podium.papers.running import ExperimentOutcome, run
@@ -25,6 +26,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         C_TABLE2,
         C_ZERO_ERROR,
         C_TABLE4,
+        C_TABLE5,
         C_TABLE6,
         D_FIGURE1,
         D_FIGURE2,

@@ -50,7 +50,8 @@ SUMMED = {
 }
 
 
-def _made(system: System, epochs: int, seed: int) -> BaseRanker:
+def make_system(system: System, epochs: int, seed: int) -> BaseRanker:
+    """Return the system untrained, its epoch to be chosen by NDCG@15."""
     shared: dict[str, Any] = {"metric": METRIC, "epochs": epochs, "early_stopping_rounds": None}
     return ranker(system.ranker, system.parameters, **shared, seed=seed, num_threads=1)
 
@@ -58,7 +59,7 @@ def _made(system: System, epochs: int, seed: int) -> BaseRanker:
 def order_cell(system: str, seed: int, epochs: int, test_queries: int | None) -> dict[str, Any]:
     """One system trained on the set, its epoch chosen on validation, judged on test."""
     parts = yandex(seed, test_queries)
-    made = _made(SYSTEMS[system], epochs, seed)
+    made = make_system(SYSTEMS[system], epochs, seed)
     scores, _ = fitted(made, parts)
     return {**values(scores, parts[2], [METRIC], keep=[METRIC]), "valid": made.best_value_}
 
@@ -106,7 +107,7 @@ C_TABLE4 = Experiment(
 
 def time_cell(system: str, epochs: int, round: int) -> dict[str, Any]:
     """The seconds of so many epochs of one system, one thread; it may be done with fewer."""
-    made = _made((SYSTEMS | SUMMED)[system], epochs, 0)
+    made = make_system((SYSTEMS | SUMMED)[system], epochs, 0)
     return {"fit_seconds": fitted(made, yandex(0, 10))[1], "epochs": made.n_epochs_}
 
 

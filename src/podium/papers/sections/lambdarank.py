@@ -1,0 +1,37 @@
+"""LambdaRank (NIPS 2006), section by section."""
+
+from podium.papers.sections.topic import Topics, checked_by, command, experiment, name, page, topic
+
+TOPICS: Topics = (
+    topic("§1", "target costs depend on the sorted order alone: flat or discontinuous everywhere", page("laws.md"), command('podium laws "finite_difference(ndcg)" --draws 5')),
+    topic("§2", "average precision and MAP, MRR, WTA, pairwise correct, AUC, bpref, NDCG with truncation", page("metrics.md#the-table"), command("podium evaluate baseline.scores train.txt -m map -m mrr -m wta -m pairwise_correct -m auc -m bpref -m ndcg@3")),
+    topic("§2", "for two levels, pairwise correct is the area under the ROC curve", checked_by("tests/unit/test_source_claims.py::test_auc_is_the_share_of_pairs_in_the_right_order")),
+    topic("§3", "costs of many documents that are no sum over documents", name("podium.custom_force"), name("podium.custom_metric")),
+    topic("§4", "reducing pairwise errors may lose the winner", checked_by("tests/unit/test_source_claims.py::test_fewer_wrong_pairs_may_cost_the_winner")),
+    topic("§4", "λ-functions: gradients of an implicit cost (eq 3)", page("forces.md#your-own-force")),
+    topic("§4", "when a cost exists, and when it is convex (eq 4)", page("laws.md#the-five-laws"), command("podium laws ranknet --draws 5")),
+    topic("§4", "a diagonal regularizer makes it convex", name("podium.regularized"), command('podium laws "regularized(spring, alpha=0.5)" --draws 5')),
+    topic("§4", "forces sum to zero, and contributions are equal and opposite", page("laws.md#the-five-laws"), checked_by("tests/contracts/test_forces.py::test_forces_of_a_query_add_up_to_zero")),
+    topic("§5", "RankNet's speedup: n forward passes, forces, n backward passes, one update per query (eq 5–7)", experiment("d-figure1"), page("training.md#training-as-the-papers-did"), checked_by("tests/contracts/test_models.py::test_pair_by_pair_and_query_by_query_are_one_gradient")),
+    topic("§6", "the epoch of the highest validation NDCG is kept", page("training.md#which-epoch-is-kept")),
+    topic("§6.1", "V1 and V2 for one and two layers; 5.1 and 8.0 times faster: Figure 1", experiment("d-figure1")),
+    topic("§6.1", "V1 with one update per query", command("podium train train.txt --ranker ranknet --batch query_pairs --epochs 2 --out v1.podium"), checked_by("tests/contracts/test_models.py::test_updates_per_query_are_the_same_pair_by_pair")),
+    topic("§6.1", "time grows with slope 1.943 (V1) and 1.185 (V2)", experiment("d-figure1")),
+    topic("§6.2", "forces over all pairs, and over neighbors in the sorted list", command('podium train train.txt --force "neighbors(lambdarank(ndcg@10))" --epochs 2 --out neighbors.podium'), experiment("d-forces")),
+    topic("§6.2", "step potentials, with and without a margin", command('podium laws "step(ndcg, margin=1)" --draws 5'), experiment("d-forces")),
+    topic("§6.2", "spring models", command("podium laws spring --draws 5"), experiment("d-forces")),
+    topic("§6.2", "NDCG's gradient by finite differences", command('podium train train.txt --force "finite_difference(ndcg)" --epochs 2 --out differences.podium'), experiment("d-forces")),
+    topic("§6.2", "RankNet's cost scaled by the NDCG of the swap (eq 8–9)", name("podium.LambdaRank"), page("metrics.md#swap-deltas"), experiment("d-forces")),
+    topic("§6.3", "NDCG gains 0, 3, 7, 15 and 31", command('podium evaluate baseline.scores train.txt -m "ndcg(gain=(0,3,7,15,31))@10"'), checked_by("tests/unit/test_source_claims.py::test_gains_of_the_table_are_those_of_labels_raised_by_one")),
+    topic("§6.3", "95 % confidence intervals", page("evaluation.md#intervals")),
+    topic("§6.3", "rates from 1e-7 to 1e-2, the best on validation", command("podium tune train.txt --valid vali.txt --ranker ranknet --optimizer sgd --epochs 2 --range learning_rate=1e-7..1e-2:log --trials 2 --out tuned.podium"), experiment("d-figure2")),
+    topic("§6.3", "the rate × 0.8 when the training cost (RankNet) rises or NDCG@10 (LambdaRank) falls", command("podium train train.txt --ranker ranknet --optimizer sgd --set rate_rule=shrink_on_cost --epochs 3 --out shrunk.podium"), command("podium train train.txt --ranker lambdarank --optimizer sgd --set rate_rule=shrink --epochs 3 --out shrunk-too.podium")),
+    topic("§6.3", "new random weights after 50 epochs without progress", command("podium train train.txt --ranker lambdarank --set restart_rounds=50 --epochs 3 --out restarts.podium"), page("training.md#training-as-the-papers-did")),
+    topic("§6.3.1", "polynomial data, 10K/5K/10K queries: Figure 2", experiment("d-figure2"), name("podium.synthetic.polynomial")),
+    topic("§6.3.1", "LambdaRank gains more at fewer documents", experiment("d-figure2")),
+    topic("§6.3.2", "five-fold cross-validation with 2+2+1 splits", command("podium cv train.txt --ranker ranknet --epochs 2 --parts 2+2+1"), page("tuning.md#cross-validation")),
+    topic("§6.3.2", "more powerful tests than overlapping intervals", page("evaluation.md#two-systems-or-more"), name("podium.compare")),
+    topic("§6.4", "web search data: not public; linear LambdaRank against two-layer RankNet", experiment("forces-by-classes"), command("podium papers list")),
+    topic("§7", "any target cost, any differentiable function class", experiment("forces-by-classes"), command('podium train train.txt --force "lambdarank(map)" --model "net(5)" --epochs 2 --out map.podium')),
+    topic("§7", "the same method with boosted trees", name("podium.LambdaMART"), page("trees.md")),
+)  # fmt: skip
