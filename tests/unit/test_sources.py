@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from markdown.extensions.toc import slugify
 
 from podium.papers import EXPERIMENTS
 from podium.papers.documents import DISPLAYS, DOCUMENTS
@@ -23,8 +24,6 @@ def places(kind: str) -> list[str]:
 
 def anchors(page: Path) -> set[str]:
     """The anchors that Python-Markdown gives the headings of a page."""
-    from markdown.extensions.toc import slugify
-
     titles = re.findall(r"^#{1,6} +(.+?)\s*$", page.read_text(), re.MULTILINE)
     return {slugify(re.sub(r"[`*]", "", title), "-") for title in titles}
 
@@ -39,7 +38,6 @@ def test_every_document_is_there_and_every_subject_has_a_place() -> None:
 
 @pytest.mark.parametrize("text", [*places("page"), *sorted({d.page for d in DISPLAYS if d.page})])
 def test_pages_and_anchors_exist(text: str) -> None:
-    pytest.importorskip("markdown")
     name, _, anchor = text.partition("#")
     page = ROOT / "docs" / name
     assert page.is_file()

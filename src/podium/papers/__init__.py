@@ -5,6 +5,7 @@ from podium.papers.forces_by_classes import FORCES_BY_CLASSES
 from podium.papers.function_approximation import A_FIGURE1, A_FIGURE2, A_THEOREM1
 from podium.papers.lambdarank import D_FIGURE2
 from podium.papers.lambdarank_forces import D_FORCES
+from podium.papers.lambdarank_rates import D_FIGURE2_RATES
 from podium.papers.lambdarank_speed import D_FIGURE1
 from podium.papers.ranknet import C_TABLE1, C_TABLE2, C_ZERO_ERROR
 from podium.papers.ranknet_capacity import C_TABLE5
@@ -30,6 +31,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         C_TABLE6,
         D_FIGURE1,
         D_FIGURE2,
+        D_FIGURE2_RATES,
         D_FORCES,
         E_FIGURE4,
         FORCES_BY_CLASSES,

@@ -101,7 +101,8 @@ DISPLAYS = (
     ),
     Display("d", "§6.1", "Figure 1", "the speed of one update per query", ("d-figure1",)),
     Display("d", "§6.2", "text", "ten λ-functions, and the one that was chosen", ("d-forces",)),
-    Display("d", "§6.3.1", "Figure 2", "LambdaRank and RankNet on artificial data", ("d-figure2",)),
+    Display("d", "§6.3", "text", "rates from 1e-7 to 1e-2, × 0.8, new weights after 50 epochs", ("d-figure2-rates",)),
+    Display("d", "§6.3.1", "Figure 2", "LambdaRank and RankNet on artificial data", ("d-figure2", "d-figure2-rates")),
     Display(
         "d", "§6.3.2", "Figure 2, intranet", "the same on 400 queries of an intranet",
         reason="the data is not public; its protocol is podium cv --parts 2+2+1",

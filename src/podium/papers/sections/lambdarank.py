@@ -24,7 +24,7 @@ TOPICS: Topics = (
     topic("§6.2", "RankNet's cost scaled by the NDCG of the swap (eq 8–9)", name("podium.LambdaRank"), page("metrics.md#swap-deltas"), experiment("d-forces")),
     topic("§6.3", "NDCG gains 0, 3, 7, 15 and 31", command('podium evaluate baseline.scores train.txt -m "ndcg(gain=(0,3,7,15,31))@10"'), checked_by("tests/unit/test_source_claims.py::test_gains_of_the_table_are_those_of_labels_raised_by_one")),
     topic("§6.3", "95 % confidence intervals", page("evaluation.md#intervals")),
-    topic("§6.3", "rates from 1e-7 to 1e-2, the best on validation", command("podium tune train.txt --valid vali.txt --ranker ranknet --optimizer sgd --epochs 2 --range learning_rate=1e-7..1e-2:log --trials 2 --out tuned.podium"), experiment("d-figure2")),
+    topic("§6.3", "rates from 1e-7 to 1e-2, the best on validation", command("podium tune train.txt --valid vali.txt --ranker ranknet --optimizer sgd --epochs 2 --range learning_rate=1e-7..1e-2:log --trials 2 --out tuned.podium"), experiment("d-figure2-rates")),
     topic("§6.3", "the rate × 0.8 when the training cost (RankNet) rises or NDCG@10 (LambdaRank) falls", command("podium train train.txt --ranker ranknet --optimizer sgd --set rate_rule=shrink_on_cost --epochs 3 --out shrunk.podium"), command("podium train train.txt --ranker lambdarank --optimizer sgd --set rate_rule=shrink --epochs 3 --out shrunk-too.podium")),
     topic("§6.3", "new random weights after 50 epochs without progress", command("podium train train.txt --ranker lambdarank --set restart_rounds=50 --epochs 3 --out restarts.podium"), page("training.md#training-as-the-papers-did")),
     topic("§6.3.1", "polynomial data, 10K/5K/10K queries: Figure 2", experiment("d-figure2"), name("podium.synthetic.polynomial")),
