@@ -6,6 +6,7 @@ import inspect
 import json
 import math
 import multiprocessing
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from podium.papers import (
     ranknet_order,
     run,
 )
+from podium.papers.compact import pack_values, unpack_values
 from podium.papers.judging import above, level_with_best
 from podium.papers.plots import Line, Panel, Plot, draw
 from podium.papers.report import Claim, Report, Spread, Table
@@ -99,6 +101,54 @@ def test_other_settings_and_damaged_cells_are_computed_again(toy: Toy, tmp_path:
     assert toy.worked == [0, 1, 2, 0]
     run(replace(toy.experiment, full=grid(number=range(2), power=3)), tmp_path, plots=False)
     assert toy.worked == [0, 1, 2, 0, 0, 1]
+
+
+class Judged(Toy):
+    """The same with values per query, and with results that a later run extends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.experiment = replace(self.experiment, extends_results=True, report=self.per_query)
+
+    def work(self, number: int, power: int) -> dict[str, Any]:
+        return super().work(number, power) | {"per_query": {"map": [0.12345, 1.0, 0.0, number / 10]}}
+
+    def per_query(self, cells: Cells) -> Report:
+        rows = [[str(value) for value in cell.result["per_query"]["map"]] for cell in cells]
+        return Report([Table("Values", ["a", "b", "c", "d"], rows)])
+
+
+def test_results_with_values_per_query_are_extended_without_the_cells(tmp_path: Path) -> None:
+    toy = Judged()
+    run(toy.experiment, tmp_path, plots=False)
+    assert toy.worked == [0, 1, 2]
+    Store(tmp_path / "cells").clear()
+    longer = replace(toy.experiment, full=grid(number=(5, 0, 1, 2), power=2))
+    outcome = run(longer, tmp_path, plots=False)
+    assert toy.worked == [0, 1, 2, 5]
+    assert (outcome.kept, outcome.done) == (3, 1)
+    assert outcome.report.tables[0].rows == [["0.12345", "1.0", "0.0", str(n / 10)] for n in (5, 0, 1, 2)]
+    run(longer, tmp_path, plots=False, fresh=True)
+    assert toy.worked == [0, 1, 2, 5, 5, 0, 1, 2]
+
+
+@pytest.mark.parametrize("damage", [lambda text: text[:-9], lambda text: text.replace('"map": "', '"map": "AAAA')])
+def test_results_that_are_damaged_are_computed_again(damage: Callable[[str], str], tmp_path: Path) -> None:
+    toy = Judged()
+    run(toy.experiment, tmp_path, plots=False)
+    Store(tmp_path / "cells").clear()
+    path = tmp_path / "results.json"
+    path.write_text(damage(path.read_text()))
+    run(toy.experiment, tmp_path, plots=False)
+    assert toy.worked == [0, 1, 2, 0, 1, 2]
+
+
+def test_values_per_query_are_packed_to_five_decimals() -> None:
+    values = [round(float(value), 5) for value in np.random.default_rng(0).uniform(-3, 40, 2_000)]
+    assert unpack_values(pack_values(values)) == values
+    assert unpack_values(pack_values([])) == []
+    shares = [round(float(value), 5) for value in np.random.default_rng(0).uniform(0, 1, 2_000)]
+    assert len(pack_values(shares)) < 3.2 * len(shares)  # 17 bits of 6 per character, and a little more
 
 
 def test_what_is_left_out_has_its_reason_and_what_breaks_is_tried_again(toy: Toy, tmp_path: Path, capsys: Any) -> None:

@@ -84,6 +84,8 @@ class Experiment:
         data: sets it cannot do without, folders of PODIUM_DATA.
         more_data: sets without which a part of it is left out.
         alone: it measures time, so its cells are worked out one after the other with nothing beside them.
+        extends_results: results.json keeps the values per query, so that a later run takes from it every cell that it has and
+            computes only the new ones, for example those of a new force.
         minutes: what the full version takes on two cores, roughly.
     """
 
@@ -97,6 +99,7 @@ class Experiment:
     data: tuple[str, ...] = ()
     more_data: tuple[str, ...] = ()
     alone: bool = False
+    extends_results: bool = False
     minutes: float = 1.0
 
     def plan(self, quick: bool) -> Sequence[Settings]:

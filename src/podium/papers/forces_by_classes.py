@@ -21,6 +21,8 @@ FILLED = {
     "lambdarank": "lambdarank(ndcg@10)",
     "step": "step(ndcg@10, margin=1)",
     "neighbors": "neighbors(lambdarank(ndcg@10))",
+    "finite_difference": "finite_difference(ndcg@10)",
+    "regularized": "regularized(lambdarank(ndcg@10), alpha=0.1)",
 }
 # models with a size of their own
 SIZED = {
@@ -155,5 +157,6 @@ FORCES_BY_CLASSES = Experiment(
     quick=_plan({"network": (0,), "polynomial": (0,)}, size=10, epochs=3),
     report=report,
     more_data=("ohsumed", "yandex"),
+    extends_results=True,
     minutes=75,
 )

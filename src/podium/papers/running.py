@@ -18,10 +18,11 @@ from typing import Any
 
 from podium.errors import PodiumError
 from podium.files import Output, check_outputs, make_folder
+from podium.papers.compact import pack_result
 from podium.papers.experiment import Cell, Cells, Experiment, Settings, Skip
 from podium.papers.plots import draw
 from podium.papers.report import Report
-from podium.papers.store import Store, write_json, write_text
+from podium.papers.store import Store, read_results, write_json, write_text
 
 OnCell = Callable[[Cell, int, int], None]
 
@@ -85,11 +86,7 @@ def run(
     )
     if fresh:
         store.clear()
-    found: dict[int, Cell] = {}
-    for number, settings in enumerate(plan):
-        kept = store.read(settings)
-        if kept is not None:
-            found[number] = kept
+    found = _kept(experiment, plan, folder, store, fresh)
     n_kept = len(found)
     failed: list[Cell] = []
     waiting = [(number, experiment.name, plan[number]) for number in range(len(plan)) if number not in found]
@@ -115,6 +112,18 @@ def run(
         skipped=tuple(reason for reason in cells.reasons() if reason not in [cell.missing for cell in failed]),
         seconds=math.fsum(cell.seconds for cell in cells),
     )
+
+
+def _kept(experiment: Experiment, plan: Sequence[Settings], folder: Path, store: Store, fresh: bool) -> dict[int, Cell]:
+    """The finished cells by their number in the plan, out of their files or out of the results."""
+    extends = experiment.extends_results and not fresh
+    before = {json.dumps(cell.settings): cell for cell in (read_results(folder / "results.json") if extends else ())}
+    found: dict[int, Cell] = {}
+    for number, settings in enumerate(plan):
+        kept = store.read(settings) or before.get(json.dumps(settings))
+        if kept is not None:
+            found[number] = Cell(settings, kept.result, kept.seconds)
+    return found
 
 
 def _reported(experiment: Experiment, cells: Cells, failed: Sequence[Cell]) -> Report:
@@ -204,15 +213,20 @@ def _work_out(experiment: Experiment, settings: Settings) -> tuple[Cell, bool]:
         return Cell(settings, missing=f"failed: {type(error).__name__}: {error}"), True
 
 
-def _shortened(result: Any) -> Any:
-    """Without the values of single queries, which stay with the cells."""
-    return {k: v for k, v in result.items() if k != "per_query"} if isinstance(result, dict) else result
+def _shortened(experiment: Experiment, result: Any) -> Any:
+    """Without the values of single queries, which stay with the cells; or with these packed, if a later run needs them."""
+    if not isinstance(result, dict) or "per_query" not in result:
+        return result
+    return pack_result(result) if experiment.extends_results else {k: v for k, v in result.items() if k != "per_query"}
 
 
 def _write(
     experiment: Experiment, report: Report, cells: Cells, folder: Path, quick: bool, plots: bool
 ) -> tuple[Path, ...]:
-    rows = [{**vars(cell), "seconds": round(cell.seconds, 3), "result": _shortened(cell.result)} for cell in cells.all]
+    rows = [
+        {**vars(cell), "seconds": round(cell.seconds, 3), "result": _shortened(experiment, cell.result)}
+        for cell in cells.all
+    ]
     summary = {"name": experiment.name, "paper": experiment.paper, "title": experiment.title, "quick": quick}
     write_json(
         folder / "results.json",

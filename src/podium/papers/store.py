@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
 from podium.files import atomic_write
 from podium.kinds import kind_of
+from podium.papers.compact import unpack_result
 from podium.papers.experiment import Cell, Settings
 
 LONGEST_NAME = 80
@@ -35,6 +37,19 @@ def write_text(path: Path, kind: str, text: str) -> None:
     """Text, never half there."""
     with atomic_write(path, kind) as file:
         file.write(text.encode())
+
+
+def read_results(path: Path) -> list[Cell]:
+    """Return the cells of a results.json with values per query; none if there is no such file, or none that can be read."""
+    try:
+        rows = json.loads(path.read_bytes())["cells"]
+        return [
+            Cell(row["settings"], unpack_result(row["result"]), row["seconds"])
+            for row in rows
+            if row["missing"] is None and "per_query" in row["result"]
+        ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, zlib.error):
+        return []
 
 
 class Store:
