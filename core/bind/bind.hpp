@@ -65,6 +65,7 @@ void bind_mapping(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_networks(nb::module_& m);
+void bind_network_inputs(nb::module_& m);
 void bind_forces(nb::module_& m);
 void bind_force_parameters(nb::module_& m);
 void bind_net(nb::module_& m);

@@ -26,6 +26,9 @@ struct ForceInputs {
   std::optional<Vector<std::uint64_t>> query_keys;
   std::vector<GivenPair> pairs;
   std::vector<std::int64_t> pair_offsets;
+  std::vector<GivenJoin> joins;
+  std::vector<std::int64_t> join_offsets;
+  std::vector<double> noise_scales, noise_inputs;
 
   ForceTable table(std::span<const double> scores, std::span<const double> parameters, std::uint64_t seed,
                    std::uint64_t round) const {
@@ -34,6 +37,8 @@ struct ForceInputs {
     out.document_weights = as_span(document_weights), out.query_weights = as_span(query_weights);
     out.query_keys = as_span(query_keys);
     out.pairs = pairs, out.pair_offsets = pair_offsets;
+    out.joins = joins, out.join_offsets = join_offsets;
+    out.noise_scales = noise_scales, out.noise_inputs = noise_inputs;
     out.parameters = parameters, out.seed = seed, out.round = round;
     return out;
   }

@@ -24,7 +24,8 @@ void bind_force_parameters(nb::module_& m) {
   nb::enum_<ParameterKind>(m, "ParameterKind")
       .value("threshold", ParameterKind::threshold)
       .value("positive", ParameterKind::positive)
-      .value("correlation", ParameterKind::correlation);
+      .value("correlation", ParameterKind::correlation)
+      .value("real", ParameterKind::real);
   nb::class_<ForceParameters>(
       m, "ForceParameters", "The numbers that a force learns itself, as free numbers and as the values they stand for.")
       .def(

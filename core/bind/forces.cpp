@@ -138,6 +138,10 @@ void bind_forces(nb::module_& m) {
                                    std::move(query_weights),
                                    std::move(query_keys),
                                    {},
+                                   {},
+                                   {},
+                                   {},
+                                   {},
                                    {}};
           },
           nb::arg("labels"), nb::arg("query_offsets"), nb::kw_only(), nb::arg("document_weights").none(),

@@ -18,6 +18,7 @@ NB_MODULE(_core, m) {
   podium::bind::bind_metrics(m);
   podium::bind::bind_networks(m);
   podium::bind::bind_forces(m);
+  podium::bind::bind_network_inputs(m);
   podium::bind::bind_force_parameters(m);
   podium::bind::bind_net(m);
   podium::bind::bind_nadaraya_watson(m);

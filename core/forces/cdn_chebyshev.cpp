@@ -180,7 +180,7 @@ class Shared {
       t_.clear(), c_.clear();
       for (std::size_t a = of_.begin[i]; a < of_.begin[i + 1]; ++a) {
         const std::size_t e = of_.edge[a];
-        const double weight = of_.sign[a] * edges_.weight[e];
+        const double weight = of_.sign[a] * edges_.lever[e];
         t_.add(e, weight), c_.add(e, weight * edges_.rise[e]);
       }
       edges_.shared[i] += total();
@@ -302,8 +302,7 @@ void take_out_selves(CdnEdges& edges, CdnAsked asked, const Panels& at_t, const 
       double &first_bend = edges.first_bend[e], &second_bend = edges.second_bend[e];
       first_bend = std::max(first_bend - v * self.bend, 0.0);
       second_bend = rise * (edges.fall[e] * second + rise * std::max(second_bend - v * self.bend, 0.0));
-      edges.shared[edges.winner[e]] -= v * v * rise * self.bend;
-      edges.shared[edges.loser[e]] -= v * v * rise * self.bend;
+      edges.add_shared(e, e, -rise * self.bend);
     }
     second *= rise;
     if (asked.cost) edges.cost += v * (edges.c[e] * (total - v) + value[e] - v * self.value);

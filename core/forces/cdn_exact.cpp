@@ -144,9 +144,20 @@ void add_shared(CdnEdges& edges) {
         if (a == b) continue;
         const std::size_t f = of.edge[b];
         const CdnTerm term(edges.t[e] - edges.c[f]);
-        total += of.sign[b] * edges.weight[f] * edges.rise[f] * (term.q * term.rest);
+        total += of.sign[b] * edges.lever[f] * edges.rise[f] * (term.q * term.rest);
       }
-      edges.shared[i] += of.sign[a] * edges.weight[e] * total;
+      edges.shared[i] += of.sign[a] * edges.lever[e] * total;
+    }
+  }
+}
+
+// One function value after the other.
+void add_each(CdnEdges& edges, CdnAsked asked) {
+  InterruptPace pace;
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    for (std::size_t f = 0; f < edges.size(); ++f) {
+      pace.step(64);
+      if (e != f) edges.add(e, f, asked);
     }
   }
 }
@@ -154,6 +165,7 @@ void add_shared(CdnEdges& edges) {
 }  // namespace
 
 void cdn_exact(CdnEdges& edges, CdnAsked asked) {
+  if (edges.normal) return add_each(edges, asked);
   double most = -INFINITY;
   bool plain = true;
   for (std::size_t e = 0; e < edges.size(); ++e) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "forces/cdn.hpp"
+#include "forces/cdn_cells.hpp"
 #include "forces/force_parameters.hpp"
 #include "forces/order_sums.hpp"
 #include "metrics/metric.hpp"
@@ -53,12 +54,20 @@ struct GivenPair {
   double probability, weight;
 };
 
+// Two preferences of the query that meet, by number.
+struct GivenJoin {
+  std::uint32_t first, second;
+};
+
 struct ForceQuery {
-  std::span<const double> scores;      // finite; [documents × outputs] where a force has several outputs
-  std::span<const double> labels;      // finite
-  std::span<const double> weights;     // of documents, or empty
-  std::span<const GivenPair> pairs;    // take the place of labels where has_pairs
-  std::span<const double> parameters;  // values of the force's own parameters; structrank has some of its own
+  std::span<const double> scores;        // finite; [documents × outputs] where a force has several outputs
+  std::span<const double> labels;        // finite
+  std::span<const double> weights;       // of documents, or empty
+  std::span<const GivenPair> pairs;      // take the place of labels where has_pairs
+  std::span<const double> parameters;    // values of the force's own parameters; structrank has some of its own
+  std::span<const GivenJoin> joins;      // structrank, topology given: in the order of for_each_edge
+  std::span<const double> noise_scales;  // structrank: of the noise of documents, above 0, or empty
+  std::span<const double> noise_inputs;  // structrank: [documents × inputs] of learned noise, or empty
   bool has_pairs = false;
   std::uint64_t seed = 0, round = 0, key = 0;  // what random draws are a function of
 
@@ -81,7 +90,8 @@ struct ForceScratch {
   std::vector<double> score, label, weight, exponential, force, curvature, row, extra, noisy;
   std::vector<std::uint32_t> order;
   OrderSums sums;
-  CdnEdges cdn;
+  CdnEdges cdn, cdn_part;
+  CdnCells cells;
 };
 
 class Force {

@@ -31,6 +31,9 @@ void ForceParameters::to_values(const double* free, double* values) const {
       case ParameterKind::correlation:
         values[k] = kMostCorrelation * falling_logistic(-bounded(free[k]));
         break;
+      case ParameterKind::real:
+        values[k] = free[k];
+        break;
     }
   }
 }
@@ -52,6 +55,9 @@ void ForceParameters::to_free(const double* values, double* free) const {
         free[k] = share >= 1 ? kFarthest : bounded(std::log(std::max(share, least)) - std::log1p(-share));
         break;
       }
+      case ParameterKind::real:
+        free[k] = values[k];
+        break;
     }
   }
 }
@@ -76,6 +82,9 @@ void ForceParameters::add_free_force(const double* free, const double* force, do
         out[k] += force[k] * slope;
         break;
       }
+      case ParameterKind::real:
+        out[k] += force[k];
+        break;
     }
   }
 }

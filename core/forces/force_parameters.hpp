@@ -17,6 +17,7 @@ enum class ParameterKind {
   threshold,    // the first is free; each other one is the one before plus e^free, so that they rise
   positive,     // e^free
   correlation,  // a logistic function of the free number, from 0 to below 1
+  real,         // the free number itself
 };
 
 struct ForceParameter {

@@ -28,6 +28,13 @@ ForceQuery ForceTable::query(std::size_t q, std::span<const double> scores_of_q)
     const auto first = static_cast<std::size_t>(pair_offsets[q]), last = static_cast<std::size_t>(pair_offsets[q + 1]);
     out.pairs = pairs.subspan(first, last - first);
   }
+  if (!join_offsets.empty()) {
+    const auto first = static_cast<std::size_t>(join_offsets[q]), last = static_cast<std::size_t>(join_offsets[q + 1]);
+    out.joins = joins.subspan(first, last - first);
+  }
+  if (!noise_scales.empty()) out.noise_scales = noise_scales.subspan(begin, n);
+  const std::size_t inputs = labels.empty() ? 0 : noise_inputs.size() / labels.size();
+  out.noise_inputs = noise_inputs.subspan(begin * inputs, n * inputs);
   out.parameters = parameters;
   out.seed = seed, out.round = round;
   out.key = query_keys.empty() ? q : query_keys[q];

@@ -14,6 +14,9 @@ struct ForceTable {
   std::span<const double> document_weights, query_weights;  // or empty
   std::span<const GivenPair> pairs;                         // sorted by query, documents numbered inside it
   std::span<const std::int64_t> pair_offsets;               // one more than queries, or empty where labels count
+  std::span<const GivenJoin> joins;                         // sorted by query, preferences numbered inside it
+  std::span<const std::int64_t> join_offsets;               // one more than queries, or empty
+  std::span<const double> noise_scales, noise_inputs;       // of documents, or empty
   std::span<const std::uint64_t> query_keys;                // or empty
   std::span<const double> parameters;
   std::uint64_t seed = 0, round = 0;

@@ -196,6 +196,17 @@ class CdnTopology(enum.Enum):
 
     random = 2
 
+    shared = 3
+
+    winner = 4
+
+    given = 5
+
+class CdnFunction(enum.Enum):
+    sigmoid = 0
+
+    gaussian = 1
+
 class CdnMethod(enum.Enum):
     auto = 0
 
@@ -205,10 +216,20 @@ class CdnMethod(enum.Enum):
 
 class CdnSpec:
     """
-    What structrank is told: which pairs of preferences, and how they are summed.
+    What structrank is told: which preferences meet, and in which functions.
     """
 
-    def __init__(self, *, topology: CdnTopology, tied: bool, learns: bool, values: Sequence[float], partners: int, mean: bool, method: CdnMethod) -> None: ...
+    def __init__(self, *, topology: CdnTopology, function: CdnFunction, components: int, tied: bool, learns: bool, values: Sequence[float], partners: int, mean: bool, method: CdnMethod, noise_inputs: int) -> None: ...
+
+def probit(x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    −log Φ(x), minus its slope, and its second derivative, of one x after the other.
+    """
+
+def bivariate_probit(x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rho: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    −log Φ₂(x, y; ρ), minus its slopes in x, y and ρ, and its second derivatives xx, yy and xy.
+    """
 
 def force_names() -> list[str]:
     """The names of the forces that the core computes."""
@@ -238,12 +259,29 @@ def apply_force(spec: ForceSpec, data: ForceInputs, scores: Annotated[NDArray[nu
     Writes force, curvature, cost of each query and the force on parameters into the arrays given.
     """
 
+def preferences(data: ForceInputs) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+    """
+    Winner and loser of every preference, numbered inside their query, and where each query begins.
+    """
+
+def set_joins(data: ForceInputs, first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], join_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    """
+    Pairs of preferences that meet, sorted by query, preferences numbered inside their query.
+    """
+
+def set_noise(data: ForceInputs, scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], inputs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
+    """
+    Scales of the documents' noise, or none; and the inputs that it is learned from [documents × inputs].
+    """
+
 class ParameterKind(enum.Enum):
     threshold = 0
 
     positive = 1
 
     correlation = 2
+
+    real = 3
 
 class ForceParameters:
     """

@@ -85,37 +85,6 @@ def by_moving(force: Force, scores: np.ndarray, labels: np.ndarray) -> np.ndarra
     return (slopes - slopes.mean()) * (1 if asked.higher_is_better else -1)
 
 
-def over_preferences(
-    force: Force, scores: np.ndarray, labels: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, float, list[float]]:
-    """(force, curvature, cost, force on w1 and w2) of structrank, term by term; the random partners are not for twins."""
-    n, w1, w2 = len(scores), float(force.parameter("w1")), float(force.parameter("w2"))
-    tied = bool(force.parameter("tie"))
-    w2 = w1 if tied else w2
-    edges = [(i, j) for i in range(n) for j in range(n) if labels[i] > labels[j]]
-    alone = force.choice("topology") == "independent"
-    pairs = [(e, None) for e in edges] if alone else [(e, f) for e in edges for f in edges if e != f]
-    out, bend, cost, slopes = np.zeros(n), np.zeros(n), 0.0, [0.0, 0.0]
-    for e, f in pairs:
-        gaps = [scores[i] - scores[j] for i, j in (e, f or e)]
-        powers = [-w1 * gaps[0], -math.inf if alone else -w2 * gaps[1]]
-        term = np.logaddexp(0, np.logaddexp(*powers))
-        q = [math.exp(power - term) for power in powers]
-        rise = np.zeros((2, n))  # ∂power/∂s
-        for which, (w, edge) in enumerate(((w1, e), (w2, f))):
-            if edge is not None:
-                rise[which, edge[0]] -= w
-                rise[which, edge[1]] += w
-        cost += term
-        slopes = [slope + q[k] * gaps[k] for k, slope in enumerate(slopes)]
-        out -= q[0] * rise[0] + q[1] * rise[1]
-        none = math.exp(-term)  # a variance: of 0, rise[0] and rise[1], with chances none, q[0] and q[1]
-        bend += none * (q[0] * rise[0] ** 2 + q[1] * rise[1] ** 2) + q[0] * q[1] * (rise[0] - rise[1]) ** 2
-    share = max(len(pairs), 1) if force.choice("scale") == "mean" else 1
-    slopes = [sum(slopes)] if tied or alone else slopes
-    return out / share, bend / share, cost / share, [slope / share for slope in slopes]
-
-
 def squared(force: Force, score: float, label: int, own: np.ndarray) -> tuple[float, float]:
     return label - score, 1.0
 

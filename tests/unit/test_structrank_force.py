@@ -102,12 +102,31 @@ def test_one_preference_has_no_other_to_meet():
 # ---- slopes
 
 
-TOPOLOGIES = ["full, method='exact'", "full, method='chebyshev'", "independent", "random, partners=3, draws=2"]
+SIGMOID = [
+    "full, method='exact'",
+    "full, method='chebyshev'",
+    "independent",
+    "random, partners=3, draws=2",
+    "shared, method='exact'",
+    "shared, method='chebyshev'",
+    "winner",
+    "winner, components=2",
+]
+GAUSSIAN = [
+    "full, function='gaussian', method='exact'",
+    "full, function='gaussian', method='chebyshev'",
+    "independent, function='gaussian'",
+    "random, function='gaussian', partners=3, draws=2",
+    "shared, function='gaussian'",
+    "full, function='gaussian', components=2, tie=True",
+]
+TOPOLOGIES = SIGMOID + GAUSSIAN
 
 
-def values(topology: str, w1: float, w2: float) -> list[float]:
+def values(topology: str, w1: float, w2: float, rho: float = 0.4) -> np.ndarray:
     """Those that a network of this topology has."""
-    return [w1] if topology == "independent" else [w1, w2]
+    by_name = {"w1": w1, "w2": w2, "rho": rho}
+    return np.array([by_name[name] for name in podium.force(f"structrank({topology})").own_parameters(None).names])
 
 
 @KINDS
@@ -116,7 +135,7 @@ def values(topology: str, w1: float, w2: float) -> list[float]:
 def test_forces_are_the_slopes_of_the_cost_in_scores_and_in_w(topology, scale, kind):
     data, rng = some_data(kind), np.random.default_rng(3)
     force, scores = podium.force(f"structrank({topology}, scale='{scale}')"), rng.normal(size=14)
-    w = np.array([0.6, 1.9][: force.n_parameters(data)])
+    w = values(topology, 0.6, 1.9)
     found, step = compute(force, scores, data, parameters=w), 1e-5
 
     def slope(move: Any, name: str) -> Any:
@@ -131,7 +150,7 @@ def test_forces_are_the_slopes_of_the_cost_in_scores_and_in_w(topology, scale, k
         np.testing.assert_allclose(slope(move, "cost")[0], push, rtol=1e-6, atol=1e-6 * unit)
         if k < 14:
             np.testing.assert_allclose(slope(move, "force")[k], found.curvature[k], rtol=1e-5, atol=1e-5 * unit)
-    assert found.parameter_force.shape == (1, 1 if topology == "independent" else 2)
+    assert found.parameter_force.shape == (1, len(w))
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
@@ -140,7 +159,8 @@ def test_scores_and_w_scale_the_cost_the_same_way(topology):
     scores, data = 3 * np.random.default_rng(4).normal(size=40), some_data("labels", 40)
     w = values(topology, 0.6, 1.9)
     found = compute(f"structrank({topology})", scores, data, parameters=w)
-    np.testing.assert_allclose(found.parameter_force[0] @ w, found.force @ scores, rtol=1e-8)
+    steep = [name != "rho" for name in podium.force(f"structrank({topology})").own_parameters(None).names]
+    np.testing.assert_allclose(found.parameter_force[0] @ (w * steep), found.force @ scores, rtol=1e-8)
 
 
 def test_w_given_in_a_call_takes_the_place_of_the_options():
@@ -237,9 +257,8 @@ def test_bytes_do_not_depend_on_the_machine_or_on_what_else_is_asked(topology, s
     data, scores = some_data("labels", 50), spread * np.random.default_rng(9).normal(size=50)
     w = values(topology, 0.5, 2)
     first = compute(f"structrank({topology})", scores, data, parameters=w)
-    assert compute(
-        f"structrank({topology}, w1=0.5, w2=2)", scores, data, curvature=False, cost=False
-    ).force.tobytes() == (first.force.tobytes())
+    alone = compute(f"structrank({topology})", scores, data, parameters=w, curvature=False, cost=False)
+    assert alone.force.tobytes() == first.force.tobytes()
     if _core.use_avx2(True):
         _core.use_avx2(False)
         try:

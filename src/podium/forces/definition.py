@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
-from podium.parameters import Choice, Flag, Integer, Parameter, Real, Search
+from podium.parameters import Flag, Integer, Parameter, Real, Search
 
 if TYPE_CHECKING:
     from podium.forces.force import Force
@@ -49,45 +49,6 @@ NOISE = Parameter(
     "on which of two nearly equal documents comes first; 0 for none.",
 )
 DRAWS = Parameter("draws", 1, Integer(1, 1000), "Number of samples of the noise over which the force is averaged.")
-TOPOLOGY = Parameter(
-    "topology",
-    "full",
-    Choice("full", "independent", "random"),
-    "Which preferences are coupled: 'full' couples all of them, 'random' each with a few partners, 'independent' none.",
-)
-W1 = Parameter("w1", 1, POSITIVE, "Steepness in the gap of the first preference of a pair.")
-W2 = Parameter("w2", 1, POSITIVE, "Steepness in the gap of the second preference of a pair.")
-TIE = Parameter("tie", False, Flag(), "Whether w1 and w2 share one value.")
-LEARN = Parameter(
-    "learn",
-    True,
-    Flag(),
-    "Whether w1 and w2 are learned together with the model, starting from the given values.",
-)
-PARTNERS = Parameter(
-    "partners",
-    5,
-    Integer(1, 1000),
-    "With topology 'random': number of partners of each preference per sample.",
-)
-PARTNER_DRAWS = Parameter(
-    "draws",
-    3,
-    Integer(1, 1000),
-    "With topology 'random': number of samples of the partners over which the force is averaged.",
-)
-SCALE = Parameter(
-    "scale",
-    "mean",
-    Choice("mean", "sum"),
-    "Scale of the cost: 'mean' divides it by the weight of all terms, so that large queries do not count more; 'sum' does not.",
-)
-METHOD = Parameter(
-    "method",
-    "auto",
-    Choice("auto", "exact", "chebyshev"),
-    "With topology 'full': 'exact' sums term by term, 'chebyshev' interpolates, 'auto' takes the faster of the two.",
-)
 TIES = Parameter("ties", False, Flag(), "Whether pairs of equal labels are trained on too, with target probability ½.")
 EQUAL_GAPS = Parameter(
     "ties", False, Flag(), "Whether pairs of equal labels are trained on too: their scores should be equal."
@@ -134,6 +95,7 @@ class ForceDefinition:
         outputs: how many scores it needs per document: one, or one per level.
         has_thresholds: whether its own parameters are rising thresholds between the levels.
         learns: whether gradient steps move the force's own parameters.
+        check: raises ParameterError if settings that are fine alone do not go together.
         own_values: the values of its own parameters that training starts from, given the data and the number of levels.
         draws: whether it draws random numbers anew in each round.
         starting_score: the score that boosting starts from, given the data; 0 if there is none.
@@ -160,6 +122,7 @@ class ForceDefinition:
     labels: Literal["any", "not negative", "levels"] = "any"
     outputs: Literal["one", "levels"] = "one"
     has_thresholds: bool = False
+    check: Callable[[Force], None] = lambda force: None
     learns: Callable[[Force], bool] = lambda force: force.definition.has_thresholds
     own_values: Callable[[Force, RankingData | None, int], Floats] = lambda force, data, levels: np.empty(0)
     draws: Callable[[Force], bool] = lambda force: force.parameter("noise", 0) > 0

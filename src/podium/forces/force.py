@@ -27,7 +27,7 @@ from podium.metrics.compute import core_spec
 from podium.threads import resolve_threads
 
 Floats = npt.NDArray[np.float64]
-Value = str | float | int
+Value = str | float | int | tuple[float, ...]
 NO_METRIC = metric("dcg")
 CORE_DEFAULTS: dict[str, Any] = {
     "neighbors": False,
@@ -40,6 +40,7 @@ CORE_DEFAULTS: dict[str, Any] = {
 KINDS: dict[str, tuple[Callable[[float], bool], str]] = {
     "positive": (lambda value: 0 <= value < math.inf, "≥ 0"),
     "correlation": (lambda value: 0 <= value < 1, "from 0 to below 1"),
+    "real": (math.isfinite, "finite"),
 }
 
 
@@ -108,7 +109,9 @@ class Force:
             return cls(definition.over_force(inner.definition), inner=inner, given=kept)
         if first is not None:
             raise ParameterError(definition.name, str(first), "cannot be read: this force takes no metric or force")
-        return cls(definition, given=kept)
+        made = cls(definition, given=kept)
+        definition.check(made)
+        return made
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Forces over pairs of preferences: whether one pair of documents stands right counts in how another one is pulled."""
+"""Forces over pairs of preferences: how hard a preference pulls depends on how others stand."""
 
 from __future__ import annotations
 
@@ -7,37 +7,84 @@ from typing import Any
 import numpy as np
 
 from podium import _core
-from podium.forces.definition import (
+from podium.errors import ParameterError
+from podium.forces.definition import Floats, ForceDefinition
+from podium.forces.force import Force
+from podium.forces.network_settings import (
+    COMPONENTS,
+    FUNCTION,
     LEARN,
     METHOD,
     PARTNER_DRAWS,
     PARTNERS,
+    RHO,
     SCALE,
     TIE,
     TOPOLOGY,
     W1,
     W2,
-    ForceDefinition,
 )
-from podium.forces.force import Force
+
+LEAST_CORRELATION = 0.01  # that training starts from
 
 
-def _values(force: Force) -> list[float]:
-    """The values of w1 and, if the second preference of a pair has a steepness of its own, of w2."""
-    has_w2 = not force.parameter("tie") and force.choice("topology") != "independent"
-    return [float(force.parameter(name)) for name in (("w1", "w2") if has_w2 else ("w1",))]
+def _numbers(force: Force, spread: float = 1.0) -> list[float]:
+    """The numbers of the network as the core lays them out: w1, w2 and rho of each component, as far as it has them.
+
+    A steepness that is given once for several components is multiplied by powers of `spread` around 1.
+    """
+    count = int(force.parameter("components"))
+    powers = spread ** (np.arange(count) - (count - 1) / 2)
+    alone = force.choice("topology") in ("independent", "winner")
+    names = ["w1"]
+    if not alone and not force.parameter("tie"):
+        names.append("w2")
+    if not alone and force.choice("function") == "gaussian":
+        names.append("rho")
+    columns = []
+    for name in names:
+        value = force.setting(name)
+        each = value if isinstance(value, tuple) else np.full(count, value) * (1.0 if name == "rho" else powers)
+        columns.append(np.asarray(each, np.float64))
+    return [float(value) for value in np.column_stack(columns).reshape(-1)]
+
+
+def _start(force: Force, data: object, levels: int) -> Floats:
+    """Where training starts: components that are equal would stay equal, and a correlation of 0 would stay 0."""
+    numbers = np.array(_numbers(force, spread=2.0))
+    correlations = [kind.name == "correlation" for kind in force.own_parameters(None).kinds]
+    return np.where(correlations, np.maximum(numbers, LEAST_CORRELATION), numbers)
+
+
+def _check(force: Force) -> None:
+    count = int(force.parameter("components"))
+    for name in ("w1", "w2", "rho"):
+        value = force.setting(name)
+        if isinstance(value, tuple) and len(value) != count:
+            rule = f"has {len(value)} numbers for {count} component{'s' if count > 1 else ''}"
+            raise ParameterError(name, value, rule, f"use {{components={len(value)}}}, or give one number")
+    if force.choice("function") == "gaussian" and force.choice("topology") == "winner":
+        raise ParameterError(
+            "function",
+            "gaussian",
+            "is a function of two preferences, and topology 'winner' joins any number of them",
+            "use {function='sigmoid'}",
+        )
 
 
 def _network(force: Force) -> dict[str, Any]:
     return {
         "cdn": _core.CdnSpec(
             topology=_core.CdnTopology[force.choice("topology")],
+            function=_core.CdnFunction[force.choice("function")],
+            components=int(force.parameter("components")),
             tied=bool(force.parameter("tie")),
             learns=bool(force.parameter("learn")),
-            values=_values(force),
+            values=_numbers(force),
             partners=int(force.parameter("partners")),
             mean=force.choice("scale") == "mean",
             method=_core.CdnMethod[force.choice("method")],
+            noise_inputs=0,
         )
     }
 
@@ -45,13 +92,15 @@ def _network(force: Force) -> dict[str, Any]:
 FORCES = (
     ForceDefinition(
         name="structrank",
-        summary="Likelihood of all preferences at once under a cumulative distribution network that joins them two by two.",
-        formula="C = mean over ordered pairs of preferences e ≠ e′ of log(1 + e^{−w₁r_e} + e^{−w₂r_e′}), r the gap in scores",
+        summary="Likelihood of all preferences at once under a cumulative distribution network that joins them, mostly two by two.",
+        formula="C = mean over ordered pairs of preferences e ≠ e′ that meet of −log φ(w₁r_e, w₂r_e′), r the gap in scores; "
+        "φ(x, y) = 1/(1 + e^{−x} + e^{−y}) or Φ₂(x, y; ρ); winner: Σ_i log(1 + Σ_{j: i above j} e^{−w₁(s_i − s_j)})",
         source="StructRank, NIPS 2008",
-        parameters=(TOPOLOGY, W1, W2, TIE, LEARN, PARTNERS, PARTNER_DRAWS, SCALE, METHOD),
+        parameters=(TOPOLOGY, FUNCTION, COMPONENTS, W1, W2, RHO, TIE, LEARN, PARTNERS, PARTNER_DRAWS, SCALE, METHOD),
         leading="topology",
+        check=_check,
         learns=lambda force: bool(force.parameter("learn")),
-        own_values=lambda force, data, levels: np.array(_values(force)),
+        own_values=_start,
         over="preferences",
         convex=True,
         draws=lambda force: force.choice("topology") == "random",

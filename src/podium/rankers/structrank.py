@@ -10,7 +10,16 @@ import numpy.typing as npt
 from podium.data import RankingData
 from podium.data.normalize import NORMALIZATIONS, normalize
 from podium.forces import Force
-from podium.forces.definition import LEARN, PARTNER_DRAWS, PARTNERS, SCALE, TIE, TOPOLOGY
+from podium.forces.network_settings import (
+    COMPONENTS,
+    FUNCTION,
+    LEARN,
+    PARTNER_DRAWS,
+    PARTNERS,
+    SCALE,
+    TIE,
+    TOPOLOGY,
+)
 from podium.models import Spec
 from podium.models.nadaraya_watson import NadarayaWatsonSpec, ReferenceSettings
 from podium.parameters import Choice, inherit, setting
@@ -38,6 +47,8 @@ class StructRank(ReferenceSettings, FeasibleSettings, BaseRanker):
 
     metric: Any = "map"
     topology: str = inherit(TOPOLOGY)
+    function: str = inherit(FUNCTION)
+    components: int = inherit(COMPONENTS)
     partners: int = inherit(PARTNERS)
     draws: int = inherit(PARTNER_DRAWS)
     tie: bool = inherit(TIE)
