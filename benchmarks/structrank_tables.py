@@ -64,6 +64,45 @@ def variants_table() -> str:
     return "\n".join(lines)
 
 
+SETTINGS = {
+    "ohsumed-nw": "OHSUMED, Nadaraya–Watson",
+    "ohsumed-linear": "OHSUMED, linear",
+    "yandex-linear": "yandex, linear",
+    "yandex-trees": "yandex, trees",
+}
+
+
+def family_table() -> str:
+    """Every network under every setting: the test value; and beside the independent one, the difference and its p-value."""
+    found = load("structrank_family")["settings"]
+    settings = [name for name in SETTINGS if name in found]
+    heads = [f"{SETTINGS[name]}: {found[name]['metric'].partition('(')[0].upper()}" for name in settings]
+    lines = [f"| network | {' | '.join(heads)} |", "|---|" + "---|" * len(settings)]
+    for member in found[settings[0]]["members"]:
+        cells = []
+        for name in settings:
+            value, pair = found[name]["members"][member]["test"], found[name]["paired"].get(member)
+            beside = "" if pair is None else f" ({pair['difference']:+.4f}, p {pair['holm']:.2f})"
+            cells.append(f"{value:.4f}{beside}")
+        lines.append(f"| {member} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def force_table() -> str:
+    """Interpolation beside the sum of all terms, at 10,000 preferences."""
+    lines = [
+        "| function | asked | spread of scores | term by term | interpolated | faster by | error |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in load("structrank_force")["rows"]:
+        exact, fast = 1e3 * row["exact"], 1e3 * row["chebyshev"]
+        lines.append(
+            f"| {row['function']} | {row['asked']} | {row['spread']:g} | {exact:,.0f} ms | {fast:.1f} ms | {row['ratio']:,.0f}× | "
+            f"{row['error']:.0e} |"
+        )
+    return "\n".join(lines)
+
+
 def cost_table() -> str:
     lines = ["| documents | seconds per pass | peak memory, MB | of it before training |", "|---|---|---|---|"]
     lines += [

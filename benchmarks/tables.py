@@ -138,6 +138,8 @@ TABLES = {
     "structrank paired": structrank_tables.paired_table,
     "structrank variants": structrank_tables.variants_table,
     "structrank cost": structrank_tables.cost_table,
+    "structrank family": structrank_tables.family_table,
+    "structrank force": structrank_tables.force_table,
 }
 PAGES = (
     ROOT / "README.md",

@@ -47,7 +47,9 @@ def learned_values(ranker: Any) -> np.ndarray:
     """What the force learned: thresholds, or numbers with a name, all of one function after all of another."""
     if ranker.learned_ is None:
         return ranker.thresholds_
-    return np.array([np.atleast_1d(value) for value in ranker.learned_.values()]).T.reshape(-1)
+    noise = np.atleast_1d(ranker.learned_.get("noise", []))
+    steep = [np.atleast_1d(value) for name, value in ranker.learned_.items() if name != "noise"]
+    return np.append(np.array(steep).T.reshape(-1), noise)
 
 
 def ndcg(scores: np.ndarray, data: podium.RankingData) -> float:

@@ -14,6 +14,7 @@ from podium.forces.force import Force, ForceData
 from podium.forces.laws.judge import judge
 from podium.forces.laws.pictures import both_pictures
 from podium.forces.laws.verdict import Verdict
+from podium.forces.network_inputs import Preferences
 from podium.functions import Function
 from podium.metrics import Metric
 from podium.names import split_name
@@ -23,6 +24,7 @@ __all__ = [
     "Force",
     "ForceData",
     "ForceDefinition",
+    "Preferences",
     "Verdict",
     "custom_force",
     "force",

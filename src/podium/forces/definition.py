@@ -14,6 +14,7 @@ from podium.data import RankingData
 from podium.parameters import Flag, Integer, Parameter, Real, Search
 
 if TYPE_CHECKING:
+    from podium import _core
     from podium.forces.force import Force
 
 Floats = npt.NDArray[np.float64]
@@ -101,6 +102,8 @@ class ForceDefinition:
         starting_score: the score that boosting starts from, given the data; 0 if there is none.
         unmoved: why it exerts no force on equal scores, where boosting starts; None if it does.
         core_options: further options of the core's kernel, given the force.
+        needs_documents: whether it needs more of the documents than labels, weights and pairs.
+        add_inputs: tells the core what the force needs of the documents, given the force and the data.
     """
 
     name: str
@@ -129,6 +132,8 @@ class ForceDefinition:
     starting_score: Callable[[RankingData], float] = lambda data: 0.0
     unmoved: Callable[[Force], str | None] = lambda force: None
     core_options: Callable[[Force], dict[str, Any]] = lambda force: {}
+    needs_documents: Callable[[Force], bool] = lambda force: False
+    add_inputs: Callable[[Force, RankingData, _core.ForceInputs], None] = lambda force, data, core: None
 
     @property
     def example(self) -> str:

@@ -22,12 +22,13 @@ from podium.data.hashing import query_hashes
 from podium.errors import DataError, ParameterError, UnknownNameError, short_repr
 from podium.forces.custom_function import CustomFunction
 from podium.forces.definition import ForceDefinition
+from podium.forces.network_inputs import NamedFunction
 from podium.metrics import Documents, Metric, metric, per_query
 from podium.metrics.compute import core_spec
 from podium.threads import resolve_threads
 
 Floats = npt.NDArray[np.float64]
-Value = str | float | int | tuple[float, ...]
+Value = str | float | int | tuple[Any, ...] | NamedFunction | None
 NO_METRIC = metric("dcg")
 CORE_DEFAULTS: dict[str, Any] = {
     "neighbors": False,
@@ -58,24 +59,43 @@ class ForceData:
         self.checked: set[Force] = set()  # forces that have seen that they are defined on these labels
         self.labels, self.n_documents, self.n_queries = data.labels, data.n_documents, data.n_queries
         self.document_weights, self.pairs = data.document_weights, data.pairs
-        self.core = _core.ForceInputs(
+        self._data, self._keys = data, query_hashes(data.query_ids, 0) if query_keys is None else query_keys
+        self._plain: _core.ForceInputs | None = None
+        self._special: dict[Force, _core.ForceInputs] = {}  # of forces that need more of the documents
+
+    def core_for(self, force: Force) -> _core.ForceInputs:
+        """Return the data as the core takes it for a force."""
+        acting = force.acting
+        if not acting.definition.needs_documents(acting):
+            self._plain = self._make_core() if self._plain is None else self._plain
+            return self._plain
+        if acting not in self._special:
+            core = self._make_core()
+            acting.definition.add_inputs(acting, self._data, core)
+            self._special[acting] = core
+        return self._special[acting]
+
+    def _make_core(self) -> _core.ForceInputs:
+        data = self._data
+        core = _core.ForceInputs(
             np.ascontiguousarray(data.labels),
             np.ascontiguousarray(data.query_offsets),
             document_weights=None if data.document_weights is None else np.ascontiguousarray(data.document_weights),
             query_weights=None if data.query_weights is None else np.ascontiguousarray(data.query_weights),
-            query_keys=query_hashes(data.query_ids, 0) if query_keys is None else query_keys,
+            query_keys=self._keys,
         )
         if data.pairs is not None:
             queries = data.document_queries[data.pairs.winner]
             order = np.argsort(queries, kind="stable")
             first = data.query_offsets[queries[order]]
-            self.core.set_pairs(
+            core.set_pairs(
                 data.pairs.winner[order] - first,
                 data.pairs.loser[order] - first,
                 data.pairs.probability[order],
                 data.pairs.weight[order],
                 np.searchsorted(queries[order], np.arange(data.n_queries + 1)),
             )
+        return core
 
 
 @dataclass(frozen=True)
@@ -173,7 +193,9 @@ class Force:
     @property
     def is_importable(self) -> bool:
         """Whether the name finds the force again; not so for a lambda, or a function defined inside another."""
-        return all(part is None or part.is_importable for part in (self.custom, self.metric, self.inner))
+        functions = [value for _, value in self.given if isinstance(value, NamedFunction)]
+        parts = (self.custom, self.metric, self.inner, *functions)
+        return all(part is None or part.is_importable for part in parts)
 
     @property
     def runs_in_python(self) -> bool:
@@ -373,7 +395,7 @@ class Force:
         )
         _core.apply_force(
             self.core_spec(self.n_classes(data)),
-            data.core,
+            data.core_for(self),
             np.ascontiguousarray(scores, np.float64).reshape(-1),
             held,
             seed,

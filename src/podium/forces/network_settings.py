@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from podium.errors import is_integer
 from podium.forces.definition import POSITIVE
-from podium.parameters import Choice, Flag, Integer, Parameter, Real, Rule
+from podium.forces.network_inputs import NamedFunction
+from podium.parameters import Choice, Custom, Flag, Integer, Parameter, Real, Rule, Tuple
 
 TOPOLOGIES = ("full", "independent", "random", "shared", "winner")
 
@@ -36,12 +38,45 @@ class PerComponent(Rule):
         return self.of.convert(value)
 
 
+class Topology(Choice):
+    """One of some words, or a function of yours."""
+
+    def check(self, name: str, value: Any, remedy: str = "") -> Any:
+        """Return the word, or the function."""
+        if isinstance(value, NamedFunction) or callable(value) or (isinstance(value, str) and ":" in value):
+            return NamedFunction.of(value, name)
+        return super().check(name, value, remedy)
+
+
+@dataclass(frozen=True)
+class NoiseScale(Rule):
+    """A feature by name or number, or a function of yours."""
+
+    kind = "text"
+    text = "must be a feature's name or number, or a function of the features of a query"
+
+    def convert(self, value: Any) -> Any:
+        """Return a name, a number, or the function."""
+        if isinstance(value, NamedFunction) or callable(value) or (isinstance(value, str) and ":" in value):
+            return NamedFunction.of(value, "noise_scale")
+        return _feature(value)
+
+
+def _feature(value: Any) -> int | str:
+    if isinstance(value, str) and value:
+        return value
+    if not is_integer(value) or value < 0:
+        raise ValueError
+    return int(value)
+
+
 TOPOLOGY = Parameter(
     "topology",
     "full",
-    Choice(*TOPOLOGIES),
+    Topology(*TOPOLOGIES),
     "Which preferences are coupled by a function: 'full' every two, 'shared' every two that share a document, 'random' each with a "
-    "few partners, 'independent' none; 'winner' couples all preferences of one winner at once.",
+    "few partners, 'independent' none; 'winner' couples all preferences of one winner at once. A function of yours, or "
+    "module:function, says which pairs of preferences of a query are coupled.",
 )
 FUNCTION = Parameter(
     "function",
@@ -69,7 +104,22 @@ LEARN = Parameter(
     "learn",
     True,
     Flag(),
-    "Whether w1, w2 and rho are learned together with the model, starting from the given values.",
+    "Whether w1, w2, rho and the weights of the noise are learned together with the model, starting from the given values.",
+)
+NOISE_SCALE = Parameter(
+    "noise_scale",
+    None,
+    NoiseScale(),
+    "Scale of each document's noise: a feature, or a function of yours of the features of a query. The gap of two documents is "
+    "divided by the root mean square of their scales.",
+    none="the same scale for all documents",
+)
+NOISE_FEATURES = Parameter(
+    "noise_features",
+    (),
+    Tuple(Custom(_feature, "must be a feature's name or number"), "must be features, by name or number", empty=True),
+    "Features that the scale of a document's noise is learned from, as e^{Σ weight · feature}; features are standardized in each "
+    "query.",
 )
 PARTNERS = Parameter(
     "partners",

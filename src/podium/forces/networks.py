@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 
 from podium import _core
+from podium.data import RankingData
 from podium.errors import ParameterError
 from podium.forces.definition import Floats, ForceDefinition
 from podium.forces.force import Force
+from podium.forces.network_inputs import NamedFunction, set_joins, set_noise
 from podium.forces.network_settings import (
     COMPONENTS,
     FUNCTION,
     LEARN,
     METHOD,
+    NOISE_FEATURES,
+    NOISE_SCALE,
     PARTNER_DRAWS,
     PARTNERS,
     RHO,
@@ -35,7 +39,7 @@ def _numbers(force: Force, spread: float = 1.0) -> list[float]:
     """
     count = int(force.parameter("components"))
     powers = spread ** (np.arange(count) - (count - 1) / 2)
-    alone = force.choice("topology") in ("independent", "winner")
+    alone = topology(force) in ("independent", "winner")
     names = ["w1"]
     if not alone and not force.parameter("tie"):
         names.append("w2")
@@ -46,7 +50,31 @@ def _numbers(force: Force, spread: float = 1.0) -> list[float]:
         value = force.setting(name)
         each = value if isinstance(value, tuple) else np.full(count, value) * (1.0 if name == "rho" else powers)
         columns.append(np.asarray(each, np.float64))
-    return [float(value) for value in np.column_stack(columns).reshape(-1)]
+    weights = [0.0] * len(_noise_features(force))
+    return [*(float(value) for value in np.column_stack(columns).reshape(-1)), *weights]
+
+
+def topology(force: Force) -> str:
+    """Return the topology as the core calls it; a function of the user's gives pairs of preferences."""
+    value = force.setting("topology")
+    return "given" if isinstance(value, NamedFunction) else str(value)
+
+
+def _noise_features(force: Force) -> tuple[Any, ...]:
+    features = force.setting("noise_features")
+    assert isinstance(features, tuple)
+    return features
+
+
+def _needs_documents(force: Force) -> bool:
+    return topology(force) == "given" or force.setting("noise_scale") is not None or bool(_noise_features(force))
+
+
+def _add_inputs(force: Force, data: RankingData, core: _core.ForceInputs) -> None:
+    function = force.setting("topology")
+    if isinstance(function, NamedFunction):
+        set_joins(function, data, core)
+    set_noise(force.setting("noise_scale"), _noise_features(force), data, core)
 
 
 def _start(force: Force, data: object, levels: int) -> Floats:
@@ -63,7 +91,7 @@ def _check(force: Force) -> None:
         if isinstance(value, tuple) and len(value) != count:
             rule = f"has {len(value)} numbers for {count} component{'s' if count > 1 else ''}"
             raise ParameterError(name, value, rule, f"use {{components={len(value)}}}, or give one number")
-    if force.choice("function") == "gaussian" and force.choice("topology") == "winner":
+    if force.choice("function") == "gaussian" and topology(force) == "winner":
         raise ParameterError(
             "function",
             "gaussian",
@@ -75,7 +103,7 @@ def _check(force: Force) -> None:
 def _network(force: Force) -> dict[str, Any]:
     return {
         "cdn": _core.CdnSpec(
-            topology=_core.CdnTopology[force.choice("topology")],
+            topology=_core.CdnTopology[topology(force)],
             function=_core.CdnFunction[force.choice("function")],
             components=int(force.parameter("components")),
             tied=bool(force.parameter("tie")),
@@ -84,7 +112,7 @@ def _network(force: Force) -> dict[str, Any]:
             partners=int(force.parameter("partners")),
             mean=force.choice("scale") == "mean",
             method=_core.CdnMethod[force.choice("method")],
-            noise_inputs=0,
+            noise_inputs=len(_noise_features(force)),
         )
     }
 
@@ -96,14 +124,31 @@ FORCES = (
         formula="C = mean over ordered pairs of preferences e ≠ e′ that meet of −log φ(w₁r_e, w₂r_e′), r the gap in scores; "
         "φ(x, y) = 1/(1 + e^{−x} + e^{−y}) or Φ₂(x, y; ρ); winner: Σ_i log(1 + Σ_{j: i above j} e^{−w₁(s_i − s_j)})",
         source="StructRank, NIPS 2008",
-        parameters=(TOPOLOGY, FUNCTION, COMPONENTS, W1, W2, RHO, TIE, LEARN, PARTNERS, PARTNER_DRAWS, SCALE, METHOD),
+        parameters=(
+            TOPOLOGY,
+            FUNCTION,
+            COMPONENTS,
+            W1,
+            W2,
+            RHO,
+            TIE,
+            LEARN,
+            NOISE_SCALE,
+            NOISE_FEATURES,
+            PARTNERS,
+            PARTNER_DRAWS,
+            SCALE,
+            METHOD,
+        ),
         leading="topology",
         check=_check,
         learns=lambda force: bool(force.parameter("learn")),
         own_values=_start,
         over="preferences",
         convex=True,
-        draws=lambda force: force.choice("topology") == "random",
+        draws=lambda force: topology(force) == "random",
         core_options=_network,
+        needs_documents=_needs_documents,
+        add_inputs=_add_inputs,
     ),
 )

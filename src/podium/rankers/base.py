@@ -25,6 +25,7 @@ from podium.errors import DataError, ParameterError
 from podium.evaluation import evaluate
 from podium.explaining import ExplainMixin
 from podium.forces import Force
+from podium.forces.network_inputs import plain_setting
 from podium.metrics import metric as as_metric
 from podium.models import Model, Spec
 from podium.parameters import Parameter, describe_parameters
@@ -113,7 +114,8 @@ class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # typ
         return data
 
     def _resolved(self, plan: Plan) -> dict[str, Any]:
-        force = {parameter.name: plan.force.setting(parameter.name) for parameter in plan.force.definition.parameters}
+        names = [parameter.name for parameter in plan.force.definition.parameters]
+        force = {name: plain_setting(plan.force.setting(name)) for name in names}
         used = {**force, **plan.model.values(), **plan.schedule.values()}
         own = {name: used.get(name, value) for name, value in self._saved_parameters().items()}
         axes = {"force": str(plan.force), "model": str(plan.model), "schedule": str(plan.schedule)}

@@ -14,11 +14,14 @@ from podium.forces.network_settings import (
     COMPONENTS,
     FUNCTION,
     LEARN,
+    NOISE_FEATURES,
+    NOISE_SCALE,
     PARTNER_DRAWS,
     PARTNERS,
     SCALE,
     TIE,
     TOPOLOGY,
+    W1,
 )
 from podium.models import Spec
 from podium.models.nadaraya_watson import NadarayaWatsonSpec, ReferenceSettings
@@ -46,13 +49,15 @@ class StructRank(ReferenceSettings, FeasibleSettings, BaseRanker):
     """
 
     metric: Any = "map"
-    topology: str = inherit(TOPOLOGY)
+    topology: Any = inherit(TOPOLOGY)
     function: str = inherit(FUNCTION)
     components: int = inherit(COMPONENTS)
     partners: int = inherit(PARTNERS)
     draws: int = inherit(PARTNER_DRAWS)
     tie: bool = inherit(TIE)
     learn: bool = inherit(LEARN)
+    noise_scale: Any = inherit(NOISE_SCALE)
+    noise_features: tuple[Any, ...] = inherit(NOISE_FEATURES)
     scale: str = inherit(SCALE)
     norm: float | tuple[float, ...] = (20.0, 30.0, 60.0)
     standardize: bool | None = None
@@ -86,10 +91,10 @@ class StructRank(ReferenceSettings, FeasibleSettings, BaseRanker):
         self._set_learned()
 
     def _set_learned(self) -> None:
-        learned, force = self.learned_ or {}, self._force()
+        learned = self.learned_ or {}
         self.norm_ = learned["norm"]
-        self.w1_ = learned.get("w1", force.setting("w1"))
-        self.w2_ = learned.get("w2", self.w1_ if "w1" in learned else force.setting("w2"))
+        self.w1_ = learned.get("w1", float(W1.default))
+        self.w2_ = learned.get("w2", self.w1_)
 
     def _extra_state(self) -> dict[str, Any]:
         state = super()._extra_state()

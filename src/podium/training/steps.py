@@ -92,7 +92,7 @@ def make_descent(task: Task) -> _core.Descent | ModelDescent:
     return _core.Descent(
         task.model.net,
         task.force.core_spec(task.force.n_classes(task.data)),
-        ForceData(task.data).core,
+        ForceData(task.data).core_for(task.force),
         inputs.features,
         inputs.map.center,
         inputs.map.scale,

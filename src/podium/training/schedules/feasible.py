@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from podium.data import RankingData
 from podium.data.canonical import shuffled_order
 from podium.data.hashing import counter_uniform, query_hashes
-from podium.errors import DataError
+from podium.errors import DataError, ParameterError
 from podium.forces import ForceData
 from podium.models import GradientModel, GradientSpec
 from podium.parameters import Choice, Integer, Real, Search, Settings, Tuple, setting
@@ -27,6 +28,7 @@ START_STREAM = 1 << 41
 CONSTANT_SCORES = (
     -1e9
 )  # the value of an epoch that tells no documents apart: the order of the file is no merit of its own
+MOST_CORRELATION = 1 - 1e-6
 REACH = 0.1  # of the norm: a projected step is no longer than that at first, since beyond the border lies θ = 0
 HALVINGS = 30  # a step that is not feasible after this many is not taken
 
@@ -84,6 +86,17 @@ class FeasibleSteps(FeasibleSettings, Schedule):
     summary = "StructRank's feasible steps: parameters at least 0 that sum to at most a norm: feasible(norm=30)."
     budget = ("max_seconds",)
 
+    def check(self, plan: Plan) -> None:
+        """The force's own parameters have no order among each other."""
+        super().check(plan)
+        if plan.force.definition.has_thresholds:
+            raise ParameterError(
+                "force",
+                str(plan.force),
+                f"learns thresholds, which {self.name} cannot keep in order",
+                "use {schedule='adam'}",
+            )
+
     @property
     def norms(self) -> tuple[float, ...]:
         """The norms that are tried."""
@@ -123,6 +136,31 @@ class FeasibleSteps(FeasibleSettings, Schedule):
         return theta
 
 
+class Limits:
+    """Which parameters share the norm, and between which ends the others may move: correlations from 0 to below 1."""
+
+    def __init__(self, n_model: int, kinds: Sequence[str]) -> None:
+        self.in_norm = np.array([True] * n_model + [kind == "positive" for kind in kinds])
+        ends = {"correlation": (0.0, MOST_CORRELATION), "real": (-np.inf, np.inf)}
+        self.low, self.high = np.array([ends[kind] for kind in kinds if kind in ends]).reshape(-1, 2).T
+
+    def begin(self, schedule: FeasibleSteps, drawn: Floats, norm: float) -> Floats:
+        """A start of numbers in [0, 1); what may have either sign starts from 0."""
+        out = drawn.copy()
+        out[self.in_norm] = schedule.begin(drawn[self.in_norm], norm)
+        out[~self.in_norm] *= np.isfinite(self.high)
+        return out
+
+    def moved(self, schedule: FeasibleSteps, theta: Floats, push: Floats, rate: float, norm: float) -> Floats:
+        """θ after a step of the schedule; what does not share the norm moves by at most REACH at first."""
+        inside, out = self.in_norm, theta.copy()
+        out[inside] = schedule.moved(theta[inside], push[inside], rate, norm)
+        reach = REACH * rate / schedule.learning_rate
+        free = theta[~inside] + np.clip(rate * push[~inside], -reach, reach)
+        out[~inside] = np.clip(free, self.low, self.high)
+        return out
+
+
 def nearest_feasible(theta: Floats, norm: float) -> Floats:
     """The nearest point with θ ≥ 0 and Σθ ≤ norm. [Duchi et al. 2008]"""
     positive = np.maximum(theta, 0.0)
@@ -154,6 +192,8 @@ class FeasibleRun(TrainingRun):
             data, n_outputs=force.n_outputs(data), seed=plan.seed, num_threads=plan.num_threads
         )
         self.learned = LearnedParameters(force, data)
+        kinds = [kind.name for kind in self.learned.kinds.kinds] if self.learned.size else []
+        self.limits = Limits(len(self.model.vector), kinds)
         self.keys = query_hashes(data.query_ids, 0)
         self.levels = force.n_classes(data)
         self.passed = 0  # of this start
@@ -180,7 +220,7 @@ class FeasibleRun(TrainingRun):
     def _begin(self) -> Floats:
         """Uniform in [0, 1], and scaled into the feasible set."""
         drawn = counter_uniform(self.plan.seed, START_STREAM + self.start, len(self.model.vector) + self.learned.size)
-        return self.schedule.begin(drawn, self.norm)
+        return self.limits.begin(self.schedule, drawn, self.norm)
 
     def _own(self, theta: Floats) -> Floats:
         """The force's parameters."""
@@ -281,7 +321,7 @@ class FeasibleRun(TrainingRun):
             push = self.model.backward_in_training(part, outcome.force, num_threads=plan.num_threads)
             if outcome.parameter_force is not None:
                 push = np.concatenate([push, outcome.parameter_force[0]])
-            theta = schedule.moved(theta, push, before.rate, self.norm)
+            theta = self.limits.moved(schedule, theta, push, before.rate, self.norm)
         return theta, total / data.n_queries if plan.force.has_cost else None, seen
 
     def _state(self) -> Arrays:

@@ -1,0 +1,157 @@
+"""What a network takes from the documents of a query besides labels: which preferences meet, and how noisy documents are.
+
+Both may be functions of yours, of one query each. They are called once for a data set, not once per round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium import _core
+from podium.data import RankingData
+from podium.data.feature_names import feature_index, feature_indices
+from podium.errors import DataError, short_repr
+from podium.functions import UNNAMED, find_function, printed_path
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+LEAST_SCALE, MOST_SCALE = 1e-6, 1e6
+
+
+@dataclass(frozen=True)
+class NamedFunction:
+    """A function of yours in the name of a force, as `module:function`."""
+
+    function: Callable[..., Any]
+
+    @classmethod
+    def of(cls, value: Any, parameter: str) -> NamedFunction:
+        """Return the function itself, or the one that `module:function` names."""
+        if isinstance(value, NamedFunction):
+            return value
+        return cls(find_function(value, parameter) if isinstance(value, str) else value)
+
+    @property
+    def is_importable(self) -> bool:
+        """Whether the name finds the function again."""
+        return not str(self).startswith(f"{UNNAMED}:")
+
+    def __str__(self) -> str:
+        return printed_path(self.function)
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def call(self, where: str, *arguments: Any) -> Any:
+        """Call the function; an error that it raises says where."""
+        try:
+            return self.function(*arguments)
+        except Exception as error:
+            error.add_note(f"In the {where} of {self}")
+            raise
+
+
+def plain_setting(value: Any) -> Any:
+    """Return a setting with the name of a function in its place."""
+    return str(value) if isinstance(value, NamedFunction) else value
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """The preferences of one query, as a function that says which of them meet sees them.
+
+    Attributes:
+        query_id: the id of the query.
+        labels: one label per document of the query.
+        winner: of each preference, the document that should rank higher, counted from 0 inside the query.
+        loser: of each preference, the other document.
+    """
+
+    query_id: Any
+    labels: Floats
+    winner: Integers
+    loser: Integers
+
+    def __len__(self) -> int:
+        return len(self.winner)
+
+
+def set_joins(function: NamedFunction, data: RankingData, core: _core.ForceInputs) -> None:
+    """Ask a function which preferences of each query meet, and tell the core."""
+    winner, loser, offsets = _core.preferences(core)
+    joins, ends = [np.empty((0, 2), np.int64)], [0]
+    for query, name in enumerate(data.query_ids.tolist()):
+        own = slice(offsets[query], offsets[query + 1])
+        documents = slice(data.query_offsets[query], data.query_offsets[query + 1])
+        seen = Preferences(name, data.labels[documents], winner[own], loser[own])
+        joins.append(_checked_joins(function, function.call("topology", seen), seen))
+        ends.append(ends[-1] + len(joins[-1]))
+    first, second = np.ascontiguousarray(np.concatenate(joins).T)
+    _core.set_joins(core, first, second, np.array(ends))
+
+
+def _checked_joins(function: NamedFunction, found: Any, seen: Preferences) -> Integers:
+    joins = np.asarray(found)
+    if not joins.size:
+        return np.empty((0, 2), np.int64)
+    rule = f"give pairs of numbers from 0 to {len(seen) - 1}, one pair per row"
+    if joins.ndim != 2 or joins.shape[1] != 2 or joins.dtype.kind not in "iu":
+        raise DataError(
+            f"{function}: the pairs of preferences of query {seen.query_id!r} are {short_repr(found)}; {rule}"
+        )
+    for row in joins[((joins < 0) | (joins >= len(seen))).any(axis=1)][:1]:
+        raise DataError(
+            f"{function}: query {seen.query_id!r} has {len(seen)} preferences, and not {row.tolist()}; {rule}"
+        )
+    for row in joins[joins[:, 0] == joins[:, 1]][:1]:
+        raise DataError(f"{function}: in query {seen.query_id!r} preference {row[0]} meets itself; leave that pair out")
+    return joins.astype(np.int64)
+
+
+def set_noise(scale: Any, features: tuple[Any, ...], data: RankingData, core: _core.ForceInputs) -> None:
+    """Tell the core the given scales of the documents' noise, and the inputs that learned noise is a function of."""
+    scales = np.empty(0) if scale is None else noise_scales(scale, data)
+    columns = feature_indices(features, data.feature_names, data.n_features, parameter="noise_features")
+    inputs = np.column_stack([_standardized(data.features[:, column], data) for column in columns] or [np.empty((data.n_documents, 0))])  # fmt: skip
+    _core.set_noise(core, scales, np.ascontiguousarray(inputs, np.float64))
+
+
+def noise_scales(scale: Any, data: RankingData) -> Floats:
+    """Return the scale of each document's noise: a feature, or what a function says of each query's features."""
+    if isinstance(scale, NamedFunction):
+        parts = []
+        for begin, end in zip(data.query_offsets[:-1], data.query_offsets[1:], strict=True):
+            found = np.asarray(scale.call("noise_scale", data.features[begin:end].copy()), np.float64)
+            if found.shape != (end - begin,):
+                raise DataError(f"{scale}: {end - begin} scales are needed for a query; found shape {found.shape}")
+            parts.append(found)
+        scales = np.concatenate(parts)
+    else:
+        column = feature_index(scale, data.feature_names, data.n_features, parameter="noise_scale")
+        scales = data.features[:, column].astype(np.float64)
+    wrong = np.flatnonzero(~((scales >= LEAST_SCALE) & (scales <= MOST_SCALE)))
+    if len(wrong):
+        raise DataError(
+            f"noise_scale={scale!r}: the scale of document {wrong[0]} is {scales[wrong[0]]:g}; scales must lie between "
+            f"{LEAST_SCALE:g} and {MOST_SCALE:g}"
+        )
+    return scales
+
+
+def _standardized(column: npt.NDArray[np.float32], data: RankingData) -> Floats:
+    """A feature with mean 0 and variance 1 in each query; 0 where it is missing or the same for all documents."""
+    out = np.zeros(len(column))
+    for begin, end in zip(data.query_offsets[:-1], data.query_offsets[1:], strict=True):
+        values = column[begin:end].astype(np.float64)
+        known = np.isfinite(values)
+        if known.any():
+            moved = values[known] - values[known].mean()
+            spread = np.sqrt((moved * moved).mean())
+            if spread > 0:
+                out[begin:end][known] = moved / spread
+    return out
