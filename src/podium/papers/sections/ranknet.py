@@ -28,7 +28,7 @@ TOPICS: Topics = (
     topic("§5.1", "training ends at zero training error", command("podium train train.txt --ranker ranknet --metric pairwise_error --set unchanged_rounds=10 --epochs 30 --out stopped.podium"), checked_by("tests/unit/test_training.py::test_training_stops_when_nothing_is_wrong_any_more")),
     topic("§5.1", "Table 1: linear and two-layer nets by training size", experiment("c-table1"), experiment("c-table1-variants")),
     topic("§5.2", "Table 2: training on ties makes little difference", experiment("c-table2")),
-    topic("§6", "counts are replaced by their logs", command("podium data normalize train.txt logs.txt --method log --feature f1"), page("data.md#scale-of-the-features")),
+    topic("§6", "counts are replaced by their logs", command("podium data normalize train.txt logs.txt --method log --feature f1"), page("data.md#rescaling-features")),
     topic("§6", "2/3 of the queries to train on, 1/6 each for validation and test", command("podium data split train.txt parts --shares 0.67,0.165,0.165"), name("podium.split")),
     topic("§6", "unlabeled documents are rated 0, and a share of them is sampled", name("podium.sample_unlabeled"), page("data.md#unlabeled-documents")),
     topic("§6", "NDCG@15, of all documents where a query has fewer (eq 16)", command("podium evaluate baseline.scores train.txt -m ndcg@15"), page("metrics.md")),
