@@ -121,7 +121,7 @@ void bind_block(nb::module_& m) {
       .def_ro("id", &QueryRun::id)
       .def_ro("rows", &QueryRun::rows)
       .def_ro("line", &QueryRun::line);
-  nb::class_<LetorBlock>(m, "LetorBlock", "What a run of LETOR lines held.")
+  nb::class_<LetorBlock>(m, "LetorBlock", "The contents of a run of LETOR lines.")
       .def_prop_ro("rows", &LetorBlock::rows)
       .def_prop_ro(
           "labels", [](LetorBlock& b) { return to_numpy(std::vector<double>(b.labels)); }, nb::rv_policy::automatic)

@@ -26,7 +26,7 @@ void make_shap(ForestShap* self, std::size_t n_features, std::size_t outputs, Ve
 void attributions(const ForestShap& shap, Matrix<float> features, MutableVector<double> out, int num_threads) {
   if (features.shape(1) != shap.features()) throw std::invalid_argument("as many features as the forest has");
   if (out.size() != features.shape(0) * shap.outputs() * (shap.features() + 1)) {
-    throw std::invalid_argument("one number a document, output and feature, and one more a document and output");
+    throw std::invalid_argument("one number per document, output and feature, and one more per document and output");
   }
   const ReleasedGil released;
   shap.attributions({features.data(), features.shape(0), features.shape(1)}, {out.data(), out.size()}, num_threads);
@@ -35,7 +35,7 @@ void attributions(const ForestShap& shap, Matrix<float> features, MutableVector<
 }  // namespace
 
 void bind_explain(nb::module_& m) {
-  nb::class_<ForestShap>(m, "ForestShap", "Trained trees, ready to say what each feature adds to a score.")
+  nb::class_<ForestShap>(m, "ForestShap", "Trained trees, prepared for attributions.")
       .def("__init__", &make_shap, nb::kw_only(), "n_features"_a, "outputs"_a, "node_offsets"_a, "leaf_offsets"_a,
            "feature"_a, "threshold"_a, "left"_a, "right"_a, "missing_left"_a, "set"_a, "sets"_a, "value"_a,
            "category_features"_a, "category_offsets"_a, "categories"_a, "documents"_a)

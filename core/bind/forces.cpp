@@ -85,7 +85,7 @@ void apply(const ForceSpec& spec, const ForceInputs& data, Vector<double> scores
 void bind_forces(nb::module_& m) {
   m.def("force_names", &force_names, "The names of the forces that the core computes.");
   nb::class_<CustomForce>(m, "CustomForce",
-                          "A user's force as the core sees it: functions, and addresses of compiled ones.")
+                          "A user's force in the form that the core takes: functions, and addresses of compiled ones.")
       .def(
           "__init__",
           [](CustomForce* custom, nb::object force, nb::object cost, std::uintptr_t compiled_force,
@@ -95,7 +95,7 @@ void bind_forces(nb::module_& m) {
           },
           nb::arg("force"), nb::arg("cost").none(), nb::kw_only(), nb::arg("compiled_force"), nb::arg("compiled_cost"),
           nb::arg("compiled").none());
-  nb::class_<ForceSpec>(m, "ForceSpec", "A force as the core sees it; forces make it from their parameters.")
+  nb::class_<ForceSpec>(m, "ForceSpec", "A force in the form that the core takes; made from a force's parameters.")
       .def(
           "__init__",
           [](ForceSpec* spec, const std::string& name, double sigma, double margin, bool ties, bool neighbors,

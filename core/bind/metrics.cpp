@@ -131,7 +131,8 @@ void bind_metrics(nb::module_& m) {
       .value("textbook", Convention::textbook)
       .value("letor", Convention::letor)
       .value("trec_eval", Convention::trec_eval);
-  nb::class_<CustomMetric>(m, "CustomMetric", "A user's metric as the core sees it: a function, and its compiled code.")
+  nb::class_<CustomMetric>(m, "CustomMetric",
+                           "A user's metric in the form that the core takes: a function, and its compiled code.")
       .def(
           "__init__",
           [](CustomMetric* custom, nb::object value, std::uintptr_t compiled_value, nb::object compiled) {
@@ -140,7 +141,7 @@ void bind_metrics(nb::module_& m) {
             new (custom) CustomMetric{user_value, hold_with_gil(user)};
           },
           nb::arg("value"), nb::kw_only(), nb::arg("compiled_value"), nb::arg("compiled").none());
-  nb::class_<MetricSpec>(m, "MetricSpec", "A metric as the core sees it; metrics make it from their parameters.")
+  nb::class_<MetricSpec>(m, "MetricSpec", "A metric in the form that the core takes; made from a metric's parameters.")
       .def("__init__", &init_spec, nb::arg("kernel"), nb::kw_only(), nb::arg("cutoff").none(), nb::arg("gain"),
            nb::arg("gain_table"), nb::arg("numbers"), nb::arg("empty"), nb::arg("ties"), nb::arg("convention"),
            nb::arg("custom").none() = nb::none());

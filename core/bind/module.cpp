@@ -2,7 +2,7 @@
 #include "dispatch.hpp"
 
 NB_MODULE(_core, m) {
-  // What Python still holds when it ends, in a cache or through a user's function, is no news to the user.
+  // Objects that Python still holds when it exits, in a cache or through a user's function, are not reported.
   nanobind::set_leak_warnings(false);
   m.doc() = "Podium's compiled core. Private: use the names of the podium package.";
   m.def(
@@ -11,7 +11,7 @@ NB_MODULE(_core, m) {
         podium::avx2_allowed = allowed;
         return podium::has_avx2();
       },
-      nanobind::arg("allowed"), "Whether AVX2 may be used, for tests; gives whether it is, on this machine.");
+      nanobind::arg("allowed"), "Allows or forbids AVX2, for tests; returns whether it is used on this machine.");
   podium::bind::bind_signals(m);
   podium::bind::bind_mapping(m);
   podium::bind::bind_data(m);

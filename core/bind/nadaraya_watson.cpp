@@ -25,8 +25,8 @@ Votes as_votes(const NadarayaWatsonKernel& model, const Matrix<double>& inputs, 
 }  // namespace
 
 void bind_nadaraya_watson(nb::module_& m) {
-  nb::class_<NadarayaWatsonKernel>(m, "NadarayaWatsonKernel",
-                                   "The mean label of references, each weighed by a kernel with one width a feature.")
+  nb::class_<NadarayaWatsonKernel>(
+      m, "NadarayaWatsonKernel", "The mean label of references, each weighted by a kernel with one width per feature.")
       .def(
           "__init__",
           [](NadarayaWatsonKernel* model, Matrix<double> references) {

@@ -174,7 +174,7 @@ void bind_net(nb::module_& m) {
       },
       nb::arg("features"), nb::arg("query_offsets"), nb::arg("order"), nb::arg("num_threads"),
       "Mean and deviation of every feature, missing values left out.");
-  nb::class_<HeldDescent>(m, "Descent", "A net that absorbs forces, an update a batch of queries or a pair.")
+  nb::class_<HeldDescent>(m, "Descent", "Gradient descent of a net, with one update per batch of queries or per pair.")
       .def(
           nb::init<const DenseNet&, const ForceSpec&, const ForceInputs&, Matrix<float>, Floats, Floats, Floats, int>(),
           nb::arg("net"), nb::arg("force"), nb::arg("data"), nb::arg("features"), nb::arg("center"), nb::arg("scale"),

@@ -106,7 +106,7 @@ auto copied(const std::vector<double>& values) {
 }
 
 void bind_perceptrons(nb::module_& m) {
-  nb::class_<Perceptrons>(m, "Perceptrons", "Linear PRanks that learn side by side, one a share.")
+  nb::class_<Perceptrons>(m, "Perceptrons", "Linear PRanks that learn side by side, one per share.")
       .def(nb::init<std::size_t, std::size_t, std::vector<double>>(), nb::arg("width"), nb::arg("thresholds"),
            nb::arg("shares"))
       .def("weights", [](Perceptrons& p) { return copied(p.weights()); })

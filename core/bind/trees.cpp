@@ -63,8 +63,8 @@ BoostedTree grow(Booster& booster, Vector<double> force, Vector<double> curvatur
 void add(Booster& booster, const BoostedTree& tree, const BinColumns* columns, double scale,
          MutableVector<double> scores, std::size_t output, std::size_t outputs) {
   const std::size_t rows = columns == nullptr ? booster.rows() : columns->rows();
-  check_size(scores.size(), rows * outputs, "one score a document and output");
-  if (output >= outputs) throw std::invalid_argument("an output that is not there");
+  check_size(scores.size(), rows * outputs, "one score per document and output");
+  if (output >= outputs) throw std::invalid_argument("there is no such output");
   const nb::gil_scoped_release release;  // it is quick, and scores half updated would be of no use
   if (columns == nullptr) {
     booster.add(tree, scale, scores.data() + output, outputs);
@@ -177,8 +177,8 @@ void bind_booster(nb::module_& m) {
             check_size(values.size(), tree.values.size(), "one value a leaf");
             tree.values.assign(values.data(), values.data() + values.size());
           },
-          "values"_a, "Gives the leaves other values than the Newton step's.");
-  nb::class_<Booster>(m, "Booster", "The training documents as bins, and the growing of trees from them.")
+          "values"_a, "Replaces the values of the leaves.");
+  nb::class_<Booster>(m, "Booster", "The training documents as bins, from which trees are grown.")
       .def("__init__", &make_booster, "features"_a, "bins"_a, "query_offsets"_a, "query_keys"_a, "share_bytes"_a,
            "num_threads"_a)
       .def("grow", &grow, "force"_a, "curvature"_a, "settings"_a, "draw"_a)

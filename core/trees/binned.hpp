@@ -15,7 +15,7 @@ namespace podium {
 
 inline constexpr std::size_t kCacheLine = 64;
 
-// Bytes that begin on a line of the cache.
+// Bytes that begin on a cache line.
 template <class T>
 struct LineAllocator {
   using value_type = T;
@@ -42,7 +42,7 @@ struct LineAllocator {
 };
 using Bytes = std::vector<std::uint8_t, LineAllocator<std::uint8_t>>;
 
-// Bytes of a row of `count` codes: a row that nearly fills a line of the cache has it alone.
+// Bytes of a row of `count` codes: a row that nearly fills a cache line gets one of its own.
 inline std::size_t row_stride(std::size_t count) {
   const std::size_t eights = (count + 7) / 8 * 8;
   return eights % kCacheLine >= 40 ? (eights + kCacheLine - 1) / kCacheLine * kCacheLine : eights;
@@ -96,7 +96,7 @@ void marginal(const Code& code, std::size_t part, const Number* joint, Number* o
 
 // Rows of neighboring codes.
 struct RowBlock {
-  std::size_t first, count, stride;  // codes, and bytes a row
+  std::size_t first, count, stride;  // codes, and bytes per row
   Bytes bins;
 };
 

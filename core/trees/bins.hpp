@@ -30,8 +30,8 @@ struct FeatureTable {
 
 // Chooses the cuts of every feature from the rows of the sample. With at most `max_bins` distinct values each has a bin
 // and the cuts lie half way between them; with more, bins hold about equally many rows, and a value that fills one has
-// it alone, but for less than half a bin of what stands just below. `categorical` has one number a feature, or is
-// empty.
+// one of its own, except for less than half a bin of the values just below. `categorical` has one number per feature,
+// or is empty.
 std::vector<FeatureBins> choose_bins(const FeatureTable& table, std::span<const std::int64_t> sample,
                                      std::size_t max_bins, std::span<const std::uint8_t> categorical, int num_threads);
 

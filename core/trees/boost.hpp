@@ -1,4 +1,4 @@
-// Boosting: trees that absorb forces, one after the other.
+// Boosting: trees that are fitted to forces, one after the other.
 #pragma once
 
 #include <cstddef>
@@ -20,22 +20,22 @@ struct BoostSettings {
   double learning_rate = 0.1;
 };
 
-// A tree with what its leaves give.
+// A tree with the values of its leaves.
 struct BoostedTree {
   Tree tree;
   std::vector<double> gains;            // of each node
-  std::vector<double> values;           // of each leaf, the learning rate in them
+  std::vector<double> values;           // of each leaf, times the learning rate
   std::vector<double> forces;           // Σ force of each leaf
   std::vector<std::int64_t> documents;  // of all training documents
   std::uint64_t serial = 0;             // of its booster; 0 for a tree that was recalled
 };
 
-// The training documents as trees see them. Everything it gives is the same for any number of threads and any order of
-// whole queries.
+// The training documents in the form that trees use. All results are the same for any number of threads and any order
+// of whole queries.
 class Booster {
  public:
-  // `share_bytes`: columns with few bins share a byte. Adding is faster then, taking a node's histograms apart slower:
-  // for many documents it pays.
+  // `share_bytes`: whether columns with few bins share a byte. Then adding is faster and splitting a node's histograms
+  // slower, which pays off for many documents.
   Booster(const FeatureTable& table, std::vector<FeatureBins> features, std::span<const std::int64_t> query_offsets,
           std::span<const std::uint64_t> query_keys, bool share_bytes, int num_threads);
 

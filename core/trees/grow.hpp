@@ -1,4 +1,4 @@
-// Growing one tree: the most promising leaf is split until there are enough.
+// Growing one tree: the leaf with the largest gain is split until there are enough leaves.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace podium {
 
-// Which leaf is split next: the most promising one; the highest; or all of a level, by one split.
+// Which leaf is split next: the one with the largest gain; the highest one; or all of a level, by one split.
 enum class Growth : std::uint8_t { leaf, depth, symmetric };
 
 struct GrowSettings {
@@ -24,10 +24,10 @@ struct GrowSettings {
   std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();
   Growth growth = Growth::leaf;
   std::vector<std::int8_t> monotone;         // constraint of each feature (+1, −1 or 0), or empty
-  std::size_t histogram_bytes = 512u << 20;  // past this, histograms are thrown away and built again
+  std::size_t histogram_bytes = 512u << 20;  // beyond this, histograms are discarded and built again
 };
 
-// What the value of a leaf must lie between.
+// The bounds of the value of a leaf.
 struct GrownLeaf {
   double low = 0, high = 0;
 };
@@ -38,7 +38,7 @@ struct GrownTree {
   std::vector<GrownLeaf> leaves;
 };
 
-// Room that is kept from tree to tree.
+// Memory that is kept from tree to tree.
 struct GrowWorkspace {
   RowOrder order;
   HistogramWorkspace histograms;

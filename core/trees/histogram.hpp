@@ -26,8 +26,8 @@ struct Units {
   double force = 1, curvature = 1;
 };
 
-// 256 cells a column, but a stride that is no power of two: else the same bin of all columns falls on the same lines of
-// the cache, which took the kernel four times as long.
+// 256 cells per column, but a stride that is not a power of two: otherwise the same bin of all columns falls on the
+// same cache lines, and the kernel takes four times as long.
 inline constexpr std::size_t kStride = 264;
 
 // Adds the cells of documents to the histograms of `columns` columns whose bins stand in rows of `stride` bytes. The

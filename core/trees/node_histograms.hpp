@@ -1,4 +1,4 @@
-// The histograms of a tree's leaves: a pool of them, built from rows or taken off a parent, and looked through.
+// The histograms of a tree's leaves: a pool of them, built from rows or by subtraction from a parent, and searched.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace podium {
 struct GrowRows {
   struct Block {
     const std::uint8_t* bins;
-    std::size_t first, count, stride;  // of `codes`, and bytes a row
+    std::size_t first, count, stride;  // of `codes`, and bytes per row
   };
   std::vector<Block> blocks;
   std::vector<const Code*> codes;
@@ -48,7 +48,7 @@ class NodeHistograms {
   NodeHistograms(const GrowRows& work, const std::vector<ColumnInfo>& columns, const SplitSettings& settings,
                  std::size_t most_bytes, HistogramWorkspace& workspace, int num_threads);
 
-  // A free slot, or kNoSlot where the pool is full.
+  // Returns a free slot, or kNoSlot if the pool is full.
   std::size_t take();
   void give(std::size_t slot);
 

@@ -1,4 +1,4 @@
-// The rows of a tree's leaves: each leaf holds a run of them, and parting a leaf parts its run.
+// The rows of a tree's leaves: each leaf holds a run of them, and splitting a leaf splits its run.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace podium {
 
-// A run of rows in one of the two places where they may stand.
+// A run of rows in one of the two buffers.
 struct RowRun {
   std::size_t begin = 0, end = 0;
   std::uint8_t place = 0;
@@ -17,10 +17,10 @@ struct RowRun {
   std::size_t rows() const { return end - begin; }
 };
 
-// What parting a run found.
+// The result of splitting a run.
 struct Parted {
   std::size_t left = 0, missing = 0;
-  std::uint8_t place = 0;  // where both halves stand now
+  std::uint8_t place = 0;  // the buffer of both halves
 };
 
 // All rows in the order of the leaves. Kept from tree to tree for its memory.
@@ -29,7 +29,7 @@ class RowOrder {
   // One run of all rows, as they come.
   void start(std::size_t rows);
   const std::uint32_t* rows(const RowRun& run) const { return places_[run.place].data() + run.begin; }
-  // Parts a run by the bins of a column: those in `left` (256 flags) first; rows keep their order on each side.
+  // Splits a run by the bins of a column: those in `left` (256 flags) first; rows keep their order on each side.
   // `document` is the row of `bins` each row stands for; null: its own number.
   Parted part(const RowRun& run, const std::uint8_t* bins, const std::uint32_t* document, const std::uint8_t* left,
               int num_threads);

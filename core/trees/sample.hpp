@@ -35,7 +35,7 @@ struct Extent {
 
 // Keeps a document with probability min(1, r/μ), r² = force² + λ·curvature², μ such that the share is met, and gives
 // it the weight that makes every sum right on average. [minimal-variance sampling, Ibragimov and Gusev 2019]
-// `keys` has a random number a document, `query_keys` one that its query shares; both are mixed with `draw`.
+// `keys` has one random number per document, `query_keys` one per query; both are mixed with `draw`.
 void sample_rows(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
                  const SampleSettings& settings, std::span<const std::uint64_t> keys,
                  std::span<const std::uint64_t> query_keys, std::span<const std::int64_t> query_offsets,

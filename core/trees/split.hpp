@@ -1,4 +1,4 @@
-// The best way to part the documents of a node, by the histograms of its columns.
+// The best split of the documents of a node, from the histograms of its columns.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct SplitSettings {
   double min_gain = 0;
   std::uint32_t min_documents = 1;
   double random_strength = 0;      // gains are compared times e^{strength·z}, z normal, drawn for node and column
-  bool random_thresholds = false;  // one cut a node and column, drawn uniformly
+  bool random_thresholds = false;  // one cut per node and column, drawn uniformly
 };
 
 struct Split {

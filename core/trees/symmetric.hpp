@@ -1,4 +1,4 @@
-// Growing a symmetric tree: one split a level, the same for all of its nodes. [oblivious trees]
+// Growing a symmetric tree: one split per level, the same for all of its nodes. [oblivious trees]
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A tree over columns of bins, and the way of documents through it.
+// A tree over columns of bins, and the routing of documents through it.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ struct Tree {
   }
 };
 
-// Room for the routing of one tile, one per thread.
+// Memory for routing one tile, one per thread.
 using RouteScratch = std::vector<std::uint8_t>;
 
 // Writes the leaf of each of the 64 rows from `row` (a multiple of 64) on; rows past the end get one too.
