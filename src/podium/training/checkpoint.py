@@ -18,7 +18,7 @@ from podium.kinds import CHECKPOINT_KIND, podium_header
 from podium.training.progress import check_numbers
 
 Arrays = dict[str, npt.NDArray[Any]]
-REMEDY = "remove the file to begin anew"
+REMEDY = "remove the file to start over"
 
 
 @dataclass
@@ -50,15 +50,14 @@ class Checkpoint:
         for name in dict.fromkeys((*identity, *found)):
             value = identity.get(name)
             if found.get(name) != value:
-                raise ParameterError(
-                    f"{self.path} was written with another {name}: {found.get(name)} there, {value} now; {REMEDY}, or "
-                    "train with the settings it was written for"
-                )
+                rule = f"{self.path} was written with another {name}: {found.get(name)} there, {value} now"
+                remedy = f"{REMEDY}, or train with the settings it was written for"
+                raise ParameterError("checkpoint", rule=rule, remedy=remedy)
         if epochs is not None and numbers["epoch"] > epochs:
-            raise ParameterError(
-                f"{self.path} was written after epoch {numbers['epoch']}, and training is to end after epoch {epochs}; "
-                f"{REMEDY}, or allow more epochs"
+            rule = (
+                f"{self.path} was written after epoch {numbers['epoch']}, and training is to end after epoch {epochs}"
             )
+            raise ParameterError("checkpoint", rule=rule, remedy=f"{REMEDY}, or allow more epochs")
         return numbers, arrays
 
     def _checked(self, header: dict[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
