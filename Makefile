@@ -69,15 +69,15 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/tree_predict.py
 	$(BIN)/python benchmarks/tables.py
 
-# Every table and figure of the source papers: hours, and it goes on where it was stopped. The quick version takes minutes.
+# Every table and figure of the source papers. This takes hours; if it is stopped, it resumes. The quick version takes minutes.
 papers: $(VENV)/.dev
 	$(BIN)/podium papers all --out docs/reproduced; made=$$?; $(BIN)/python docs/reproduced.py && exit $$made
 
 papers-quick: $(VENV)/.dev
 	timeout 600 $(BIN)/podium papers all --quick --fresh --out build/papers
 
-# The address and undefined-behavior sanitizers over the tests that reach the core; those left out are about what is
-# around it.
+# Runs the tests that reach the core under the address and undefined-behavior sanitizers. Those left out test Python code
+# only.
 PYTHON_ALONE := contracts/test_rankers unit/test_ranker_parameters unit/test_search unit/test_cross_validation \
   unit/test_posteriors unit/test_laws unit/test_docs unit/test_resuming unit/test_solvers
 sanitize: $(VENV)/.dev

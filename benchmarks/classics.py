@@ -73,7 +73,7 @@ COSTS = MAKE | {KERNEL: lambda **given: podium.QuadraticPRank(form="kernel", **g
 
 
 def rated(queries: int, seed: int, task_seed: int) -> podium.RankingData:
-    """Fifty documents a query, of which the first five of an earlier, poor ranker are rated 1 to 5; all others are 0."""
+    """Fifty documents per query, of which the first five of an earlier, poor ranker are rated 1 to 5; all others are 0."""
     data = podium.synthetic.network(queries=queries, levels=5, seed=seed, generator_seed=task_seed)
     noise = np.random.default_rng(seed).normal(size=data.n_documents)
     earlier = (data.labels + 2 * noise).reshape(queries, 50)
@@ -148,7 +148,7 @@ def show_quality(found: dict) -> None:
 
 
 def show_seeds(name: str, count: int, threads: int) -> None:
-    """Test NDCG@15 of PRank and its quadratic form, a seed after the other."""
+    """Test NDCG@15 of PRank and its quadratic form, one seed after the other."""
     tasks = list(SETS[name]())
     print(f"\n{f'{name}, by seed':<21}" + "".join(f"{seed:>9}" for seed in range(count)))
     for system in ("Quad PRank", "PRank"):
@@ -172,7 +172,7 @@ def show_seeds(name: str, count: int, threads: int) -> None:
 
 
 def keep_documents(folder: Path, most: int) -> None:
-    """MSLR-like documents as files, so that making them is no part of a system's memory."""
+    """MSLR-like documents in files, so that making them does not count towards a system's memory."""
     data = mslr_like(most // 100, seed=0)
     queries = int(np.searchsorted(data.query_offsets, most, side="right")) - 1
     data = data.select(np.arange(queries))

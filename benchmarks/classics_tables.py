@@ -1,4 +1,4 @@
-"""The tables of docs/classics.md, made of what classics.py found."""
+"""The tables of docs/classics.md, from the results of classics.py."""
 
 from __future__ import annotations
 

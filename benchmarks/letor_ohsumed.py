@@ -1,4 +1,4 @@
-"""Rankers on OHSUMED (LETOR 3.0) beside the rows others published for the same five folds.
+"""Rankers on OHSUMED (LETOR 3.0) next to the results that others published for the same five folds.
 
 Run: PODIUM_DATA=… python benchmarks/letor_ohsumed.py [--all]
 

@@ -1,4 +1,4 @@
-"""nDCG@10 of 1,000,000 documents in 10,000 queries: from arrays to one number a query, against three peers.
+"""nDCG@10 of 1,000,000 documents in 10,000 queries: from arrays to one number per query, against three peers.
 
 Run: python benchmarks/metrics.py [--rounds 9] [--threads 2]
 

@@ -24,7 +24,7 @@ Matrix = npt.NDArray[np.floating[Any]]
 
 
 def mslr_like(queries: int = 6000, seed: int = 0, *, task_seed: int = 0, documents: float = 120.0) -> RankingData:
-    """About `documents` a query; one `task_seed` is one way from features to labels, `seed` draws the documents."""
+    """About `documents` per query; one `task_seed` is one way from features to labels, `seed` draws the documents."""
     task = np.random.Generator(np.random.Philox(np.random.SeedSequence(task_seed, spawn_key=(0,))))
     shape = _Task(task)
     rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([task_seed, seed], spawn_key=(1,))))

@@ -65,7 +65,7 @@ def make_data(queries: int) -> podium.RankingData:
 def podium_epoch(
     shape: tuple[int, ...], batch: int, optimizer: str, data: podium.RankingData, *, force: str, num_threads: int
 ) -> float:
-    """Seconds of one epoch of Podium over all the data: `batch` queries an update."""
+    """Seconds of one epoch of Podium over all the data: `batch` queries per update."""
     hidden = ", ".join(map(str, shape[1:-1]))
     started = model(f"net({hidden})" if hidden else "linear").start(data.select([0]), n_outputs=1, seed=0)
     schedule = Schedule(optimizer=optimizer, learning_rate=RATE, batch=batch)
@@ -201,7 +201,7 @@ def torch_epoch(shape: tuple[int, ...], batch: int, optimizer: str, queries: Pad
 
 
 def check_peers(data: podium.RankingData) -> None:
-    """That the forces of every way are Podium's, to what float32 can say."""
+    """Check that every implementation gives Podium's forces, to the precision of float32."""
     keep = np.random.default_rng(1).permuted(np.tile(np.arange(DOCUMENTS), (data.n_queries, 1)), axis=1)
     ragged = data.select_documents((keep < np.arange(data.n_queries)[:, None] % DOCUMENTS + 1).reshape(-1))
     for given in (data, ragged):

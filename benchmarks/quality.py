@@ -42,7 +42,7 @@ SLOW = {("mslr-like", "catboost"), ("mslr-like", "xgboost")}
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a system made of one task."""
+    """The result of a system on one task."""
 
     scores: np.ndarray
     trees: int
@@ -130,7 +130,7 @@ def timed(run: Callable[..., tuple[np.ndarray, int]], *given: object, **settings
 
 
 def peer_outcome(system: str, task: Task, name: str, options: argparse.Namespace, *, run: bool) -> Outcome | None:
-    """Kept from before, or run now where it may be; None where it may not."""
+    """Return the saved result, or run the peer now if that is allowed; None otherwise."""
     path = KEPT / f"{name}-{system}-{version_of(system)}.npz"
     if path.exists() and not (options.fresh and run):
         kept = np.load(path)

@@ -124,7 +124,7 @@ POOLS: dict[str, list[Callable[[], RankingData]]] = {
 
 
 def develop(k: int, repeats: int) -> dict[str, Tasks]:
-    """k folds of every pool, dealt anew `repeats` times."""
+    """k folds of every pool, drawn again `repeats` times."""
 
     def tasks(pools: list[Callable[[], RankingData]]) -> Iterator[Task]:
         for seed in range(repeats):

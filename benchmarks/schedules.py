@@ -1,4 +1,4 @@
-"""RankNet an update a pair (V1) against an update a query (V2), as in LambdaRank (NIPS 2006) §6.1.
+"""RankNet with one update per pair (V1) against one update per query (V2), as in LambdaRank (NIPS 2006) §6.1.
 
 Run: python benchmarks/schedules.py [--rounds 5]
 

@@ -48,7 +48,7 @@ def ratios() -> str:
 
 
 def faster(ratio: float) -> str:
-    """Whole from ten on; below, a decimal is worth knowing."""
+    """Return a ratio without decimals from ten on, and with one below."""
     return f"{ratio:.0f}×" if ratio >= 9.95 else f"{ratio:.1f}×"
 
 
@@ -148,7 +148,7 @@ PAGES = (
 
 
 def filled(text: str) -> str:
-    """The page with every table between its markers made anew."""
+    """The page with every table between its markers filled in again."""
     for name, table in TABLES.items():
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
         if begin in text:

@@ -1,4 +1,4 @@
-"""What runs of boosted trees say: how many trees reach the target, in what time, and which systems to run again."""
+"""Figures from runs of boosted trees: how many trees reach the target, in what time, and which systems to run again."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def median(values: Iterable[float]) -> float:
 
 
 def trees_to(target: float, one: dict) -> int | None:
-    """Trees until the first point of the curve at the target; None where there is none."""
+    """Trees until the first point of the curve at the target; None if there is none."""
     return next((k * STAGE for k, value in enumerate(one["curve"], 1) if value >= target), None)
 
 
 def seconds_to(target: float, one: dict) -> float:
-    """Binning and all the trees to the target; infinite where it is not reached."""
+    """Binning and all the trees to the target; infinite if it is not reached."""
     reached = trees_to(target, one)
     return math.inf if reached is None else spent(one, reached)
 
@@ -68,7 +68,7 @@ def summary(rows: list[dict], target: float, trees: int) -> dict:
 
 
 def add_ratios(found: dict[str, dict]) -> None:
-    """How many times as long as Podium; None where Podium did not run or did not get there."""
+    """How many times as long as Podium; None if Podium did not run or did not reach the target."""
     exact, ours = found.get("podium, exact"), found.get("podium")
     for row in found.values():
         row["tree_ratio"] = row["tree_ms"] / exact["tree_ms"] if exact else None

@@ -1,4 +1,4 @@
-"""What a force of your own costs trees: LambdaRank for NDCG@10 written in Python against the built-in one.
+"""The cost of a custom force with trees: LambdaRank for NDCG@10 written in Python against the built-in one.
 
     python benchmarks/tree_force.py [--rounds 3] [--trees 20] [--queries 6000] [--threads 2] [--out FILE]
 
@@ -42,7 +42,7 @@ def forces() -> dict[str, podium.Force]:
 
 
 def check(named: dict[str, podium.Force], data: podium.RankingData, threads: int) -> float:
-    """That all give the same forces; seconds that compiling took."""
+    """Check that all give the same forces, and return the seconds that compiling took."""
     few = data.select(np.arange(min(200, data.n_queries)))
     scores = np.random.default_rng(0).normal(size=few.n_documents)
     seconds, wanted = 0.0, named[BUILT_IN](scores, few, num_threads=threads)

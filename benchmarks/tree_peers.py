@@ -3,7 +3,7 @@
     python benchmarks/tree_peers.py SYSTEM FOLDER --trees 200 [--most 260 --target 0.62] [--threads 2] [--leaves 63]
 
 FOLDER holds `train.podium-data` and `test.podium-data`. The process prints one line of JSON: seconds of binning, seconds of each
-tree, NDCG@10 on test after every few trees, and memory. With a target that `--trees` trees do not reach, it goes on to `--most`.
+tree, NDCG@10 on test after every few trees, and memory. With a target that `--trees` trees do not reach, it continues to `--most`.
 Only binning and growing are under the clock; scoring and judging come after it, and after memory has been measured. Memory
 is the peak of the process, and that peak less what the process held when its libraries were imported and the training data
 loaded.
@@ -46,7 +46,7 @@ class Growing(ABC):
         binning: seconds until the first tree can begin.
         seconds: of each tree.
         curve: NDCG@10 on the test data after 1 · STAGE, 2 · STAGE, … trees, as far as it has been judged.
-        at_once: it cannot go on from the trees it has, and growing them anew takes long.
+        at_once: whether it cannot continue from the trees it has, so that growing them again takes long.
     """
 
     at_once: ClassVar[bool] = False

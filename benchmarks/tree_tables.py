@@ -20,7 +20,7 @@ NAMES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost", "
 
 
 def found(name: str) -> dict:
-    """What a benchmark wrote; empty where it has not run."""
+    """Return the results of a benchmark; empty if it has not run."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text()) if path.exists() else {}
 

@@ -9,7 +9,7 @@
 rate 0.1, 255 bins, every other setting of a peer its default. Each run is a process of its own (`tree_peers.py`), rounds are
 interleaved, and medians count. The target is what LightGBM at its defaults reaches after 200 trees: NDCG@10 on those 2,000
 queries, judged outside the clock after every fifth tree. A system's time to the target is binning plus all trees until it
-first gets there; one that is not there after 200 trees may grow 260 (CatBoost, which cannot go on, grows 260 at once), and one
+first gets there; one that is not there after 200 trees may grow 260 (CatBoost, which cannot continue, grows 260 at once), and one
 that does not get there shows the time it spent in vain, with `>`.
 
 The first round says how good the trees are, and how many reach the target. Later rounds time those trees alone, or the first 50
@@ -146,7 +146,7 @@ def benchmark(options: argparse.Namespace, folder: Path) -> dict:
 
 
 def scale(options: argparse.Namespace, folder: Path) -> dict:
-    """Milliseconds a tree by the number of queries, and the slope of log time against log queries."""
+    """Milliseconds per tree by the number of queries, and the slope of log time against log queries."""
     options.most_trees, table = 30, {system: [] for system in SCALED if system in options.systems}
     for queries in SCALES if not options.quick else (100, 200, 400):
         write(folder, train=mslr_like(queries, seed=options.seed))
@@ -164,7 +164,7 @@ def scale(options: argparse.Namespace, folder: Path) -> dict:
 
 
 def small(options: argparse.Namespace, folder: Path) -> dict:
-    """Milliseconds a tree on real sets."""
+    """Milliseconds per tree on real data sets."""
     from quality_sets import TEST
 
     found: dict[str, dict] = {}

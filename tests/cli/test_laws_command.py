@@ -83,7 +83,7 @@ def test_plot(cli, tmp_path):
     [
         (["ranknt"], "Did you mean 'ranknet'"),
         (["ranknet", "--at", "1,2"], "must have the form SCORES:LABELS"),
-        (["ranknet", "--at", "1,2:0"], "one of each a document"),
+        (["ranknet", "--at", "1,2:0"], "one of each per document"),
         (["ranknet", "--draws", "0"], "--draws 0"),
         (["mine"], "mine names a module, not a function in it; write it as in mine:function"),
         (["broken:push"], "ZeroDivisionError"),

@@ -374,7 +374,7 @@ ONE = {"labels": [0, 1], "qid": [1, 1]}
         ("ranknet", [0.0, 1.0], ONE, "scores are a list; they must be a tensor"),
         ("ranknet", torch.zeros(2, dtype=torch.bfloat16), ONE, "torch.bfloat16; they must be float32 or float64"),
         ("ranknet", torch.zeros(2, dtype=torch.int64), ONE, r"use scores.float\(\)"),
-        ("ranknet", torch.zeros(1, 2, 1), ONE, "none padded"),
+        ("ranknet", torch.zeros(1, 2, 1), ONE, "without padding"),
         ("ranknet", torch.zeros(2, 3), ONE, r"shape \(2, 3\); \(2,\) is needed"),
         ("ranknet", torch.zeros(3), ONE, "3 values for 2 documents"),
         ("ranknet", torch.tensor([0.0, torch.nan]), ONE, "finite scores"),

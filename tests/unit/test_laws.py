@@ -94,7 +94,7 @@ def test_alpha_is_infinite_where_a_force_jumps_up():
     for name in ("spring(margin=2)", "lambdarank(ndcg)"):
         assert verdict_on(name).alpha == np.inf
         assert verdict_on(name)["convex"].numbers["alpha_between_jumps"] == 0
-        assert "no α mends" in verdict_on(name)["convex"].words
+        assert "no α can correct" in verdict_on(name)["convex"].words
 
 
 def test_forces_over_pairs_are_sums_over_pairs_and_lists_are_not():
@@ -340,7 +340,7 @@ def test_a_verdict_is_plain_values_and_words():
         ({"draws": 0}, "draws=0 must be a whole number from 1"),
         ({"seed": -1}, "seed"),
         ({"metric": "nddcg"}, "Did you mean 'ndcg'"),
-        ({"points": [([0.1, 0.2], [1])]}, "one of each a document"),
+        ({"points": [([0.1, 0.2], [1])]}, "one of each per document"),
         ({"points": [([0.1, np.nan], [1, 0])]}, "must be finite"),
     ],
 )

@@ -259,5 +259,5 @@ def test_numbers_that_are_not_real_are_refused() -> None:
             metric("map").per_query(scores, [0, 1], [0, 2])
     with pytest.raises(DataError, match="score of row 1 is nan"):
         metric("map").per_query(np.ma.array([1.0, 2.0], mask=[False, True]), [0, 1], [0, 2])
-    with pytest.raises(DataError, match="tie_order is float64; give one whole number a document"):
+    with pytest.raises(DataError, match="tie_order is float64; give one whole number per document"):
         metric("map").per_query([1, 2], [0, 1], [0, 2], tie_order=[0.5, 1.5])

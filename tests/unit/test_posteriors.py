@@ -190,9 +190,9 @@ def test_equal_steps() -> None:
 def test_certain_steps_of_a_chain() -> None:
     np.testing.assert_array_equal(complete([1, 0.6], [2, 0, 1])[2], [1, 1, 0.5])
     np.testing.assert_array_equal(complete([1, 0.6], [2, 0, 1])[:, 2], [0, 0, 0.5])
-    with pytest.raises(DataError, match="documents 0 and 2 may stand any way"):
+    with pytest.raises(DataError, match="documents 0 and 2 have an undetermined probability"):
         complete([1, 0])
-    with pytest.raises(DataError, match="documents 1197 and 1198 may stand any way"):
+    with pytest.raises(DataError, match="documents 1197 and 1198 have an undetermined probability"):
         complete([0.5] * 1196 + [1, 0], np.roll(np.arange(1199), 1)[::-1])
     table = complete([1, 0, 0.7], undetermined="nan")
     expected = [[0.5, 1, np.nan, np.nan], [0, 0.5, 0, 0], [np.nan, 1, 0.5, 0.7], [np.nan, 1, 0.3, 0.5]]
@@ -572,7 +572,7 @@ def test_contradictory_votes_say_little() -> None:
         ((3, ["a"], ["b"]), {}, "is for query '3', which the data does not have; pass missing='skip'"),
         ((1, ["a"], ["nobody"]), {}, "document 'nobody', of a vote on 'a' and 'nobody', is not in the data"),
         ((1, [0], [9]), {"by": "rows"}, "row '9', of a vote on '0' and '9', is not in the data: rows are 0 to 4"),
-        ((None, ["a"], ["b"]), {}, "document 'a', of a vote on 'a' and 'b', stands in several queries: give the votes a qid"),
+        ((None, ["a"], ["b"]), {}, "document 'a', of a vote on 'a' and 'b', occurs in several queries: give the votes a qid"),
         ((1, ["a"], ["b"]), {"by": "names"}, "by='names' must be 'ids' or 'rows'"),
         ((1, ["a"], ["b"]), {"weight": 2}, "weight=2 must be 'votes' or 'one'"),
         ((1, ["a"], ["b"]), {"missing": None}, "missing=None must be 'error' or 'skip'"),
@@ -591,7 +591,7 @@ def test_votes_on_what_is_missing_can_be_skipped() -> None:
     with pytest.raises(DataError, match="the data has no document_ids"):
         votes.pairs(documents().replace(document_ids=None))
     twice = RankingData(np.zeros((2, 1)), [0, 0], [1, 1], document_ids=["a", "a"])
-    with pytest.raises(DataError, match="stands twice in query '1'"):
+    with pytest.raises(DataError, match="occurs twice in query '1'"):
         Votes.of(1, ["a"], ["b"], ["a"]).pairs(twice)
 
 

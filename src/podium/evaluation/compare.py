@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Change:
-    """One query: its value under both systems, and the first minus the second."""
+    """One query: its value under both systems, and their difference, first minus second."""
 
     query_id: Any
     first: float
@@ -58,7 +58,7 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Systems on one metric: their means, what tied scores do to each, and every pair of them."""
+    """A comparison of systems on one metric: their means, the effect of tied scores on each, and every pair of systems."""
 
     metric: Metric
     n_queries: int
@@ -70,14 +70,14 @@ class Comparison:
     pairs: tuple[PairComparison, ...]
 
     def pair(self, first: str, second: str) -> PairComparison:
-        """The pair of these two names, in the order in which the systems were given."""
+        """Return the pair of these two names, in the order in which the systems were given."""
         for each in self.pairs:
             if (each.first, each.second) == (first, second):
                 return each
         raise KeyError(f"no pair {(first, second)!r}; pairs: {[(each.first, each.second) for each in self.pairs]}")
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it."""
+        """Return everything as values that JSON can hold."""
         return {
             "metric": self.metric.label,
             "n_queries": self.n_queries,
@@ -231,7 +231,7 @@ def _outcomes(differences: Floats, higher_is_better: bool) -> dict[str, int]:
 def _paired(
     asked: str | Metric | Function, results: dict[str, Evaluation], data: RankingData
 ) -> tuple[npt.NDArray[np.int64], dict[str, Floats]]:
-    """The numbers of the queries that every system has and that count, and each system's values on them."""
+    """Return the numbers of the queries that every system has and that count, and each system's values on them."""
     values = np.full((len(results), data.n_queries), np.nan)
     for row, result in zip(values, results.values(), strict=True):
         row[result.query_numbers] = result.per_query[asked]
@@ -244,7 +244,7 @@ def _paired(
 def _most_changed(
     differences: Floats, values: tuple[Floats, Floats], query_ids: npt.NDArray[Any], count: int
 ) -> tuple[Change, ...]:
-    """The queries of the largest differences, as many as asked for; equally changed ones in the order of the data."""
+    """Return the queries with the largest differences, as many as asked for; equal ones in the order of the data."""
     largest = np.argsort(-np.abs(differences), kind="stable")[:count]
     ids, (first, second) = plain_ids(query_ids), values
     return tuple(

@@ -91,7 +91,7 @@ def evaluate(
 def _missing_values(
     run: Run, data: RankingData, table: JudgedDocuments, metrics: tuple[Metric, ...], num_threads: int | None
 ) -> npt.NDArray[np.float64] | None:
-    """The values of the judged queries that a run lacks, [metrics × queries], as `complete` counts them; None if it has all."""
+    """Return the values of the judged queries that a run lacks, [metrics × queries], as `complete` counts them; None if it has all."""
     lacking = np.setdiff1d(np.arange(data.n_queries), table.query_numbers)
     if not len(lacking):
         return None
@@ -100,7 +100,7 @@ def _missing_values(
 
 
 def as_asked(metrics: Metrics, *, for_run: bool = False) -> Asked:
-    """The metrics meant, each once, in the order given. For a run, those that name no convention follow trec_eval's."""
+    """Return the metrics, each once, in the order given. For a run, those that name no convention follow trec_eval's."""
     several = list(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics]
     if not several:
         raise ParameterError("metrics", rule="is empty", remedy="name at least one, as in ['ndcg@10', 'map']")

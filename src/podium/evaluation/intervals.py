@@ -87,7 +87,7 @@ def bootstrap_interval(
 
 
 def _student_ratios(centered: Floats, draws: int, seed: int) -> Floats:
-    """(mean of a resample) / (its standard error), for each draw from values whose mean is 0."""
+    """Return (mean of a resample) / (its standard error), for each draw from values whose mean is 0."""
     n = len(centered)
     rng = np.random.default_rng(seed)
     least = NO_SPREAD * float(centered.var(ddof=1))
@@ -113,12 +113,12 @@ def _counted(values: Floats) -> Floats:
 
 
 def _deviation(values: Floats) -> float:
-    """Standard deviation, exactly 0 where all values are equal."""
+    """Return the standard deviation, exactly 0 if all values are equal."""
     return 0.0 if values.min() == values.max() else float(values.std(ddof=1))
 
 
 def check_confidence(confidence: float) -> float:
-    """Return the confidence as a float, if it lies above 0 and is at most 0.9999."""
+    """Return the confidence as a float, after checking that it lies above 0 and is at most 0.9999."""
     number = as_number(confidence)
     if number is None or not 0 < number < 1:
         raise ParameterError("confidence", confidence, "must lie between 0 and 1", "give a share such as 0.95")
@@ -133,7 +133,7 @@ def check_confidence(confidence: float) -> float:
 
 
 def check_method(interval: str) -> str:
-    """Return the name of an interval, if there is one of that name."""
+    """Return the name of an interval, after checking that there is one of that name."""
     if not isinstance(interval, str) or interval not in METHODS:
         raise UnknownNameError("interval", interval, METHODS)
     return interval
@@ -155,7 +155,7 @@ def check_draws(bootstrap: int | None, confidence: float) -> int:
 
 
 def check_count(name: str, count: int, least: int = 1) -> int:
-    """Return the count, if it is a whole number of at least `least`."""
+    """Return the count, after checking that it is a whole number of at least `least`."""
     number = as_number(count)
     if not isinstance(number, int) or not least <= number < 2**63:
         raise ParameterError(name, count, f"must be a whole number of at least {least}")

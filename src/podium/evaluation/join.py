@@ -1,4 +1,4 @@
-"""A run and the judgments, brought together by query id and document id."""
+"""Joins a run to judgments by query id and document id."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class JudgedDocuments:
-    """Documents ready for `podium.metrics.per_query`, and which query of the data each of their queries is."""
+    """Documents in the form that `podium.metrics.per_query` takes, and the query of the data that each of their queries is."""
 
     documents: Documents
     query_numbers: Ints
 
 
 def id_ranks(ids: Strings) -> Ints:
-    """The rank of each id among all in byte order, equal ids equal: what trec_eval's tie rule compares."""
+    """Return the rank of each id in byte order, the same for equal ids; trec_eval breaks ties by it."""
     return _ranks(ids)[0]
 
 
@@ -40,7 +40,7 @@ def _ranks(*columns: Strings) -> list[Ints]:
 def join_run(
     run: Run, data: RankingData, *, complete: bool = False, max_documents: int | None = None
 ) -> JudgedDocuments:
-    """The queries that run and judgments share (`complete`: all judged ones), with the documents of both.
+    """Return the queries that run and judgments share (with `complete`, all judged ones) with the documents of both.
 
     A retrieved document without a judgment has label 0 and is not judged; a judged one that is not retrieved counts
     in ideals and totals. Retrieved documents stand in the order of the run.
@@ -90,7 +90,7 @@ def join_run(
 
 
 def _query_codes(run: Run, data: RankingData) -> Ints:
-    """The query number in `data` of each row of the run, -1 where it has no judgments; ids are compared as text."""
+    """Return the number in `data` of the query of each row of the run, -1 if it has no judgments; ids are compared as text."""
     codes, ids = distinct(run.query_ids)
     heads = _by_text("the run", ids)
     known = _by_text("the judgments", data.query_ids)
@@ -105,7 +105,7 @@ def _query_codes(run: Run, data: RankingData) -> Ints:
 
 
 def _by_text(where: str, query_ids: npt.NDArray[Any]) -> dict[str, int]:
-    """The number of each query by the text of its id; ids that print alike are refused."""
+    """Return the number of each query by the text of its id; ids with the same text are refused."""
     texts = id_texts(query_ids)
     numbers = {text: number for number, text in enumerate(texts)}
     if len(numbers) < len(texts):
@@ -129,7 +129,7 @@ def _refuse_duplicates(where: str, keys: Ints, query_ids: npt.NDArray[Any], docu
 
 
 def _top(queries: Ints, scores: npt.NDArray[np.float64], documents: Ints, most: int) -> npt.NDArray[np.int64]:
-    """The rows of the first `most` documents of each query, in row order; ties as trec_eval breaks them."""
+    """Return the rows of the first `most` documents of each query, in row order; ties are broken as in trec_eval."""
     order = np.lexsort((-documents, -scores, queries))
     sizes = np.bincount(queries)
     starts = np.cumsum(sizes) - sizes

@@ -1,4 +1,4 @@
-"""Is the difference of two systems more than chance? Tests on the differences of paired queries.
+"""Tests whether two systems differ by more than chance, from the differences of paired queries.
 
 Each test takes the differences that `paired_differences` gives, and its p-value does not depend on the order of queries.
 """
@@ -17,7 +17,7 @@ ROUNDING = 1e-12  # relative to a metric's value: thousands of times its last bi
 
 
 def paired_differences(first: Floats, second: Floats) -> Floats:
-    """Return first − second, equal in size where only rounding tells the sizes apart.
+    """Return first − second, with sizes that differ only by rounding made equal.
 
     1 − 2/3 and 2/3 − 1/3 differ in the last bit, and 0.1 + 0.2 − 0.3 is not 0. Differences that lie within the rounding of
     the values they come from become ties here, as they are in exact arithmetic: their sizes are set to the smallest among

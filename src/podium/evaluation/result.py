@@ -1,4 +1,4 @@
-"""What an evaluation says: means with intervals, and the value of each query."""
+"""The result of an evaluation: means with intervals, and the value of each query."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Asked:
     spellings: dict[str, int]
 
     def number(self, key: Key) -> int:
-        """The place in `used` of a metric by any of its names; KeyError where it was not evaluated."""
+        """Return the index in `used` of a metric by any of its names; raise KeyError if it was not evaluated."""
         for names in (self.spellings, self.labels):
             if str(key) in names:
                 return names[str(key)]
@@ -47,7 +47,7 @@ class Asked:
 
 
 class ByMetric(Mapping[str, T], Generic[T]):
-    """Values by metric: any spelling of a metric's name finds its value, and so does the Metric."""
+    """Values by metric, found by any spelling of the metric's name or by the Metric itself."""
 
     def __init__(self, asked: Asked, find: Callable[[int], T]) -> None:
         self._asked, self._find = asked, find
@@ -169,11 +169,11 @@ class Evaluation:
 
     @property
     def n_queries(self) -> int:
-        """How many queries were evaluated, those left out of means included."""
+        """The number of queries that were evaluated, including those left out of means."""
         return len(self.query_ids)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it: NaN is None."""
+        """Return everything as values that JSON can hold; NaN becomes None."""
         return {
             "n_queries": self.n_queries,
             "n_missing": self.n_missing,
@@ -244,12 +244,12 @@ def percent(share: float) -> str:
 
 
 def as_json(value: Any) -> Any:
-    """Return the value with tuples as lists, and None where a number is not finite."""
+    """Return the value with tuples as lists, and with None for numbers that are not finite."""
     if isinstance(value, list | tuple):
         return [as_json(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def json_id(query_id: Any) -> Any:
-    """A query id as JSON can hold it: numbers and text as they are, anything else as its text."""
+    """Return a query id as JSON can hold it: numbers and text as they are, anything else as its text."""
     return query_id if isinstance(query_id, int | float | str) else str(query_id)

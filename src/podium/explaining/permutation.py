@@ -1,4 +1,4 @@
-"""Which features a ranker needs: how far its metric falls when the values of one feature change places."""
+"""Permutation importance: how much a ranker's metric falls when the values of one feature are permuted."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ AMONG = ("query", "all")
 
 @dataclass(frozen=True, eq=False)
 class PermutationImportance:
-    """How far a metric falls when one feature's values change places.
+    """How much a metric falls when the values of one feature are permuted.
 
     Attributes:
-        metric: what is measured.
-        features: the names, in the order of the data.
-        baseline: the mean of the metric over the queries with every value in its place.
-        mean: [features], the mean fall: what the ranker loses without the feature; 0 where it makes no use of it.
-        interval: [features × 2], of the mean fall over queries.
-        per_query: [features × queries], each query's fall, the mean of the repeats; NaN where a query is left out.
-        repeats: how often values changed places.
-        among: query, the documents of a query change values among themselves; all, all documents do.
-        confidence: of the intervals.
+        metric: the name of the metric.
+        features: the names of the features, in the order of the data.
+        baseline: the mean of the metric over the queries without any permutation.
+        mean: [features], the mean fall; 0 for a feature that the ranker does not use.
+        interval: [features × 2], the confidence interval of the mean fall over queries.
+        per_query: [features × queries], the fall of each query, averaged over the repeats; NaN for a query that is left out.
+        repeats: the number of permutations.
+        among: 'query' if values are permuted within each query, 'all' if they are permuted over all documents.
+        confidence: the confidence of the intervals.
     """
 
     metric: str
@@ -52,11 +52,11 @@ class PermutationImportance:
 
     @property
     def order(self) -> npt.NDArray[np.int64]:
-        """The features, those that matter most first."""
+        """The columns of the features, the most important first."""
         return np.argsort(-np.nan_to_num(self.mean, nan=-np.inf), kind="stable")
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it but the values of single queries, as JSON can hold it: NaN is None."""
+        """Return everything except the values of single queries as values that JSON can hold; NaN becomes None."""
         return {
             "metric": self.metric,
             "baseline": as_json(self.baseline),
@@ -76,7 +76,7 @@ class PermutationImportance:
         for k in self.order:
             low, high = self.interval[k]
             lines.append(f"{self.features[k]:<{width}}  {self.mean[k]:+8.4f}  {f'[{low:+.4f}, {high:+.4f}]':>20}")
-        return "\n".join([*lines, f"of {self.metric}, {self.baseline:.4f} with every value in its place"])
+        return "\n".join([*lines, f"of {self.metric}, {self.baseline:.4f} without permutation"])
 
     __repr__ = __str__
 
@@ -92,22 +92,22 @@ def permutation_importance(
     confidence: float = 0.95,
     num_threads: int | None = None,
 ) -> PermutationImportance:
-    """How far a metric falls when the values of one feature change places, for each feature and any ranker.
+    """Measure how much a metric falls when the values of one feature are permuted, for each feature and any ranker.
 
-    A feature that is the same for all documents of a query, such as the query's length, cannot order them, and among the
-    documents of a query its values change nothing; with `among="all"` they come from other queries. Which values change
-    places is a hash of seed, query id and position in the query: no order of queries changes the result. Judge on data
-    the ranker was not trained on. [Breiman 2001]
+    A feature that is the same for all documents of a query, such as the length of the query, cannot order them, and permuting it
+    within the query changes nothing; with `among="all"` values come from other queries too. The permutation
+    is a hash of seed, query id and position in the query, so that the order of queries does not change the result. Use data
+    that the ranker was not trained on. [Breiman 2001]
 
     Args:
-        ranker: a fitted ranker, or anything that predicts a score a row from an array of features.
+        ranker: a fitted ranker, or any object whose `predict` returns one score per row of an array of features.
         data: judged queries.
-        metric: what shall not fall; by default the one the ranker is judged by, or ndcg@10.
-        repeats: values change places this often, and the fall is the mean.
+        metric: the metric to measure; by default the ranker's own, or ndcg@10.
+        repeats: number of permutations per feature, whose falls are averaged.
         seed: the same seed gives the same result.
-        among: query, the documents of a query change values among themselves; all, all documents do.
-        confidence: of the intervals, Student's over the queries.
-        num_threads: how many threads the metric may use; all cores by default.
+        among: 'query' if values are permuted within each query, 'all' if they are permuted over all documents.
+        confidence: the confidence of the intervals, which are Student's intervals over queries.
+        num_threads: number of threads for the metric; all cores by default.
     """
     if not isinstance(data, RankingData):
         raise DataError(f"data must be a RankingData, not {type(data).__name__}; make one: RankingData(X, y, qid)")
@@ -141,16 +141,16 @@ def permutation_importance(
 
 
 class _Probe:
-    """The data with the values of one feature in other places, judged query by query."""
+    """Evaluates the data query by query, with the values of one feature permuted."""
 
     def __init__(self, ranker: Any, data: RankingData, metric: Metric, num_threads: int | None) -> None:
         self.ranker, self.data, self.metric, self.num_threads = ranker, data, metric, num_threads
-        self.features = np.array(data.features)  # the one copy; a column at a time is written into it
+        self.features = np.array(data.features)  # the only copy; one column at a time is changed in it
         parts = {name: getattr(data, name) for name in RankingData.PARTS}
         self.moved = RankingData.of_parts(check=False, **{**parts, "features": self.features})
 
     def values(self, feature: int | None = None, source: npt.NDArray[np.int64] | None = None) -> Floats:
-        """The metric of each query, with the feature's values taken from the documents of `source`."""
+        """Return the metric of each query, with the values of the feature taken from the documents of `source`."""
         if feature is None:
             return self._judge()
         column = self.data.features[:, feature]
@@ -170,13 +170,13 @@ class _Probe:
 
 
 def _document_keys(data: RankingData, seed: int) -> U64:
-    """One number a document, from seed, query id and place in the query."""
+    """Return one number per document, from seed, query id and place in the query."""
     place = np.arange(data.n_documents) - np.repeat(data.query_offsets[:-1], data.query_sizes)
     return splitmix64(np.repeat(query_hashes(data.query_ids, seed), data.query_sizes) + place.astype(np.uint64))
 
 
 def _sources(data: RankingData, draw: U64, keys: U64, among: str) -> npt.NDArray[np.int64]:
-    """The document whose value each document gets."""
+    """Return for each document the document whose value it gets."""
     if among == "query":
         return np.lexsort((draw, data.document_queries))
     source = np.empty(data.n_documents, np.int64)

@@ -81,7 +81,7 @@ def regularized(force: str | Force | Function, alpha: float = 0.1) -> Force:
 
 
 def restore_force(name: str, first: Metric | Force, parameters: dict[str, object]) -> Force:
-    """Return a force over a metric that no name leads to: what pickles of it call."""
+    """Return a force over a metric that no name leads to; pickles of such a force call this."""
     return Force.of(FORCES[name], first, **parameters)
 
 
@@ -93,16 +93,16 @@ def laws(
     draws: int = 100,
     seed: int = 0,
 ) -> Verdict:
-    """Which laws a force keeps, in words, with a counterexample for each that it breaks.
+    """Test which laws a force obeys, and return the findings in words, with a counterexample for each law that it breaks.
 
-    Momentum, action = reaction, conservative (a cost exists), convex (and the smallest regularizer that makes it so),
-    consistent with its metric; and that a declared cost is the right one. A law holds as far as was looked.
+    The laws are momentum, action = reaction, conservative (a cost exists), convex (with the smallest regularizer that makes it
+    so), consistent with its metric, and that a declared cost is the right one. A law that holds was not broken at any point tried.
 
     Args:
         force: a name, a force, or a function of yours.
-        metric: what the force should not worsen; by default its own, as of lambdarank(ndcg@10), or else ndcg.
-        points: (scores, labels) of one query each, looked at as well as the random ones.
-        draws: how many random lists to look at.
+        metric: the metric that the force should not worsen; by default its own, as in lambdarank(ndcg@10), or else ndcg.
+        points: further points to test, each (scores, labels) of one query.
+        draws: number of random lists to test.
         seed: the same seed gives the same lists.
     """
     return judge(_force(force), metric_name=metric, points=points, draws=draws, seed=seed)
@@ -111,12 +111,12 @@ def laws(
 def force_picture(
     force: str | Force | Function, *, beside: Sequence[str | Force | Function] = (), metric: str | Metric | None = None
 ) -> str:
-    """An SVG of a force: its pull on a pair against the score gap, and its field on three documents.
+    """Return an SVG picture of a force: its pull on a pair against the score gap, and its field on three documents.
 
     Args:
         force: a name, a force, or a function of yours.
         beside: other forces to draw against the gap.
-        metric: what the orders of the three documents are shaded by; by default the force's own, or else ndcg.
+        metric: the metric that shades the orders of the three documents; by default the force's own, or else ndcg.
     """
     return both_pictures(_force(force), [_force(other) for other in beside], metric)
 

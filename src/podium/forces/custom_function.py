@@ -1,4 +1,4 @@
-"""What a user wrote: one Python function of one query, its cost if declared, and the name by which both are found."""
+"""A user's function of one query, its cost if declared, and the name by which both are found."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CustomFunction:
 
     @property
     def name(self) -> str:
-        """`module:function`, with what differs from what is found there; `unnamed:…` where nothing can be found."""
+        """`module:function`, with the options that differ from what is found there; `unnamed:…` if nothing can be found."""
         found = _found_again(self.function)
         if found is None or (self.cost is not None and _found_again(self.cost) is None):
             return f"{UNNAMED}:{qualified_name(self.function)}"
@@ -46,21 +46,21 @@ class CustomFunction:
 
     @property
     def called(self) -> str:
-        """`module:function`, as messages call it."""
+        """`module:function`, as messages show it."""
         return self.name.partition("(")[0]
 
     @property
     def is_importable(self) -> bool:
-        """Whether the name finds the same function again."""
+        """Whether the name leads to the same function again."""
         return not self.name.startswith(f"{UNNAMED}:")
 
     def compiled(self) -> tuple[Compiled | None, Compiled | None]:
-        """Force and cost as Numba compiled them; None for what runs as Python."""
+        """Return force and cost as Numba compiled them; None for one that runs as Python."""
         of_cost = None if self.cost is None else compiled(self.cost, "cost", self.compile)
         return compiled(self.function, "force", self.compile), of_cost
 
     def core(self) -> _core.CustomForce:
-        """The force as the core calls it, from any thread."""
+        """Return the force in the form that the core calls, from any thread."""
         of_force, of_cost = self.compiled()
         return _core.CustomForce(
             self.checked_force,
@@ -71,7 +71,7 @@ class CustomFunction:
         )
 
     def checked_force(self, scores: Floats, labels: Floats) -> tuple[Floats, Floats]:
-        """What the function gives for one query, if it is two arrays of finite numbers, one a document."""
+        """Return what the function gives for one query, after checking that it is two arrays of one finite number per document."""
         n = len(scores)
         answer = call(self.function, scores, labels, f"the force of {self.called}")
         try:
@@ -83,7 +83,7 @@ class CustomFunction:
         return self._column("force", force, n), self._positive(self._column("curvature", curvature, n))
 
     def checked_cost(self, scores: Floats, labels: Floats) -> float:
-        """What the cost gives for one query, if it is one finite number."""
+        """Return what the cost gives for one query, after checking that it is one finite number."""
         assert self.cost is not None
         answer = call(self.cost, scores, labels, f"the cost of {self.called}")
         try:
@@ -103,7 +103,7 @@ class CustomFunction:
             ) from None
         if np.shape(values) != (n,):
             raise DataError(
-                f"{self.called}: the {part} has shape {np.shape(values)} for a query of {n} documents; give one number a "
+                f"{self.called}: the {part} has shape {np.shape(values)} for a query of {n} documents; give one number per "
                 f"document, shape ({n},)"
             )
         if not np.isfinite(column).all():
@@ -124,7 +124,7 @@ class CustomFunction:
 
 
 def _found_again(function: Function) -> CustomFunction | None:
-    """What its module and name lead to, if that is this function or a force made of it."""
+    """Return what its module and name lead to, if that is this function or a force made of it."""
     place = found_at(function)
     if place is function:
         return CustomFunction(function)

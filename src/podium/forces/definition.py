@@ -98,7 +98,7 @@ class ForceDefinition:
         learns: whether gradient steps move the force's own parameters.
         check: raises ParameterError if settings that are fine alone do not go together.
         own_values: the values of its own parameters that training starts from, given the data and the number of levels.
-        draws: whether it draws random numbers anew in each round.
+        draws: whether it draws new random numbers in each round.
         starting_score: the score that boosting starts from, given the data; 0 if there is none.
         unmoved: why it exerts no force on equal scores, where boosting starts; None if it does.
         core_options: further options of the core's kernel, given the force.

@@ -1,4 +1,4 @@
-"""A force as a value: hashable, with a name that prints and reads back, acting on the scores of many queries.
+"""A force as a value: hashable, with a name that prints and reads back. It acts on the scores of many queries.
 
 λ_i = −∂C/∂s_i: positive lifts the document. w_i = ∂²C/∂s_i² ≥ 0 is its curvature, for Newton steps.
 """
@@ -46,9 +46,9 @@ KINDS: dict[str, tuple[Callable[[float], bool], str]] = {
 
 
 class ForceData:
-    """Labels, weights and preference pairs as forces take them; made once for a data set, used every round.
+    """Labels, weights and preference pairs in the form that forces take; made once per data set and used in every round.
 
-    Random draws follow `query_keys`, one number a query; by default they follow the queries' ids. `levels` is how many
+    Random draws depend on `query_keys`, one number per query, and by default on the ids of the queries. `levels` is how many
     levels labels have where these are only some of the queries; by default one more than the highest label here.
     """
 
@@ -56,7 +56,7 @@ class ForceData:
         self, data: RankingData, *, query_keys: npt.NDArray[np.uint64] | None = None, levels: int | None = None
     ) -> None:
         self.levels = int(data.labels.max()) + 1 if levels is None else levels
-        self.checked: set[Force] = set()  # forces that have seen that they are defined on these labels
+        self.checked: set[Force] = set()  # forces that are known to be defined on these labels
         self.labels, self.n_documents, self.n_queries = data.labels, data.n_documents, data.n_queries
         self.document_weights, self.pairs = data.document_weights, data.pairs
         self._data, self._keys = data, query_hashes(data.query_ids, 0) if query_keys is None else query_keys
@@ -151,14 +151,14 @@ class Force:
 
     @property
     def has_cost(self) -> bool:
-        """Whether there is a cost that the force is the downhill of."""
+        """Whether the force is the negative gradient of a cost that can be computed."""
         if self.inner is not None and "has_cost" in self.definition.inherits:
             return self.inner.has_cost
         return self.definition.has_cost if self.custom is None else self.custom.cost is not None
 
     @property
     def draws(self) -> bool:
-        """Whether it draws random numbers, anew each round."""
+        """Whether it draws new random numbers in each round."""
         return self.definition.draws(self.acting)
 
     @property
@@ -192,14 +192,14 @@ class Force:
 
     @property
     def is_importable(self) -> bool:
-        """Whether the name finds the force again; not so for a lambda, or a function defined inside another."""
+        """Whether the name leads to the force again; that of a lambda or of a function defined inside another does not."""
         functions = [value for _, value in self.given if isinstance(value, NamedFunction)]
         parts = (self.custom, self.metric, self.inner, *functions)
         return all(part is None or part.is_importable for part in parts)
 
     @property
     def runs_in_python(self) -> bool:
-        """Whether it holds up the other threads: a function of yours that is not compiled."""
+        """Whether it is a Python function that is not compiled, so that only one thread can run it at a time."""
         if self.custom is not None:
             return self.custom.compiled()[0] is None
         return any(part is not None and part.runs_in_python for part in (self.metric, self.inner))
@@ -216,23 +216,23 @@ class Force:
         return f"force({str(self)!r})"
 
     def parameter(self, name: str, default: float = 1) -> float:
-        """The value of a parameter that is a number or a truth, given or not."""
+        """Return the value of a parameter that is a number or a flag, or its default."""
         value = self._values().get(name, default)
         assert isinstance(value, int | float)
         return value
 
     def choice(self, name: str) -> str:
-        """The value of a parameter that is one of some words, given or not."""
+        """Return the value of a parameter that is one of several words, or its default."""
         value = self._values()[name]
         assert isinstance(value, str)
         return value
 
     def setting(self, name: str) -> Value:
-        """Return the value of a parameter, given or not."""
+        """Return the value of a parameter, or its default."""
         return self._values()[name]
 
     def replace(self, **parameters: object) -> Force:
-        """Return the same force with some parameters exchanged."""
+        """Return the same force with some parameters changed."""
         return Force.of(self.definition, self.metric or self.inner, **{**dict(self.given), **parameters})
 
     def _values(self) -> dict[str, Value]:
@@ -240,7 +240,7 @@ class Force:
         return known | dict(self.given)
 
     def core_spec(self, classes: int = 2) -> _core.ForceSpec:
-        """The force as the core sees it."""
+        """Return the force in the form that the core takes."""
         acting, options = self.acting, dict[str, Any]()
         layer: Force | None = self
         while layer is not None:
@@ -263,18 +263,18 @@ class Force:
         )
 
     def n_classes(self, data: ForceData | RankingData | None) -> int:
-        """How many levels the labels have, for forces over levels."""
+        """Return how many levels the labels have, for forces over levels."""
         if self.definition.labels != "levels":
             return 2
         assert data is not None
         return data.levels if isinstance(data, ForceData) else int(data.labels.max()) + 1
 
     def n_outputs(self, data: ForceData | RankingData) -> int:
-        """How many scores the force wants of a document."""
+        """Return how many scores per document the force needs."""
         return self.n_classes(data) if self.definition.outputs == "levels" else 1
 
     def n_parameters(self, data: ForceData | RankingData) -> int:
-        """How many numbers the force itself learns, with any model."""
+        """Return how many numbers the force itself learns, with any model."""
         return len(self.own_parameters(data)) if self.learns else 0
 
     @property
@@ -283,25 +283,25 @@ class Force:
         return self.acting.definition.learns(self.acting)
 
     def own_parameters(self, data: ForceData | RankingData | None) -> _core.ForceParameters:
-        """The force's own parameters, learned or not: their names, and the free numbers that stand for their values.
+        """Return the force's own parameters, learned or not: their names, and the free numbers that stand for their values.
 
         Only a force over levels needs the data, whose labels say how many levels there are.
         """
         return _core.ForceParameters(self.core_spec(self.n_classes(data)))
 
     def own_values(self, data: RankingData | None) -> Floats:
-        """The values of its own parameters that training starts from."""
+        """Return the values of its own parameters that training starts from."""
         return self.acting.definition.own_values(self.acting, data, self.n_classes(data))
 
     def named_values(self, data: ForceData | RankingData, values: Floats) -> dict[str, float | tuple[float, ...]]:
-        """The values of its own parameters by name; several of one name make a tuple."""
+        """Return the values of its own parameters by name; several of one name make a tuple."""
         found: dict[str, list[float]] = {}
         for name, value in zip(self.own_parameters(data).names, values.tolist(), strict=True):
             found.setdefault(name, []).append(value)
         return {name: several[0] if len(several) == 1 else tuple(several) for name, several in found.items()}
 
     def check_labels(self, data: RankingData | ForceData) -> None:
-        """That the labels, and weights and pairs, are ones the force is defined on."""
+        """Raise a DataError unless the force is defined on the labels, weights and pairs of the data."""
         if isinstance(data, ForceData) and self in data.checked:
             return
         labels, rule = data.labels, self.definition.labels
@@ -335,21 +335,21 @@ class Force:
                 f"{self}: its strength is what {carried} would gain by a swap, and with equal labels everywhere that is "
                 "nothing; give labels beside the pairs, or use ranknet"
             )
-        if carried is not None:  # it says itself which labels it is defined on
+        if carried is not None:  # a metric checks itself which labels it is defined on
             rows = np.arange(len(labels))
             per_query([carried], Documents(np.zeros(len(rows)), labels, [0, len(rows)], tie_order=rows))
         if isinstance(data, ForceData):
             data.checked.add(self)
 
     def __call__(self, scores: npt.ArrayLike, data: RankingData, **options: Any) -> tuple[Floats, Floats]:
-        """(force, curvature) of every document, for scores in the caller's row order."""
+        """Return (force, curvature) of every document, for scores in the caller's row order."""
         held = data.from_caller_order(as_numbers("scores", scores))
         outcome = self.compute(held, ForceData(data), curvature=True, **options)
         assert outcome.curvature is not None
         return data.to_caller_order(outcome.force), data.to_caller_order(outcome.curvature)
 
     def cost(self, scores: npt.ArrayLike, data: RankingData, **options: Any) -> Floats:
-        """C of every query; a ParameterError for a force without a cost."""
+        """Return the cost of every query; raise a ParameterError if the force has no cost."""
         if not self.has_cost:
             raise ParameterError("force", str(self), "has no cost: it is not declared as the gradient of one")
         outcome = self.compute(
@@ -371,7 +371,7 @@ class Force:
         num_threads: int | None = None,
         into: ForceOutcome | None = None,
     ) -> ForceOutcome:
-        """The force on scores as they are held: [documents], or [documents × outputs].
+        """Return the force on scores in grouped order: [documents], or [documents × outputs].
 
         `parameters` are values of the force's own parameters: the thresholds of `ordinal`, which must be given; or (w1, w2)
         of `structrank`, in place of those in its name. The outcome then has the force on them too: −∂C/∂parameter of each
@@ -464,7 +464,7 @@ def warn_slow(name: str, calls: str) -> None:
 
 @dataclass(frozen=True)
 class ForceOutcome:
-    """What a force gave: force and curvature by document, cost and the force on its own parameters by query."""
+    """The result of a force: force and curvature per document, cost and the force on its own parameters per query."""
 
     force: Floats
     curvature: Floats | None

@@ -22,7 +22,7 @@ FORCES = (
     ),
     ForceDefinition(
         name="listmle",
-        summary="Likelihood of the order of the labels under Plackett–Luce; equal labels in random order, anew each round.",
+        summary="Likelihood of the order of the labels under Plackett–Luce; equal labels in a random order that is drawn in each round.",
         formula="C = −Σ_r [s_π(r) − log Σ_{t ≥ r} e^{s_π(t)}]",
         source="Xia et al. 2008",
         over="lists",
@@ -32,7 +32,7 @@ FORCES = (
     ForceDefinition(
         name="xendcg",
         summary="Cross entropy between randomly lowered gains and the softmax of the scores; bounds NDCG.",
-        formula="φ_i = (2^{l_i} − γ_i) / Σ_j (2^{l_j} − γ_j), γ uniform in [0, 1) anew each round; λ = φ − softmax(s)",
+        formula="φ_i = (2^{l_i} − γ_i) / Σ_j (2^{l_j} − γ_j), γ uniform in [0, 1), drawn in each round; λ = φ − softmax(s)",
         source="Bruch 2021",
         over="lists",
         convex=True,

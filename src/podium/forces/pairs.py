@@ -80,7 +80,7 @@ FORCES = (
     ),
     ForceDefinition(
         name="exponential",
-        summary="Exponential pairs; O(n log n) per query. Past o = −60 the cost goes on as its tangent.",
+        summary="Exponential pairs; O(n log n) per query. Below o = −60 the cost continues as its tangent.",
         formula="C = e^{−o}; force e^{−o}",
         source="RankBoost",
         convex=True,

@@ -17,7 +17,7 @@ METRICS = (
     ),
     MetricDefinition(
         "mrr",
-        "Reciprocal rank of the first relevant document, 0 where it stands past k; its mean over queries is MRR.",
+        "Reciprocal rank of the first relevant document, 0 if it stands below rank k; its mean over queries is MRR.",
         "RR@k = 1 / min {r ≤ k : document r is relevant}",
         "Voorhees 1999",
         _PARAMETERS,
@@ -43,7 +43,7 @@ METRICS = (
     ),
     MetricDefinition(
         "bpref",
-        "Binary preference: how seldom judged nonrelevant documents (N of them) stand above relevant ones (R).",
+        "Binary preference: how rarely judged nonrelevant documents (N of them) stand above relevant ones (R).",
         "bpref = (1/R) Σ_{relevant} (1 − min(judged nonrelevant above, R) / min(N, R))",
         "Buckley and Voorhees 2004, as trec_eval computes it",
         _PARAMETERS,

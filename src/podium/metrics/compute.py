@@ -1,4 +1,4 @@
-"""Arrays in, values out: checks what is given, then calls the core."""
+"""Checks arrays and calls the core to compute metrics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents of queries with what metrics need to know of each; the fields are described at `Metric.per_query`."""
+    """The documents of queries with everything that metrics need; `Metric.per_query` describes the fields."""
 
     scores: npt.ArrayLike
     labels: npt.ArrayLike
@@ -36,7 +36,7 @@ class Documents:
 
 @functools.lru_cache(maxsize=1024)
 def core_spec(metric: Metric) -> _core.MetricSpec:
-    """The metric as the core sees it."""
+    """Return the metric in the form that the core takes."""
     values = metric.parameters
     gain, ties = values.get("gain", "exponential"), str(values.get("ties", "input"))
     table = [float(value) for value in gain] if isinstance(gain, tuple) else []
@@ -56,7 +56,7 @@ def core_spec(metric: Metric) -> _core.MetricSpec:
 def per_query(
     metrics: Sequence[Metric], documents: Documents, *, num_threads: int | None = None
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """(value, whether the query is empty), each [metrics × queries], all metrics from one sort of each query."""
+    """Return (value, whether the query is empty), each [metrics × queries]; every query is sorted once for all metrics."""
     scores = _column("scores", documents.scores)
     n = len(scores)
     flags = _flags("judged", documents.judged, n)
@@ -84,7 +84,7 @@ def swap_deltas(
     judged: npt.ArrayLike | None = None,
     tie_order: npt.ArrayLike | None = None,
 ) -> Floats:
-    """What the metric gains when two documents of one query swap places, for every two: [n × n]."""
+    """Return the change of the metric when two documents of one query swap places, for every pair: [n × n]."""
     held_scores = _column("scores", scores)
     n = len(held_scores)
     flags = _flags("judged", judged, n)
@@ -99,9 +99,9 @@ def swap_deltas(
 def _column(name: str, values: npt.ArrayLike, rows: int | None = None) -> Floats:
     column = as_numbers(name, values)
     if column.ndim != 1:
-        raise DataError(f"{name} have shape {column.shape}; give one number a document")
+        raise DataError(f"{name} have shape {column.shape}; give one number per document")
     if rows is not None and len(column) != rows:
-        raise DataError(f"{len(column)} {name} for {rows} scores; give one a document")
+        raise DataError(f"{len(column)} {name} for {rows} scores; give one per document")
     return column
 
 
@@ -114,7 +114,7 @@ def _flags(name: str, values: npt.ArrayLike | None, rows: int) -> npt.NDArray[np
         return None
     flags = np.ascontiguousarray(np.asarray(values).astype(bool))
     if flags.shape != (rows,):
-        raise DataError(f"{name} has shape {flags.shape} for {rows} scores; give one flag a document")
+        raise DataError(f"{name} has shape {flags.shape} for {rows} scores; give one flag per document")
     return flags.view(np.uint8)
 
 
@@ -139,10 +139,10 @@ def _tie_order(metrics: Sequence[Metric], values: npt.ArrayLike | None, rows: in
         return None
     given = np.asarray(values)
     if given.size and given.dtype.kind not in "iu":
-        raise DataError(f"tie_order is {given.dtype}; give one whole number a document")
+        raise DataError(f"tie_order is {given.dtype}; give one whole number per document")
     order = np.ascontiguousarray(given, np.int64)
     if order.shape != (rows,):
-        raise DataError(f"tie_order has shape {order.shape} for {rows} scores; give one number a document")
+        raise DataError(f"tie_order has shape {order.shape} for {rows} scores; give one number per document")
     return order
 
 
@@ -177,7 +177,7 @@ def _too_small(metric: Metric) -> str:
 def _too_large(metric: Metric) -> str:
     gain, largest = metric.parameters.get("gain"), metric.parameters.get("max")
     if isinstance(largest, int | float):
-        return f", above max={largest}; say the largest label there can be, as in {metric.name}(max={largest + 1:g})"
+        return f", above max={largest}; give the largest possible label, as in {metric.name}(max={largest + 1:g})"
     if isinstance(gain, tuple):
         return f", and the table of gains ends at label {len(gain) - 1}; give it a gain for every label"
     if gain == "linear":

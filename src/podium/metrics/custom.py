@@ -87,7 +87,7 @@ def custom_metric(
         function: the function of one query. If it is left out, `custom_metric` is a decorator.
         name: what results call the metric; `module:function` by default.
         higher_is_better: whether a better ranking has a higher value.
-        bounds: the least and the greatest value there can be, None where there is none.
+        bounds: the least and the greatest possible value; None for no bound.
         empty: what counts if the function returns NaN: 'refuse' raises an error, 'zero' and 'one' count the query as 0 and
             1, 'skip' leaves it out of the mean.
         ties: how documents with equal scores are ordered: 'input' keeps the order of the data, 'trec_eval' puts the greater

@@ -1,4 +1,4 @@
-"""What a user wrote to be a metric: one Python function of one query, and what Podium must know of it."""
+"""A user's metric: one Python function of one query, and what Podium must know about it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class MetricFunction:
 
     @property
     def path(self) -> str:
-        """`module:function`, or `unnamed:function` where nothing can be found by it."""
+        """`module:function`, or `unnamed:function` if that does not lead to it."""
         return path_of(self.function) if self.is_importable else f"{UNNAMED}:{qualified_name(self.function)}"
 
     def compiled(self) -> Compiled | None:
@@ -49,7 +49,7 @@ class MetricFunction:
         return compiled(self.function, "metric", self.compile)
 
     def core(self, *, allow_nan: bool) -> _core.CustomMetric:
-        """Return the metric as the core calls it, from any thread."""
+        """Return the metric in the form that the core calls, from any thread."""
         machine_code = self.compiled()
         return _core.CustomMetric(
             lambda scores, labels: self.checked(scores, labels, allow_nan=allow_nan),
@@ -58,7 +58,7 @@ class MetricFunction:
         )
 
     def checked(self, scores: Floats, labels: Floats, *, allow_nan: bool) -> float:
-        """Return what the function gives for one query, if it is a finite number, or NaN where that is allowed."""
+        """Return what the function gives for one query, after checking that it is a finite number, or NaN if that is allowed."""
         answer = call(self.function, scores, labels, f"the metric of {self.path}")
         try:
             value = float(answer)

@@ -58,7 +58,7 @@ METRICS = (
     ),
     MetricDefinition(
         "dcg",
-        "Discounted cumulative gain: what the list is worth to a reader who tires.",
+        "Discounted cumulative gain: the value of the list to a reader whose attention falls with the rank.",
         "DCG@k = Σ_{r ≤ k} gain(l_r) / log₂(1 + r)",
         _SOURCE,
         _PARAMETERS,

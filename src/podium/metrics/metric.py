@@ -23,13 +23,13 @@ class MetricDefinition:
 
     Attributes:
         name: the metric's name, as it is printed and read.
-        summary: what it says, in one sentence.
+        summary: what it measures, in one sentence.
         formula: how it is computed.
         source: who defined it.
-        parameters: what it can be told, in the order in which they are printed.
+        parameters: its parameters, in the order in which they are printed.
         takes_cutoff: whether `@k` may follow the name.
         higher_is_better: whether a better ranking has a higher value.
-        bounds: the least and the greatest value there can be, None where there is none.
+        bounds: the least and the greatest possible value; None for no bound.
         aliases: other names by which it is read.
         negative_gains: whether linear gains may be negative.
         lacks: what an empty query does not have.
@@ -48,7 +48,7 @@ class MetricDefinition:
     lacks: str = "relevant document"
 
     def __call__(self, *, cutoff: int | None = None, **parameters: object) -> Metric:
-        """The metric of this definition with these parameters."""
+        """Return the metric of this definition with these parameters."""
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in parameters:
             if name not in known:
@@ -64,7 +64,7 @@ class MetricDefinition:
         return Metric(self, self._check_cutoff(cutoff), kept)
 
     def defaults(self, convention: str | None) -> dict[str, ParameterValue]:
-        """The value of every parameter that is not given, under a convention."""
+        """Return the default of every parameter under a convention."""
         changed = CONVENTION_DEFAULTS[convention or "textbook"]
         return {parameter.name: changed.get(parameter.name, parameter.default) for parameter in self.parameters}
 
@@ -85,7 +85,7 @@ class MetricDefinition:
 
 @dataclass(frozen=True)
 class Metric:
-    """A definition, a cutoff and the parameters that differ from its defaults. `str(metric)` reads back as the same.
+    """A definition with a cutoff and the parameters that differ from their defaults. `str(metric)` reads back as the same metric.
 
     A metric of your own has a function, `custom`, in place of a kernel.
     """
@@ -102,17 +102,17 @@ class Metric:
 
     @property
     def label(self) -> str:
-        """What results call it: its name, or the one that was chosen for a function."""
+        """Its name in results: the printable name, or the one that was chosen for a function."""
         return str(self) if self.custom is None or self.custom.name is None else self.custom.name
 
     @property
     def is_importable(self) -> bool:
-        """Whether `str(metric)` finds it again; not so for a lambda, or a function defined inside another."""
+        """Whether `str(metric)` leads to it again; that of a lambda or of a function defined inside another does not."""
         return self.custom is None or self.custom.is_importable
 
     @property
     def runs_in_python(self) -> bool:
-        """Whether it holds up other threads: a function of yours that is not compiled."""
+        """Whether it is a Python function that is not compiled, so that only one thread can run it at a time."""
         return self.custom is not None and self.custom.compiled() is None
 
     @property
@@ -122,18 +122,18 @@ class Metric:
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:
-        """The least and the greatest value there can be, None where there is none."""
+        """The least and the greatest possible value; None for no bound."""
         return self.definition.bounds if self.custom is None else self.custom.bounds
 
     @property
     def parameters(self) -> Mapping[str, ParameterValue]:
-        """Every parameter, those not given at their defaults."""
+        """Every parameter, given or at its default."""
         given = dict(self.given)
         convention = given.get("convention")
         return {**self.definition.defaults(None if convention is None else str(convention)), **given}
 
     def with_parameters(self, **parameters: object) -> Metric:
-        """The same metric with some parameters changed."""
+        """Return the same metric with some parameters changed."""
         changed = self.definition(cutoff=self.cutoff, **{**dict(self.given), **parameters})
         return replace(changed, custom=self.custom)
 
@@ -160,16 +160,16 @@ class Metric:
         tie_order: npt.ArrayLike | None = None,
         num_threads: int | None = None,
     ) -> npt.NDArray[np.float64]:
-        """The value of each query; query q owns documents query_offsets[q] to query_offsets[q + 1].
+        """Return the value of each query; query q owns documents query_offsets[q] to query_offsets[q + 1].
 
         Args:
             scores: one per document, no NaN; the highest is ranked first.
             labels: one per document, higher is better.
             query_offsets: [queries + 1], rising from 0 to the number of documents.
-            judged: False where nobody labeled the document: it counts as not relevant, and bpref passes it over.
-            retrieved: False where the document was not ranked: it counts in ideals and totals only.
+            judged: False for a document that nobody labeled: it counts as not relevant, and bpref skips it.
+            retrieved: False for a document that was not ranked: it counts in ideals and totals only.
             tie_order: among equal scores the greater comes first; `ties='trec_eval'` needs it.
-            num_threads: how many threads to use; all cores by default.
+            num_threads: number of threads; all cores by default.
         """
         documents = compute.Documents(scores, labels, query_offsets, judged, retrieved, tie_order)
         values, _ = compute.per_query([self], documents, num_threads=num_threads)
@@ -186,8 +186,8 @@ class Metric:
     ) -> npt.NDArray[np.float64]:
         """ΔZ_ij = Z after documents i and j of one query swap places, minus Z before, all else fixed: [n × n].
 
-        Documents with equal scores stand in the order given (by `tie_order` under `ties='trec_eval'`), also under
-        `ties='average'`. Metrics over pairs of documents see scores, not places: there i and j swap scores.
+        Documents with equal scores are in the order given (by `tie_order` under `ties='trec_eval'`), also under
+        `ties='average'`. Metrics over pairs of documents depend on scores and not on places, so there i and j swap scores.
         """
         return compute.swap_deltas(self, scores, labels, judged=judged, tie_order=tie_order)
 

@@ -8,7 +8,7 @@ LACKS = "two documents to tell apart"
 METRICS = (
     MetricDefinition(
         "auc",
-        "Area under the ROC curve: the chance that a relevant document scores above one that is not; ties count ½.",
+        "Area under the ROC curve: the probability that a relevant document scores above one that is not; ties count ½.",
         "AUC = Σ_{i relevant, j not} ([s_i > s_j] + ½ [s_i = s_j]) / (R (n − R))",
         "Hanley and McNeil 1982",
         (REL, EMPTY_PAIRS),
@@ -33,7 +33,7 @@ METRICS = (
     ),
     MetricDefinition(
         "kendall_tau",
-        "Kendall's τ_b between scores and labels; 0 where all scores are equal.",
+        "Kendall's τ_b between scores and labels; 0 if all scores are equal.",
         "τ_b = (concordant − discordant) / √((pairs of different scores) · (pairs of different labels))",
         "Kendall 1945",
         (EMPTY_PAIRS,),

@@ -30,7 +30,7 @@ METRICS = (
     ),
     MetricDefinition(
         "rbp",
-        "Rank-biased precision: gain rate of a reader who continues with a fixed chance.",
+        "Rank-biased precision: rate of gain of a reader who continues with a fixed probability.",
         "RBP = (1 − p) Σ_{r relevant} p^(r − 1), p the persistence",
         "Moffat and Zobel 2008",
         (REL, PERSISTENCE, EMPTY, TIES, CONVENTION),
@@ -38,7 +38,7 @@ METRICS = (
     ),
     MetricDefinition(
         "wta",
-        "Winner takes all: 1 where the top document has the highest label of its query, else 0.",
+        "Winner takes all: 1 if the top document has the highest label of its query, else 0.",
         "WTA = [l_1 = max l]",
         "Burges et al. 2006",
         (EMPTY, TIES, CONVENTION),

@@ -1,4 +1,4 @@
-"""What tied scores do to a metric: its value by every order of the documents that share a score.
+"""How much tied scores can change a metric: its values over the orders of documents that share a score.
 
 A metric that ranks must put tied documents in some order. With `ties='input'` that is the order of the data, so that the mean
 depends on how a file happens to be sorted.
@@ -21,7 +21,7 @@ from podium.metrics.metric import Metric
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 ROUNDING = 1e-12  # relative: values closer than this are the same
-RANDOM_ORDERS = 32  # over which a function of yours is averaged
+RANDOM_ORDERS = 32  # over which a user's function is averaged
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class TieEffect:
     worst: float
 
     def to_dict(self) -> dict[str, float | None]:
-        """Return the attributes as JSON can hold them: None where there is no mean."""
+        """Return the attributes as values that JSON can hold; None if there is no mean."""
         return {name: None if math.isnan(number) else number for name, number in asdict(self).items()}
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ def tie_effect(metric: Metric, documents: Documents, *, num_threads: int | None 
     Args:
         metric: the metric.
         documents: scores, labels and query offsets, as `per_query` takes them.
-        num_threads: how many threads to use; all cores by default.
+        num_threads: number of threads; all cores by default.
     """
     values, _ = per_query([metric], documents, num_threads=num_threads)
     return tie_values([metric], documents, values, num_threads=num_threads).effect(0)

@@ -1,4 +1,4 @@
-"""An experiment: cells that are worked out one by one and kept, and a report made of all of them."""
+"""An experiment: cells that are computed one by one and saved, and a report made from all of them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Settings = dict[str, Any]
 
 
 class Skip(Exception):  # noqa: N818  (it is no error)
-    """Raised by a cell that cannot be worked out here: the reason stands in its place in the report."""
+    """Raised by a cell that cannot be computed here; the report gives the reason in its place."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell that is done: what was asked, what came out, and the seconds it took; or why it could not be done."""
+    """One finished cell: its settings, its result and the seconds it took; or the reason why it could not be computed."""
 
     settings: Settings
     result: Any = None
@@ -36,14 +36,14 @@ class Cells:
         self.all = tuple(cells)
 
     def __iter__(self) -> Iterator[Cell]:
-        """Those that have a result."""
+        """The cells that have a result."""
         return (cell for cell in self.all if cell.missing is None)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def where(self, **settings: Any) -> Cells:
-        """Those with these settings."""
+        """Return the cells with these settings."""
         return Cells(
             cell
             for cell in self.all
@@ -51,11 +51,11 @@ class Cells:
         )
 
     def axis(self, name: str) -> list[Any]:
-        """The values that a setting takes, each once, in the order of the plan."""
+        """Return the values of a setting, each once, in the order of the plan."""
         return list(dict.fromkeys(cell.settings[name] for cell in self.all if name in cell.settings))
 
     def numbers(self, key: str, **settings: Any) -> npt.NDArray[np.float64]:
-        """One number of each result."""
+        """Return one number of each result."""
         return np.array([cell.result[key] for cell in self.where(**settings)], np.float64)
 
     def paired(self, key: str, on: str, first: Settings, second: Settings) -> list[npt.NDArray[np.float64]]:
@@ -65,7 +65,7 @@ class Cells:
         return [np.array([side[value] for value in shared], np.float64) for side in sides]
 
     def reasons(self, **settings: Any) -> list[str]:
-        """Why cells are missing, each reason once."""
+        """Return the reasons why cells are missing, each once."""
         return list(dict.fromkeys(cell.missing for cell in self.where(**settings).all if cell.missing is not None))
 
 
@@ -108,6 +108,6 @@ class Experiment:
 
 
 def grid(**axes: Any) -> list[Settings]:
-    """Every combination of the axes' values; a value that is no tuple, list or range stands for itself."""
+    """Return every combination of the values of the axes; a value that is not a tuple, list or range stands for itself."""
     several = [values if isinstance(values, tuple | list | range) else (values,) for values in axes.values()]
     return [dict(zip(axes, values, strict=True)) for values in itertools.product(*several)]

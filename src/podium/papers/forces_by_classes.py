@@ -1,4 +1,4 @@
-"""A page the papers could not have: every force × every function class, on two real sets and two artificial ones."""
+"""A page that the papers do not have: every force × every function class, on two real sets and two artificial ones."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def cell(data: str, force: str, model: str, draw: int, size: int, epochs: int) -
 
 
 def report(cells: Cells) -> Report:
-    """A table a set: quality, and beside it the seconds of training."""
+    """One table per data set: quality, and next to it the seconds of training."""
     tables, notes, panels = [], [], []
     for data in cells.axis("data"):
         found = cells.where(data=data)

@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def pairs_of_gaps(gaps: Floats, probability: float | None = None) -> tuple[Floats, podium.RankingData]:
-    """Scores and data of one query of two documents a gap: the first should stand above, with this probability."""
+    """Return scores and data with one query of two documents per gap: the first should rank above, with this probability."""
     scores = np.stack([gaps / 2, -gaps / 2], axis=1).reshape(-1)
     rows = np.arange(2 * len(gaps))
     data = podium.RankingData(np.zeros((len(rows), 1)), 1 - rows % 2, rows // 2)
@@ -92,7 +92,7 @@ def figure1(cells: Cells) -> Report:
 
 
 def pulls(points: int, margin: float) -> dict[str, Any]:
-    """The force on the document that should win and the cost it is the downhill of, against the gap."""
+    """The force on the document that should win and the cost that it is the negative gradient of, against the gap."""
     gaps = np.linspace(-2, 3, points)
     scores, data = pairs_of_gaps(gaps)
     out: dict[str, Any] = {"gaps": gaps.tolist(), "margin": margin}
@@ -128,7 +128,7 @@ def figure2(cells: Cells) -> Report:
                 f"The furthest from eq 26–31 is {np.abs(spring - expected).max():.1e}.",
             ),
             Claim(
-                "The force is the downhill of a cost",
+                "The force is the negative gradient of a cost",
                 bool(np.abs(spring - downhill)[smooth][1:-1].max() < 0.02),
                 f"The furthest from −dC/do by differences is {np.abs(spring - downhill)[smooth][1:-1].max():.4f}.",
             ),

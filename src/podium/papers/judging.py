@@ -1,4 +1,4 @@
-"""Systems by name, their values query by query, and whether a difference is more than chance."""
+"""Systems by name, their values per query, and whether a difference is more than chance."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ranker(name: str, parameters: dict[str, Any], **shared: Any) -> BaseRanker:
 
 
 def learned(system: R, train: podium.RankingData, valid: podium.RankingData | None = None, **more: Any) -> R:
-    """The system after training. Ctrl-C ends a training early with what it has, which is no result to keep."""
+    """Train the system. Ctrl-C ends a training early, and such a result is not kept."""
     system.fit(train, valid=valid, **more)
     if system.interrupted_:
         raise KeyboardInterrupt

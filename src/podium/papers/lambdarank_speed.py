@@ -1,4 +1,4 @@
-"""LambdaRank (NIPS 2006), Figure 1: RankNet with an update a pair (V1) and with the forces of a query summed first (V2)."""
+"""LambdaRank (NIPS 2006), Figure 1: RankNet with one update per pair (V1) and with the forces of a query summed first (V2)."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Plot:
     columns: int = 2
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Return the plot as values that JSON can hold."""
         return {
             "name": self.name,
             "columns": self.columns,
@@ -82,7 +82,7 @@ class Plot:
 
     @classmethod
     def of(cls, kept: dict[str, Any]) -> Plot:
-        """From what `to_dict` gave."""
+        """Return what `to_dict` described."""
         panels = [_of(Panel, {**p, "lines": [_of(Line, line) for line in p["lines"]]}) for p in kept["panels"]]
         return cls(kept["name"], panels, kept["columns"])
 
@@ -104,7 +104,7 @@ def _of(kind: type[P], kept: dict[str, Any]) -> P:
 
 
 def can_plot() -> bool:
-    """Whether the library that draws is installed."""
+    """Return whether the library that draws plots is installed."""
     return importlib.util.find_spec("matplotlib") is not None
 
 

@@ -68,7 +68,7 @@ def table1_cell(task: str, model: str, vectors: int, generator: int, epochs: int
 
 
 def table1(cells: Cells) -> Report:
-    """The paper's cell, ours, and where a further generator would be expected."""
+    """Return the paper's cell, ours, and the range in which another generator would be expected."""
     rows, lines, inside, total = [], [], 0, 0
     steps: list[Spread] = []  # from each size of the training set to the next
     means: dict[tuple[str, str], list[float]] = {}

@@ -64,7 +64,7 @@ def _share_different(labels: Any) -> float:
 
 
 def variants(cells: Cells) -> Report:
-    """A row a variant: how far each cell is from the paper's."""
+    """One row per variant: how far each cell is from the paper's."""
     columns = [
         (task, model, n)
         for task, model in TABLE1

@@ -1,4 +1,4 @@
-"""What an experiment says: tables with the paper's figure beside ours, plots, and claims that hold or do not."""
+"""The report of an experiment: tables with the paper's figures next to ours, plots, and claims that hold or do not."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything an experiment says."""
+    """The tables, plots, claims and notes of an experiment."""
 
     tables: Sequence[Table] = ()
     plots: Sequence[Plot] = ()
@@ -76,7 +76,7 @@ class Report:
         return "\n\n".join([*parts, *self.notes])
 
     def to_dict(self, quick: bool = False) -> dict[str, Any]:
-        """All of it as JSON can hold it."""
+        """Return everything as values that JSON can hold."""
         return {
             "tables": [
                 {"title": t.title, "columns": list(t.columns), "rows": [list(r) for r in t.rows]} for t in self.tables
@@ -88,7 +88,7 @@ class Report:
 
     @classmethod
     def of(cls, kept: dict[str, Any]) -> Report:
-        """From what `to_dict` gave."""
+        """Return what `to_dict` described."""
         return cls(
             tables=[Table(**table) for table in kept["tables"]],
             plots=[Plot.of(plot) for plot in kept["plots"]],

@@ -1,4 +1,4 @@
-"""Runs an experiment: works out the cells that are not kept yet, then writes tables, plots and JSON."""
+"""Runs an experiment: computes the cells that are not saved yet, then writes tables, plots and JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OnCell = Callable[[Cell, int, int], None]
 
 @dataclass(frozen=True)
 class ExperimentOutcome:
-    """What a run gave.
+    """The outcome of a run.
 
     Attributes:
         report: tables, plots and claims.
@@ -52,7 +52,7 @@ class ExperimentOutcome:
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        """What matters of it, as JSON can hold it."""
+        """Return a summary as values that JSON can hold."""
         return {
             "name": self.experiment.name,
             "files": [str(path) for path in self.files],
@@ -72,7 +72,7 @@ def run(
     plots: bool = True,
     on_cell: OnCell | None = None,
 ) -> ExperimentOutcome:
-    """Works out what is missing and writes the report into `folder`; `fresh` begins anew."""
+    """Compute the missing cells and write the report into `folder`; `fresh` starts over."""
     make_folder(folder)
     store = Store(folder / "cells")
     plan = list(experiment.plan(quick))
@@ -115,7 +115,7 @@ def run(
 
 
 def _kept(experiment: Experiment, plan: Sequence[Settings], folder: Path, store: Store, fresh: bool) -> dict[int, Cell]:
-    """The finished cells by their number in the plan, out of their files or out of the results."""
+    """Return the finished cells by their number in the plan, from their files or from the results."""
     extends = experiment.extends_results and not fresh
     before = {json.dumps(cell.settings): cell for cell in (read_results(folder / "results.json") if extends else ())}
     found: dict[int, Cell] = {}
@@ -127,7 +127,7 @@ def _kept(experiment: Experiment, plan: Sequence[Settings], folder: Path, store:
 
 
 def _reported(experiment: Experiment, cells: Cells, failed: Sequence[Cell]) -> Report:
-    """The report; where cells failed that it cannot do without, why there is none."""
+    """Return the report; or, if cells failed that it needs, the reason why there is none."""
     try:
         return experiment.report(cells)
     except Exception:
@@ -169,7 +169,7 @@ def _worked(experiment: Experiment, waiting: Sequence[Job], jobs: int) -> Iterat
 
 
 class _Worker:
-    """A new interpreter, so that nothing of this one's threads comes along, and the line to it."""
+    """A new interpreter, which inherits no threads from this one, and the connection to it."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -179,13 +179,13 @@ class _Worker:
         its.close()  # only the worker holds that end now: when it dies, the line ends
 
     def take(self, job: Job) -> None:
-        """Gives it a job. Where it is dead already, the line says so when the answer is awaited."""
+        """Send it a job. If it is dead already, the connection reports that when the answer is awaited."""
         with contextlib.suppress(OSError):
             self.line.send(job)
 
 
 def _work_on(line: Connection) -> None:
-    """Works out what comes along the line until it is closed, or nobody is there any more."""
+    """Compute the jobs that arrive on the connection until it is closed or the other side is gone."""
     from podium.papers import EXPERIMENTS
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -198,7 +198,7 @@ def _work_on(line: Connection) -> None:
 
 
 def _work_out(experiment: Experiment, settings: Settings) -> tuple[Cell, bool]:
-    """The cell, and whether it broke."""
+    """Return the cell, and whether it failed."""
     began = time.perf_counter()
     try:
         result = experiment.work(**settings)
@@ -214,7 +214,7 @@ def _work_out(experiment: Experiment, settings: Settings) -> tuple[Cell, bool]:
 
 
 def _shortened(experiment: Experiment, result: Any) -> Any:
-    """Without the values of single queries, which stay with the cells; or with these packed, if a later run needs them."""
+    """Return a result without the values of single queries, which stay in the cells' files; packed if a later run needs them."""
     if not isinstance(result, dict) or "per_query" not in result:
         return result
     return pack_result(result) if experiment.extends_results else {k: v for k, v in result.items() if k != "per_query"}
@@ -237,7 +237,7 @@ def _write(
 
 
 def write_report(folder: Path, *, plots: bool = True) -> tuple[Path, ...]:
-    """Writes report.md and the plots of a folder anew, from its results.json alone."""
+    """Write report.md and the plots of a folder again, from its results.json alone."""
     kept = json.loads((folder / "results.json").read_bytes())
     report = Report.of(kept)
     head = f"# {kept['paper']}\n\n{kept['title']}{' (quick version)' if kept['quick'] else ''}"

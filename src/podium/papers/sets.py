@@ -1,4 +1,4 @@
-"""The sets that experiments are about: real ones in folders of PODIUM_DATA, artificial ones drawn from a seed."""
+"""The data sets of the experiments: real ones in folders of PODIUM_DATA, and artificial ones drawn from a seed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Parts = tuple[podium.RankingData, podium.RankingData, podium.RankingData]
 
 
 def missing(names: tuple[str, ...]) -> str | None:
-    """Why sets are not at hand: what is not set or not there, and what to do. None where they are."""
+    """Return why data sets are not available, and what to do about it; None if they are."""
     if not names:
         return None
     wanted = ", ".join(names)
@@ -28,7 +28,7 @@ def missing(names: tuple[str, ...]) -> str | None:
 
 
 def folder(name: str) -> Path:
-    """The folder of a set; a cell that needs it is left out where it is not at hand."""
+    """Return the folder of a data set; a cell that needs one that is not available is skipped."""
     reason = missing((name,))
     if reason is not None:
         raise Skip(reason)

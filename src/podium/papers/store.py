@@ -1,4 +1,4 @@
-"""Where finished cells are kept: a JSON file each, so that a run that was stopped goes on."""
+"""The store of finished cells: one JSON file each, so that a stopped run resumes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_NAME = 80
 
 
 def write_json(path: Path, kind: str, value: dict[str, Any]) -> None:
-    """JSON with a line an entry, and a line an item of a list of entries; never half there."""
+    """Write JSON with one line per entry and one line per item of a list of entries; the file is never half written."""
     lines = []
     for name, entry in value.items():
         if isinstance(entry, list) and entry and isinstance(entry[0], dict):
@@ -34,7 +34,7 @@ def _dumps(value: Any) -> str:
 
 
 def write_text(path: Path, kind: str, text: str) -> None:
-    """Text, never half there."""
+    """Write text; the file is never half written."""
     with atomic_write(path, kind) as file:
         file.write(text.encode())
 
@@ -66,7 +66,7 @@ class Store:
         return self.folder / f"{name}-{digest}.json"
 
     def read(self, settings: Settings) -> Cell | None:
-        """The cell that was kept for these settings; None where there is none, or no whole one."""
+        """Return the cell that was saved for these settings; None if there is none, or only a damaged one."""
         try:
             kept = json.loads(self.path(settings).read_bytes())
             if kept["settings"] == json.loads(json.dumps(settings)):
@@ -76,7 +76,7 @@ class Store:
         return None
 
     def write(self, cell: Cell) -> None:
-        """Keeps a cell."""
+        """Save a cell."""
         self.folder.mkdir(parents=True, exist_ok=True)
         write_json(
             self.path(cell.settings),

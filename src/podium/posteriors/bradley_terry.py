@@ -165,7 +165,7 @@ def bradley_terry(
         raise ParameterError("prior", prior, "must be a number of at least 0, the votes to add to each side")
     if isinstance(votes, Votes):
         if any(given is not None for given in (loser, probability, weight)):
-            raise DataError("Votes hold losers and counts themselves; give nothing besides")
+            raise DataError("Votes hold losers and counts themselves; give nothing else")
         graph = graph_of_votes(votes)
     else:
         graph = graph_of(votes, loser, probability, weight)

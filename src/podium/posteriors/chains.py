@@ -26,7 +26,7 @@ def complete(adjacent: npt.ArrayLike, order: npt.ArrayLike | None = None, *, und
 
     Args:
         adjacent: adjacent[k] = P(order[k] ▷ order[k + 1]); one fewer than there are documents. 0 and 1 are limits.
-        order: a permutation of the documents 0, 1, …; by default those in turn.
+        order: a permutation of the documents 0, 1, …; by default in that order.
         undetermined: a pair with both a certain step up (1) and a certain step down (0) between its documents may
             stand any way: 'error' refuses it, 'nan' gives NaN for it.
     """
@@ -46,7 +46,7 @@ def complete(adjacent: npt.ArrayLike, order: npt.ArrayLike | None = None, *, und
         if undetermined == "error" and mixed.any():
             a, b = np.argwhere(mixed)[0].tolist()
             raise DataError(
-                f"documents {places[start + a]} and {places[b]} may stand any way: between them the order has a certain step "
+                f"documents {places[start + a]} and {places[b]} have an undetermined probability: between them the order has a certain step "
                 "up and a certain step down; keep probabilities inside (0, 1), choose an order in which certain winners "
                 "come first, or pass undetermined='nan'"
             )
@@ -59,16 +59,16 @@ def adjacencies(posteriors: npt.ArrayLike, order: npt.ArrayLike | None = None, *
 
     Args:
         posteriors: P[i, j] = P(i ▷ j) for every pair; the diagonal is not looked at. NaN is a pair that is undetermined.
-        order: a permutation of the documents 0, 1, …; by default those in turn.
-        tolerance: how far an entry may stand from what the neighbors say of it. A table that is further off has no
-            scores behind it and is refused: `consistency` says how far off it is.
+        order: a permutation of the documents 0, 1, …; by default in that order.
+        tolerance: how far an entry may differ from the value that the neighbors determine. A table that differs more has no
+            scores behind it and is refused; `consistency` measures how far it is off.
     """
     allowed = as_number(tolerance)
     if allowed is None or not 0 <= allowed <= 1:
         raise ParameterError("tolerance", tolerance, "must be a probability in [0, 1]")
     table = as_numbers("posteriors", posteriors).reshape(np.shape(posteriors)).copy()
     if table.ndim != 2 or len(set(table.shape)) != 1 or not table.size:
-        raise DataError(f"posteriors have shape {table.shape}; give a square table, one row and column a document")
+        raise DataError(f"posteriors have shape {table.shape}; give a square table, one row and column per document")
     np.fill_diagonal(table, 0.5)
     undetermined = np.isnan(table)
     as_probabilities("posteriors", np.where(undetermined, 0.5, table))
@@ -85,7 +85,7 @@ def adjacencies(posteriors: npt.ArrayLike, order: npt.ArrayLike | None = None, *
 
 
 def _refuse_unlike(table: Floats, completed: Floats, tolerance: float) -> None:
-    """That a table is what its neighbors make of it."""
+    """Raise a DataError unless a table is the one that its neighbors determine."""
     lost = np.isnan(completed) & ~np.isnan(table)
     if lost.any():
         i, j = np.argwhere(lost)[0].tolist()
@@ -113,7 +113,7 @@ def _running_product(odds: ScaledOdds) -> ScaledOdds:
 
 
 def _as_order(order: npt.ArrayLike | None, count: int) -> Ints:
-    """A permutation of 0 … count − 1."""
+    """Return the order, after checking that it is a permutation of 0 … count − 1."""
     if order is None:
         return np.arange(count)
     given = np.asarray(order)

@@ -32,10 +32,10 @@ class Cycle:
     """documents[0] ▷ documents[1] ▷ … ▷ documents[0], the way round in which the log odds sum to more than 0.
 
     Attributes:
-        documents: by id, or by row number where there are no ids.
-        pairs: which pair makes each step, counted as they were given.
-        log_odds: of each step, in the direction of the cycle.
-        query: the query of the documents, where known.
+        documents: their ids, or their row numbers if there are no ids.
+        pairs: the pair of each step, counted in the order given.
+        log_odds: the log odds of each step, in the direction of the cycle.
+        query: the query of the documents, if known.
     """
 
     documents: tuple[Any, ...]
@@ -50,7 +50,7 @@ class Cycle:
 
     @property
     def mean(self) -> float:
-        """Σ log odds a pair: whatever the scores, one of the cycle's pairs is off by at least this."""
+        """Σ log odds per pair: whatever the scores, one of the cycle's pairs is off by at least this."""
         return self.total / len(self.log_odds)
 
     def __str__(self) -> str:
@@ -64,18 +64,18 @@ class Cycle:
 
 @dataclass(frozen=True, eq=False)
 class Consistency:
-    """The scores nearest to given pair probabilities, and what stands between the two; `print` says it in words.
+    """The scores nearest to given pair probabilities, and how far apart the two are; `print` shows it in words.
 
     Attributes:
         documents: the id, or row number, of each document.
         scores: the s that make Σ w (log odds − (s_i − s_j))² least; of mean 0 in each connected part.
         parts: the connected part of each document, numbered from 0; scores of two parts cannot be compared.
         log_odds: log(P / (1 − P)) of each pair, after the clip.
-        residuals: log odds − (s_i − s_j) of each pair; NaN where its weight is 0.
-        distance: root of the weighted mean of residual²; 0 exactly where some scores give every probability.
-        cyclic_share: Σ w residual² / Σ w (log odds)²: 0 where scores explain all, 1 where they explain nothing (pure cycles).
+        residuals: log odds − (s_i − s_j) of each pair; NaN if its weight is 0.
+        distance: root of the weighted mean of residual²; 0 exactly if some scores give every probability.
+        cyclic_share: Σ w residual² / Σ w (log odds)²: 0 if scores explain everything, 1 if they explain nothing (pure cycles).
         cycles: the worst cycle of each connected part that has one, worst first: see `worst_cycle`.
-        n_clipped: pairs whose probability stood nearer to 0 or 1 than `clip` and was moved there.
+        n_clipped: number of pairs whose probability was nearer to 0 or 1 than `clip` and was moved.
     """
 
     documents: npt.NDArray[Any] = field(repr=False)
@@ -91,7 +91,7 @@ class Consistency:
 
     @property
     def worst_cycle(self) -> Cycle | None:
-        """The cycle whose log odds sum to most a pair; None where every cycle sums to 0, so that scores explain all."""
+        """The cycle with the largest mean of log odds per pair; None if every cycle sums to 0, so that scores explain everything."""
         return self.cycles[0] if self.cycles else None
 
     def __str__(self) -> str:
@@ -172,7 +172,7 @@ def _as_clip(clip: float) -> float:
 
 
 def _connected_parts(graph: Graph) -> Ints:
-    """The number of each document's part, parts numbered as they first appear."""
+    """Return the number of each document's part; parts are numbered as they first appear."""
     used = np.flatnonzero(graph.weight > 0)
     count = len(graph.documents)
     joined = coo_array((np.ones(len(used)), (graph.winner[used], graph.loser[used])), shape=(count, count))
@@ -180,7 +180,7 @@ def _connected_parts(graph: Graph) -> Ints:
 
 
 def _cycles(graph: Graph, odds: Floats, residuals: Floats, parts: Ints) -> tuple[Cycle, ...]:
-    """The worst cycle of each part, worst first, without those that sum to 0 but for rounding."""
+    """Return the worst cycle of each part, worst first, without those that sum to 0 up to rounding."""
     used = np.flatnonzero(graph.weight > 0)
     seen = np.unique([graph.winner[used], graph.loser[used]])
     winner, loser = (np.searchsorted(seen, side[used]) for side in (graph.winner, graph.loser))

@@ -40,7 +40,7 @@ class Arcs:
 
     @classmethod
     def of(cls, winner: Ints, loser: Ints, gain: Floats, part: Ints) -> Arcs:
-        """The arcs of pairs."""
+        """Return the arcs of pairs."""
         source = np.concatenate([winner, loser])
         order = np.argsort(source, kind="stable")
         source = source[order]
@@ -55,14 +55,14 @@ class Arcs:
         )
 
     def best(self, values: Floats) -> tuple[Floats, Ints]:
-        """(the largest value among the arcs of each document, the first arc that has it)."""
+        """Return (the largest value among the arcs of each document, the first arc that has it)."""
         largest = np.maximum.reduceat(values, self.first)
         tops = np.flatnonzero(values == largest[self.source])
         return largest, tops[np.searchsorted(self.source[tops], np.arange(len(self.first)))]
 
 
 def worst_cycles(winner: Ints, loser: Ints, gain: Floats, part: Ints) -> list[tuple[Ints, npt.NDArray[np.bool_]]]:
-    """For each connected part, the cycle whose gains have the largest mean: (its pairs, whether each is walked forward).
+    """Return for each connected part the cycle whose gains have the largest mean: (its pairs, whether each is walked forward).
 
     Where no cycle has a mean above 0, one pair forth and back stands for none.
 
@@ -89,7 +89,7 @@ def worst_cycles(winner: Ints, loser: Ints, gain: Floats, part: Ints) -> list[tu
 
 
 def _best_cycle(arcs: Arcs, policy: Ints, parts: int) -> tuple[Floats, Ints]:
-    """(mean gain, smallest document) of the best cycle that following the policy ends in, for each part."""
+    """Return (mean gain, smallest document) of the best cycle that following the policy ends in, for each part."""
     following = arcs.target[policy]
     label, jump = np.arange(len(policy)), following
     for _ in range(len(policy).bit_length()):
@@ -105,7 +105,7 @@ def _best_cycle(arcs: Arcs, policy: Ints, parts: int) -> tuple[Floats, Ints]:
 
 
 def _worth(arcs: Arcs, policy: Ints, net: Floats, root: Ints) -> Floats:
-    """What each document gets on its way to the root of its part; one that ends elsewhere is first led there."""
+    """Return what each document collects on its way to the root of its part; one that ends elsewhere is first led there."""
     for led_all in (False, True):
         jump, worth = arcs.target[policy], net[policy]
         jump[root], worth[root] = root, 0.0
@@ -119,7 +119,7 @@ def _worth(arcs: Arcs, policy: Ints, net: Floats, root: Ints) -> Floats:
 
 
 def _lead(arcs: Arcs, policy: Ints, led: npt.NDArray[np.bool_]) -> None:
-    """Points every document that is not led to the root towards one that is, the nearest by number of pairs."""
+    """Point every document that does not lead to the root to the nearest one, by number of pairs, that does."""
     count = len(policy)
     outside = np.append(arcs.target, np.flatnonzero(led))  # one more document, with an arc to each that is led
     firsts = np.concatenate([arcs.first, [len(arcs.target), len(outside)]])
@@ -131,7 +131,7 @@ def _lead(arcs: Arcs, policy: Ints, led: npt.NDArray[np.bool_]) -> None:
 
 
 def _walk(arcs: Arcs, policy: Ints, start: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """(pairs, whether forward) round the cycle of the policy that a document is on."""
+    """Return (pairs, whether forward) around the cycle of the policy that a document is on."""
     steps = [int(policy[start])]
     while arcs.target[steps[-1]] != start:
         steps.append(int(policy[arcs.target[steps[-1]]]))

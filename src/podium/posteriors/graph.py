@@ -1,4 +1,4 @@
-"""Pairs as a graph: documents numbered from 0, each with a name to be called by."""
+"""Pairs as a graph: documents are numbered from 0, and each has a name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def graph_of(
     probability: npt.ArrayLike | None,
     weight: npt.ArrayLike | None,
 ) -> Graph:
-    """The graph of Pairs, of data that holds pairs, or of ids of winners and losers."""
+    """Return the graph of Pairs, of data that holds pairs, or of the ids of winners and losers."""
     if not isinstance(pairs, Pairs | RankingData):
         if loser is None:
             raise DataError(
@@ -49,7 +49,7 @@ def graph_of(
             )
         return _of_ids(pairs, loser, 1.0 if probability is None else probability, 1.0 if weight is None else weight)
     if any(given is not None for given in (loser, probability, weight)):
-        raise DataError(f"{type(pairs).__name__} holds losers, probabilities and weights itself; give nothing besides")
+        raise DataError(f"{type(pairs).__name__} holds losers, probabilities and weights itself; give nothing else")
     if isinstance(pairs, RankingData):
         return _of_data(pairs)
     if (np.minimum(pairs.winner, pairs.loser) < 0).any():

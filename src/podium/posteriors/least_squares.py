@@ -21,7 +21,7 @@ WIDEST = 1e10  # beyond it the small weights drown in the rounding of the large
 
 
 def fit_scores(graph: Graph, log_odds: Floats, parts: Ints) -> Floats:
-    """The scores of least Σ w (log odds − (s_i − s_j))², of mean 0 in each connected part; 0 for a document alone."""
+    """Return the scores with the least Σ w (log odds − (s_i − s_j))², of mean 0 in each connected part; 0 for a document alone."""
     scores = np.zeros(len(parts))
     used = np.flatnonzero(graph.weight > 0)
     by_part = used[np.argsort(parts[graph.winner[used]], kind="stable")]
@@ -40,7 +40,7 @@ def fit_scores(graph: Graph, log_odds: Floats, parts: Ints) -> Floats:
 
 
 def _fit_part(winner: Ints, loser: Ints, log_odds: Floats, weight: Floats, count: int) -> Floats:
-    """Scores of mean 0 of one connected part: the last document is held at 0 while the others are solved for."""
+    """Return the scores of one connected part, of mean 0; the last document is held at 0 while the others are solved for."""
     if weight.min() < weight.max() / WIDEST:
         raise DataError(
             f"weights of connected pairs run from {weight.min():g} to {weight.max():g}; the fit needs them within a factor "

@@ -1,4 +1,4 @@
-"""Where the documents that votes name stand in a data set."""
+"""Finds the rows of the documents that votes name in a data set."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RowLookup:
             self.places.setdefault(str(name), []).append(row)
 
     def find(self, query_ids: Strings | None, first: Strings, second: Strings, *, skip: bool) -> tuple[Ints, Ints]:
-        """The rows of both documents of each vote, -1 where the data has none and `skip`; a DataError else."""
+        """Return the rows of both documents of each vote; -1 for one that the data lacks if `skip`, or else raise a DataError."""
         rows = np.full((2, len(first)), -1, np.int64)
         for k, (query, a, b) in enumerate(zip(_texts(query_ids, len(first)), first, second, strict=True)):
             if query is not None and query not in self.numbers:
@@ -66,7 +66,7 @@ class RowLookup:
         if len(inside) > 1:
             where = "in several queries: give the votes a qid" if query is None else f"twice in query {query!r}"
             raise DataError(
-                f"{what} {name!r}, of a vote on {vote[0]!r} and {vote[1]!r}, stands {where}; ids must be unique"
+                f"{what} {name!r}, of a vote on {vote[0]!r} and {vote[1]!r}, occurs {where}; ids must be unique"
             )
         if places and query is not None and not skip:
             home = self.queries[self.query_of[places[0]]]

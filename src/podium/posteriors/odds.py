@@ -19,7 +19,7 @@ LARGEST_EXPONENT = 4000  # past it every float is 0 or infinite
 
 
 def as_probabilities(name: str, values: npt.ArrayLike) -> Floats:
-    """Numbers in [0, 1] as float64, of any shape."""
+    """Return numbers in [0, 1] as float64, of any shape."""
     given = as_numbers(name, values).reshape(np.shape(values))  # a column stays one, to be broadcast
     bad = ~((given >= 0) & (given <= 1))
     if bad.any():
@@ -75,7 +75,7 @@ def combine(first: npt.ArrayLike, second: npt.ArrayLike, *more: npt.ArrayLike, u
         where = tuple(np.argwhere(mixed)[0].tolist())
         chain = ", ".join(f"{step[where]:g}" for step in steps)
         raise DataError(
-            f"the chain {chain} holds a certain step up and a certain step down, so its ends may stand any way; keep "
+            f"the chain {chain} holds a certain step up and a certain step down, so that the probability of its ends is undetermined; keep "
             f"probabilities inside (0, 1), or pass undetermined='nan'"
         )
     product = ScaledOdds.of(steps[0])
@@ -85,13 +85,13 @@ def combine(first: npt.ArrayLike, second: npt.ArrayLike, *more: npt.ArrayLike, u
 
 
 def check_undetermined(value: str) -> None:
-    """That the caller said 'error' or 'nan'."""
+    """Raise a ParameterError unless the value is 'error' or 'nan'."""
     if value not in ("error", "nan"):
         raise ParameterError("undetermined", value, "must be 'error' or 'nan'")
 
 
 def limited(probability: Floats, certainty: npt.NDArray[np.int64], mixed: npt.NDArray[np.bool_]) -> Floats:
-    """The probability, except 1 or 0 where the chain has more certain steps up or down, and NaN where it has both."""
+    """Return the probability; 1 or 0 if the chain has certain steps up or down, and NaN if it has both."""
     limits = np.where(certainty > 0, 1.0, 0.0)
     return np.where(mixed, np.nan, np.where(certainty != 0, limits, probability))
 

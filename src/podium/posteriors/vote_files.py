@@ -1,4 +1,4 @@
-"""Files of votes: CSV or TSV with a header, gzip or plain, one vote or the counts of one pair a row."""
+"""Files of votes: CSV or TSV with a header, gzip or plain, with one vote or the counts of one pair per row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KNOWN = ("qid", *DOCUMENTS, "outcome", "who", *COUNTS)
 
 
 def read_votes(path: PathLike, *, ignore: Sequence[str] = ()) -> Votes:
-    """Votes from a table with a header: `qid, a, b, outcome[, who]`, or counted `qid, a, b, a_wins, b_wins[, ties]`.
+    """Read votes from a table with a header: `qid, a, b, outcome[, who]`, or counted `qid, a, b, a_wins, b_wins[, ties]`.
 
     Columns are found by name and separated by tabs where the header holds one, else by commas. `a` and `b` are document
     ids or row numbers, `outcome` is a, b or tie, and `who` may be empty. Without `qid` the documents alone say the query.
@@ -39,7 +39,7 @@ def read_votes(path: PathLike, *, ignore: Sequence[str] = ()) -> Votes:
         if len(cells) != len(header):
             raise FormatError(
                 path,
-                f"the row has {len(cells)} cells and the header {len(header)}; give each row one cell a column",
+                f"the row has {len(cells)} cells and the header {len(header)}; give each row one cell per column",
                 line=line,
             )
         _check_row(path, line, cells, place)
@@ -58,7 +58,7 @@ def read_votes(path: PathLike, *, ignore: Sequence[str] = ()) -> Votes:
 
 
 def _rows(path: PathLike) -> Iterator[tuple[int, list[str]]]:
-    """(line, cells) of the header and of each row that is not blank."""
+    """Yield (line, cells) of the header and of each row that is not blank."""
     with reading(path) as stream:
         delimiter = b"\t" if b"\t" in stream.readline() else b","
         stream.seek(0)
@@ -74,7 +74,7 @@ def _rows(path: PathLike) -> Iterator[tuple[int, list[str]]]:
 
 
 def _columns(path: PathLike, header: Sequence[str], ignore: Sequence[str]) -> dict[str, int]:
-    """Where each column in use stands."""
+    """Return the place of each column in use."""
     found = f"Columns found: {', '.join(map(repr, header))}"
     place: dict[str, int] = {}
     for column, name in enumerate(header):
@@ -103,7 +103,7 @@ def _columns(path: PathLike, header: Sequence[str], ignore: Sequence[str]) -> di
 
 
 def _check_row(path: PathLike, line: int, cells: Sequence[str], place: dict[str, int]) -> None:
-    """That a row names two documents, a query where there is a column for it, and an outcome."""
+    """Raise a FormatError unless a row names two documents, a query if there is a column for it, and an outcome."""
     for name in ("qid", *DOCUMENTS):
         if name in place and not cells[place[name]]:
             raise FormatError(

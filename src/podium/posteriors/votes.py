@@ -1,4 +1,4 @@
-"""Several people's votes on pairs, added up, and the training pairs that they make.
+"""Votes of several people on pairs, added up, and the training pairs made from them.
 
 A pair on which i won a votes, j won b and t were ties gets P(i ▷ j) = (a + t/2 + c) / (a + b + t + 2c): the mean of a
 Beta(c, c) prior after the votes, a tie being half a vote each way. At c = ½ the log odds are log((a + ½) / (b + ½)), the
@@ -57,7 +57,7 @@ class Votes:
         *,
         who: Sequence[object] | None = None,
     ) -> Votes:
-        """Votes one by one.
+        """Return the sums of single votes.
 
         Args:
             qid: the query of each vote, one value for all, or None where document ids (or row numbers) alone are enough.
@@ -88,7 +88,7 @@ class Votes:
         b_wins: npt.ArrayLike,
         ties: npt.ArrayLike = 0,
     ) -> Votes:
-        """Votes counted already: how many for a, for b and for neither in each row; `qid`, `a` and `b` as in `of`."""
+        """Return votes that are already counted: for a, for b and for neither in each row; `qid`, `a` and `b` as in `of`."""
         first, second = Strings.of(a, "a"), Strings.of(b, "b")
         _same_length("b", len(second), len(first))
         columns = [
@@ -107,7 +107,7 @@ class Votes:
 
     @property
     def totals(self) -> Floats:
-        """How many votes each pair has."""
+        """Return the number of votes of each pair."""
         return self.first_wins + self.second_wins + self.ties
 
     def probabilities(self, *, prior: float = 0.5) -> Floats:
@@ -120,7 +120,7 @@ class Votes:
     def pairs(
         self, data: RankingData, *, by: str = "ids", prior: float = 0.5, weight: str = "votes", missing: str = "error"
     ) -> Pairs:
-        """Training pairs for `data.replace(pairs=…)`: the document with more votes wins, with its probability.
+        """Return training pairs for `data.replace(pairs=…)`: the document with more votes wins, with its probability.
 
         Pairs number the caller's rows. They are sorted by query and row, whatever the order of the votes. Documents of two
         queries are never compared: such a vote is refused.
@@ -165,7 +165,7 @@ def _beta_mean(wins: Floats, ties: Floats, totals: Floats, prior: float) -> Floa
 
 def _same_length(name: str, count: int, rows: int) -> None:
     if count != rows:
-        raise DataError(f"{name} has {count} entries and a has {rows}; give one of each a vote")
+        raise DataError(f"{name} has {count} entries and a has {rows}; give one of each per vote")
 
 
 def _query_texts(qid: Any, rows: int) -> Strings | None:
@@ -176,7 +176,7 @@ def _query_texts(qid: Any, rows: int) -> Strings | None:
 
 
 def _voters(who: Sequence[object], rows: int) -> Ints:
-    """A number for each voter; unknown voters are all different, and negative."""
+    """Return a number for each voter; unknown voters get different negative numbers."""
     _same_length("who", len(who), rows)
     names = np.empty(rows, object)
     names[:] = ["" if is_missing(name) else str(name) for name in who]
@@ -185,7 +185,7 @@ def _voters(who: Sequence[object], rows: int) -> Ints:
 
 
 def _add_up(query_ids: Strings | None, first: Strings, second: Strings, counts: Floats, voters: Ints | None) -> Votes:
-    """The votes of each pair, whichever way round they name it; sums do not depend on the order of the votes."""
+    """Return the votes of each pair, in whichever order they name it; sums do not depend on the order of the votes."""
     if not len(first):
         raise DataError("there are no votes; give at least one")
     names = np.concatenate([np.asarray(first), np.asarray(second)])
@@ -214,6 +214,6 @@ def _add_up(query_ids: Strings | None, first: Strings, second: Strings, counts: 
 
 
 def _codes(one: Ints, other: Ints) -> Ints:
-    """A number for each two numbers, equal twos equal, counted as they first appear."""
+    """Return one number for each pair of numbers, the same for equal pairs, counted as they first appear."""
     width = int(other.max()) + 1
     return distinct(one * width + other)[0]

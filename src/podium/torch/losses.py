@@ -1,4 +1,4 @@
-"""Every force as a loss of PyTorch: ∂loss/∂s = −λ, so that any nn.Module learns by any force. Needs the extra `torch`.
+"""Every force as a PyTorch loss: ∂loss/∂s = −λ, so that any nn.Module can be trained with any force. Needs the extra `torch`.
 
     import podium.torch
 
@@ -48,7 +48,7 @@ def loss(
     seed: int = 0,
     num_threads: int | None = None,
 ) -> ForceLoss:
-    """The loss of a force, by name or as a value; see `ForceLoss` for how it is called.
+    """Return the loss of a force, given by name or as a value; `ForceLoss` describes how it is called.
 
     Args:
         name: a force such as `ranknet(sigma=1)` or `lambdarank(ndcg@10)`.
@@ -64,7 +64,7 @@ class ForceLoss(Module):
     """C(s), a scalar, with ∂C/∂s = −λ. Made by `podium.torch.loss`.
 
     Parameters of the force itself (the thresholds of `ordinal`, the numbers of `structrank`'s network) are parameters of this
-    module: give them to the optimizer with those of the model. A force that draws random numbers draws anew with each call; the number of the next draw is
+    module: give them to the optimizer with those of the model. A force that draws random numbers makes a new draw in each call; the number of the next draw is
     the buffer `round`, so it is saved with the state.
     """
 
@@ -96,12 +96,12 @@ class ForceLoss(Module):
         thresholds: Any = None,
         round: int | None = None,
     ) -> Any:
-        """The loss of float32 or float64 scores: one a document, or [documents × levels] for `multiclass`.
+        """Return the loss of float32 or float64 scores: one per document, or [documents × levels] for `multiclass`.
 
         Args:
             scores: in the order of the rows of `data` or `labels`; a matrix of one column is taken as flat.
             data: labels, queries, weights and pairs of these documents.
-            labels: in place of `data`, one label a document, with
+            labels: instead of `data`, one label per document, with
             qid: one query id a document, in any order, or
             query_offsets: where each query begins, and the end: query q is rows query_offsets[q] to query_offsets[q + 1].
             thresholds: of `ordinal`, rising, one fewer than there are levels; in place of the module's own.
@@ -115,11 +115,11 @@ class ForceLoss(Module):
         return _ForceCost.apply(flat, own, self, known, held, self._round_for_call(round))
 
     def extra_repr(self) -> str:
-        """What `print` shows between the parentheses."""
+        """Return what `print` shows between the parentheses."""
         return f"{str(self.force)!r}, reduction={self.reduction!r}"
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_last": None}  # the core's view of the last data is made anew where it is needed
+        return self.__dict__ | {"_last": None}  # the core's view of the last data is made again when it is needed
 
     def _hold(self, data: Any, labels: Any, qid: Any, query_offsets: Any) -> tuple[RankingData, ForceData]:
         if data is None:
@@ -180,13 +180,13 @@ class Thresholds(Module):
         self.steps = Parameter(torch.tensor(steps, dtype=torch.get_default_dtype()))
 
     def forward(self) -> Any:
-        """The thresholds, a float64 tensor."""
+        """Return the thresholds as a float64 tensor."""
         rises = torch.nn.functional.softplus(self.steps.double()) + LEAST_STEP
         return torch.cat([self.first.double(), self.first.double() + rises.cumsum(0)])
 
 
 class NetworkNumbers(Module):
-    """Numbers with a name that a force learns, such as w1 and w2 of `structrank`, in float64; they begin as in its name."""
+    """Named numbers that a force learns, such as w1 and w2 of `structrank`, in float64; they start at the values in its name."""
 
     def __init__(self, acting: Force) -> None:
         super().__init__()
@@ -196,14 +196,14 @@ class NetworkNumbers(Module):
         self.free = Parameter(torch.tensor(start, dtype=torch.get_default_dtype()))
 
     def forward(self) -> Any:
-        """The values, a float64 tensor."""
+        """Return the values as a float64 tensor."""
         free = self.free.double().clamp(-30, 30)
         ways = {"positive": torch.exp, "correlation": lambda number: (1 - 1e-6) * torch.sigmoid(number)}
         return torch.stack([ways[kind](number) for kind, number in zip(self.kinds, free, strict=True)])
 
 
 class _ForceCost(Function):
-    """The cost forward, −λ backward; the core makes both forward."""
+    """Computes the cost in the forward pass and −λ in the backward pass; the core computes both in the forward pass."""
 
     @staticmethod
     def forward(
@@ -237,7 +237,7 @@ class _ForceCost(Function):
 
 
 class _Slope(Function):
-    """The gradient, as a function of scores and the force's own parameters that says no when it is to be differentiated again."""
+    """The gradient as a function of scores and the force's own parameters; it raises an error if it is differentiated again."""
 
     @staticmethod
     def forward(ctx: Any, name: str, upstream: Any, scores: Any, own: Any, slope: Any, own_slope: Any) -> Any:
@@ -250,22 +250,22 @@ class _Slope(Function):
 
 
 def _checked_scores(acting: Force, scores: Any) -> Any:
-    """Scores that a force can act on, flat where they are one column."""
+    """Return scores that a force can act on; a single column is flattened."""
     if not isinstance(scores, torch.Tensor):
         raise DataError(f"{acting}: scores are a {type(scores).__name__}; they must be a tensor")
     if scores.dtype not in (torch.float32, torch.float64):
         raise DataError(f"{acting}: scores are {scores.dtype}; they must be float32 or float64: use scores.float()")
     if scores.ndim not in (1, 2):
         raise DataError(
-            f"{acting}: scores have shape {tuple(scores.shape)}; give one a document, all queries after each other and none padded"
+            f"{acting}: scores have shape {tuple(scores.shape)}; give one per document, one query after the other, without padding"
         )
     return scores.squeeze(1) if scores.ndim == 2 and scores.shape[1] == 1 else scores
 
 
 def _data_of_labels(labels: Any, qid: Any, query_offsets: Any) -> RankingData:
-    """RankingData without features; the query ids are those given, or count from 0."""
+    """Return RankingData without features; the query ids are those given, or count from 0."""
     if labels is None or (qid is None) == (query_offsets is None):
-        raise DataError("what to judge the scores by is missing; give data, or labels with either qid or query_offsets")
+        raise DataError("labels are missing; give data, or labels with either qid or query_offsets")
     found = as_numbers("labels", _array(labels))
     features = np.empty((found.size, 0), np.float32)
     if qid is not None:
@@ -276,7 +276,7 @@ def _data_of_labels(labels: Any, qid: Any, query_offsets: Any) -> RankingData:
 
 
 def _levels(labels: Array, scores: Any, own: Any) -> int:
-    """How many levels scores or thresholds are made for, which a batch may lack; or that the labels have, if more."""
+    """Return the number of levels of scores or thresholds, not all of which a batch needs to have; or of the labels, if larger."""
     outputs = scores.shape[1] if scores.ndim == 2 else 1
     return max(int(labels.max()) + 1, outputs if own is None else len(own) + 1)
 
@@ -291,5 +291,5 @@ def _double(values: Any) -> Array:
 
 
 def _like(values: Array, tensor: Any) -> Any:
-    """A new tensor with the type and place of another."""
+    """Return a new tensor with the type and device of another."""
     return torch.from_numpy(np.asarray(values)).to(tensor)

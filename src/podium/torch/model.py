@@ -26,7 +26,7 @@ ROWS = 65_536  # scored at a time
 
 
 def module(given: Any, *, standardize: bool = True) -> ModuleSpec:
-    """A module as the function class of `podium.Ranker(model=…)`.
+    """Return a module as the model of `podium.Ranker(model=…)`.
 
     Args:
         given: an nn.Module from [rows × features] to [rows] or [rows × outputs], which is copied and begins as it is; or a
@@ -40,7 +40,7 @@ def module(given: Any, *, standardize: bool = True) -> ModuleSpec:
 
 
 class ModuleSpec(GradientSpec):
-    """A module, or what makes one, before it has seen data."""
+    """A module, or a function that makes one, before it has seen data."""
 
     name = "torch"
 
@@ -57,7 +57,7 @@ class ModuleSpec(GradientSpec):
     def start(
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
     ) -> TorchModel:
-        """The module as given, or made anew; the caller's random numbers of PyTorch stay as they were."""
+        """Return a copy of the module, or a new one; the state of PyTorch's random numbers is left unchanged."""
         if isinstance(self.given, torch.nn.Module):
             if restart:
                 raise ParameterError(
@@ -74,7 +74,7 @@ class ModuleSpec(GradientSpec):
 
 
 class TorchModel(GradientModel):
-    """A module at work, with the map that standardizes its inputs."""
+    """A module with the map that standardizes its inputs."""
 
     def __init__(self, made: torch.nn.Module, map: InputMap, n_features: int, n_outputs: int) -> None:
         self.module, self.map = made.eval().cpu(), map
@@ -107,7 +107,7 @@ class TorchModel(GradientModel):
         return out.reshape(shape)
 
     def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
-        """What the module gives."""
+        """Return the outputs of the module."""
         self.check_features(features)
         with torch.no_grad():
             parts = [self._outputs(features[begin : begin + ROWS]) for begin in range(0, len(features), ROWS)]
@@ -126,12 +126,12 @@ class TorchModel(GradientModel):
         return {**self.map.arrays, **{name: value.numpy() for name, value in self.module.state_dict().items()}}
 
     def settings(self) -> dict[str, Any]:
-        """What it looks like; not enough to make it again."""
+        """Return a description of the module, from which it cannot be made again."""
         return {"module": repr(self.module)}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> TorchModel:
-        """Cannot be: the code of a module is not in its arrays."""
+        """Raise a ParameterError: the code of a module is not in its arrays."""
         raise ParameterError(
             "model", rule="of PyTorch cannot be made from arrays alone", remedy="pickle the ranker instead"
         )

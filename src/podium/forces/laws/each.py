@@ -1,4 +1,4 @@
-"""One function a law: each looks at points of a field and gives what it found."""
+"""The laws, one function each: it examines points of a field and returns what it found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOP = 1e-6  # and so is work around a loop below this share of the work on the 
 
 
 def momentum(sample: Sample) -> Finding:
-    """Σ_i λ_i = 0 for every query (for each output, where there are several)."""
+    """Σ_i λ_i = 0 for every query (for each output, if there are several)."""
     worst, broken = 0.0, []
     for point, force in zip(sample.points, sample.forces, strict=True):
         sums = force.sum(axis=0).reshape(-1)
@@ -51,7 +51,7 @@ def momentum(sample: Sample) -> Finding:
 
 
 def _unbalanced(force: Floats, unit: float) -> float:
-    """|Σλ| as a share of Σ|λ|, the worst of several outputs; rounding of forces near nothing does not count."""
+    """Return |Σλ| as a share of Σ|λ|, the worst of several outputs; rounding of tiny forces does not count."""
     miss = float(np.abs(force.sum(axis=0)).max())
     return 0.0 if miss <= ROUNDING * unit else miss / float(np.abs(force).sum())
 
@@ -71,9 +71,9 @@ def action_reaction(sample: Sample) -> Finding:
     rounding = [ZERO * np.abs(force).sum() + ROUNDING * sample.unit for force in summed]
     mixed = [k for k in longer if np.abs(whole[k] - summed[k]).max() > rounding[k]]
     words = (
-        f"In {len(broken)} of {len(pairs)} queries of two documents the two do not push each other equally and oppositely."
+        f"In {len(broken)} of {len(pairs)} queries of two documents the two do not push each other equally and in opposite directions."
         if broken
-        else f"Any two documents, alone in a query, push each other equally and oppositely ({len(pairs)} pairs)."
+        else f"Any two documents, alone in a query, push each other equally and in opposite directions ({len(pairs)} pairs)."
     )
     if longer and not mixed and not broken:
         words += " In longer lists a force is the sum of what each other document does to it alone."
@@ -146,19 +146,19 @@ def _around(loops: Sequence[Loop], gaining: int, bent: bool) -> str:
 
 
 def convex(smooth: Sequence[Slopes], loops: Sequence[Loop], *, has_cost: bool) -> Finding:
-    """−J is positive semidefinite where the force is smooth, and where it jumps it falls; the least α that mends it."""
+    """−J is positive semidefinite where the force is smooth, and where it jumps it falls; and the smallest α that makes it so."""
     alpha, bent, rising = 0.0, [], []
     for at in smooth:
         values, vectors = np.linalg.eigh((at.jacobian + at.jacobian.T) / 2)
         if values[-1] > at.tolerance:
             alpha = max(alpha, float(values[-1]))
-            words = f"along ({row(vectors[:, -1])}) the force grows, by {number(values[-1])} a unit of the way"
+            words = f"along ({row(vectors[:, -1])}) the force grows, by {number(values[-1])} per unit of the way"
             bent.append((len(at.point.labels), -float(values[-1]), _at(at.point, at.force, words)))
     jumps = [jump for loop in loops for way in loop.ways for jump in way.jumps]
     for jump in jumps:
         if jump.change > 1e-6 * float(np.abs(jump.force_after).max()):
             after = row(jump.force_after)
-            words = f"a hair further the forces are {after}; along the way they rise by {number(jump.change)} at once"
+            words = f"just beyond, the forces are {after}; along the way they jump up by {number(jump.change)}"
             rising.append((len(jump.before.labels), -jump.change, _at(jump.before, jump.force, words)))
     words = (
         f"−J has a negative eigenvalue at {len(bent)} of {len(smooth)} points, {number(-alpha)} the least"
@@ -166,7 +166,7 @@ def convex(smooth: Sequence[Slopes], loops: Sequence[Loop], *, has_cost: bool) -
         else f"−J is positive semidefinite at all {len(smooth)} points"
     )
     if rising:
-        words += f", and the force rises at once at {len(rising)} of {len(jumps)} jumps: no α mends that."
+        words += f", and the force jumps up at {len(rising)} of {len(jumps)} jumps, which no α can correct."
     elif bent:
         enough = _rounded_up(alpha)
         words += f". From α = {enough} on, taking α·s_i off each force makes it convex at all of them: regularized(…, alpha={enough})."
@@ -216,7 +216,7 @@ def consistent(sample: Sample, metric: Metric) -> Finding:
         statement=f"moving along the force does not {'lower' if metric.higher_is_better else 'raise'} {metric}",
         holds=not broken,
         words=f"Where two neighbors meet, a small step along the force worsens {metric} in {len(worse)} of {len(meetings)} "
-        f"cases ({100 * share:.3g} %) and betters it in {len(better)}.",
+        f"cases ({100 * share:.3g} %) and improves it in {len(better)}.",
         numbers={"share_worse": share, "share_better": len(better) / max(len(meetings), 1)},
         counterexample=_plainest(broken),
     )
@@ -252,15 +252,15 @@ def declared_cost(field: Field, smooth: Sequence[Slopes]) -> Finding:
             words = f"−∂C/∂s_{i + 1} = {number(slope[i])} but λ_{i + 1} = {number(at.force[i])}"
             broken.append((len(at.point.labels), -float(miss.max()), _at(at.point, at.force, words)))
     words = (
-        f"The force is not the downhill of that cost at {len(broken)} of {len(smooth)} points."
+        f"The force is not the negative gradient of that cost at {len(broken)} of {len(smooth)} points."
         if broken
-        else f"The force is the downhill of that cost at all {len(smooth)} points."
+        else f"The force is the negative gradient of that cost at all {len(smooth)} points."
     )
     return Finding("cost", "λ_i = −∂C/∂s_i for the cost it declares", not broken, words, {}, _plainest(broken))
 
 
 def _plainest(broken: list[tuple[int, float, Counterexample]]) -> Counterexample | None:
-    """The counterexample with the fewest documents, and of those the most glaring."""
+    """Return the counterexample with the fewest documents, and among those the clearest."""
     return min(broken, key=lambda entry: entry[:2])[2] if broken else None
 
 

@@ -139,7 +139,7 @@ def given_point(field: Field, scores: npt.ArrayLike, labels: npt.ArrayLike, key:
     held, levels = field.shaped(scores), np.asarray(labels, np.float64)
     if levels.ndim != 1 or len(levels) == 0 or len(held) != len(levels):
         raise DataError(
-            f"a point is (scores, labels) of one query, one of each a document; found {short_repr(scores)} and {short_repr(labels)}"
+            f"a point is (scores, labels) of one query, one of each per document; found {short_repr(scores)} and {short_repr(labels)}"
         )
     if not (np.isfinite(held).all() and np.isfinite(levels).all()):
         raise DataError(

@@ -28,7 +28,7 @@ def judge(
     draws: int,
     seed: int,
 ) -> Verdict:
-    """The verdict on a force; `podium.laws` says what each argument is."""
+    """Return the verdict on a force; `podium.laws` describes the arguments."""
     if not is_integer(draws) or not 1 <= draws <= MOST_DRAWS:
         raise ParameterError("draws", draws, f"must be a whole number from 1 to {MOST_DRAWS}: how many lists to draw")
     rng = np.random.default_rng(check_seed(seed))

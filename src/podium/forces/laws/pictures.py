@@ -38,7 +38,7 @@ REACH = 4.0  # the pair's gap goes from −REACH to REACH
 
 
 def gap_picture(forces: Sequence[Force]) -> str:
-    """The force on the document that should win, against s_winner − s_loser, one line a force."""
+    """The force on the document that should win, against s_winner − s_loser, one line per force."""
     return _page([_gap_panel(forces)], [WIDE])
 
 

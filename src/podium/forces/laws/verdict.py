@@ -1,4 +1,4 @@
-"""What the laws found of a force: one finding a law, in words, with the counterexample where it is broken."""
+"""What the laws found about a force: one finding per law, in words, with a counterexample if it is broken."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Counterexample:
         return f"labels {row(self.labels)}, scores {row(self.scores)}, forces {row(self.force)}: {self.words}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain lists."""
+        """Return the counterexample as plain lists."""
         lists = {name: getattr(self, name).tolist() for name in ("labels", "scores", "force")}
         return {**lists, "words": self.words}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one law: whether it holds as far as was looked, and how that was seen."""
+    """What was found about one law: whether it holds at every point that was examined, and how that was seen."""
 
     law: str
     statement: str
@@ -44,7 +44,7 @@ class Finding:
     counterexample: Counterexample | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values; a number that is infinite is None."""
+        """Return the finding as plain values; an infinite number becomes None."""
         numbers = {name: value if math.isfinite(value) else None for name, value in self.numbers.items()}
         found = None if self.counterexample is None else self.counterexample.to_dict()
         return {
@@ -80,7 +80,7 @@ class Verdict:
         return float(self.findings["convex"].numbers["alpha"])
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as plain values, for JSON."""
+        """Return the verdict as plain values, for JSON."""
         return {
             "force": str(self.force),
             "metric": str(self.metric),
@@ -102,12 +102,12 @@ class Verdict:
 
 
 def number(value: float) -> str:
-    """A number as sentences show it."""
+    """Return a number as sentences show it."""
     return f"{value:.3g}".replace("-", "−")
 
 
 def row(values: Floats) -> str:
-    """Numbers of documents as sentences show them; several outputs of a document stand in brackets."""
+    """Return the numbers of documents as sentences show them; several outputs of a document stand in brackets."""
     if np.ndim(values) == 2:
         return " ".join(f"[{row(part)}]" for part in values)
     return " ".join(number(value) for value in values)

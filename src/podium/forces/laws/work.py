@@ -38,7 +38,7 @@ class Jump:
 class Way:
     """The straight way from one point to another, with the work ∫λ·ds done on it and the jumps met.
 
-    Not `settled` where the field is too rough for its work to be measured.
+    Not `settled` if the field is too rough for its work to be measured.
     """
 
     start: Point
