@@ -57,6 +57,67 @@ def test_the_cost_becomes_linear_and_is_symmetric_for_ties() -> None:
         assert cost(gap, 0.5) > cost(0.0, 0.5)
 
 
+def test_a_probability_is_modeled_where_the_cost_is_least() -> None:
+    """[Ranking as Function Approximation, §5.1] The force of a pair is 0 iff 1/(1 + e^{−o}) is its target probability."""
+    for target in (0.1, 0.5, 0.93):
+        data = one_query([0.0, 0.0]).replace(pairs=podium.Pairs.of([0], [1], [target]))
+        gaps = np.log(target / (1 - target)) + np.array([-0.1, 0.0, 0.1])
+        pushes = [podium.force("ranknet")([gap, 0.0], data)[0][0] for gap in gaps]
+        assert pushes[0] > 1e-3
+        assert pushes[1] == pytest.approx(0.0, abs=1e-15)
+        assert pushes[2] < -1e-3
+
+
+def test_the_largest_gap_is_found_where_all_pairs_can_be_right() -> None:
+    """[Ranking as Function Approximation, §3] The smallest w with w·(x − x′) ≥ 1 for every pair has the largest gap 1/‖w‖.
+
+    The differences are (2, 0), (2, 2) and (0, 2). Only w = (½, ½) makes the first and the last exactly 1 with none below.
+    """
+    data = podium.RankingData([[0, 0], [2, 0], [2, 2]], [0, 1, 2], [0, 0, 0])
+    ranker = podium.RankSVM(C=1e4, tolerance=1e-9).fit(data)
+    gaps = np.diff(ranker.predict(data))
+    np.testing.assert_allclose(gaps, [1.0, 1.0], rtol=1e-4)
+    up, right = ranker.predict(np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)) - ranker.predict(np.zeros((1, 2)))
+    np.testing.assert_allclose([up, right], [0.5, 0.5], rtol=1e-4)
+
+
+def test_the_document_near_the_top_is_pushed_harder() -> None:
+    """[Ranking as Function Approximation, eq 23; LambdaRank, eq 2] Relevant at 2 and 1,000 of 1,000 documents.
+
+    RankNet pushes the last document harder, for all its 998 pairs are wrong. With forces between neighbors only, scaled by NDCG, the
+    one at 2 gains (1 − 1/log₂ 3) and the last one 1/log₂ 1001 − 1/log₂ 1000 or so, per relevant document.
+    """
+    labels = np.zeros(1000)
+    labels[[1, 999]] = 1
+    scores = -1e-3 * np.arange(1000)
+    second, last = podium.force("ranknet")(scores, one_query(labels))[0][[1, 999]]
+    assert last > 1.5 * second > 0
+    second, last = podium.force("neighbors(lambdarank(ndcg))")(scores, one_query(labels))[0][[1, 999]]
+    assert second > 1000 * last > 0
+
+
+def test_training_lowers_cost_and_wrong_pairs_nearly_always() -> None:
+    """[RankNet, §5.1] By the paper's schedule both fall approximately monotonically on the training set."""
+    data = podium.synthetic.network(queries=20, documents=50, seed=1)
+    ranker = podium.RankNet(
+        optimizer="sgd", batch="pair", learning_rate=0.001, rate_rule="halve", epochs=60, metric="pairwise_error"
+    ).fit(data)
+    cost, wrong = (np.array([getattr(row, name) for row in ranker.log_]) for name in ("cost", "train"))
+    assert len(cost) == len(wrong) == 60
+    assert np.mean(np.diff(cost) < 0) > 0.95
+    steps = np.diff(wrong)
+    assert steps[steps > 0].sum() < 0.1 * -steps[steps < 0].sum()
+    assert wrong[-1] < 0.1 * wrong[0]
+
+
+def test_unlabeled_documents_displace_labeled_ones() -> None:
+    """[RankNet, §6] A document of rating 0 adds nothing to NDCG, and each document below it counts for less."""
+    labels = np.array([2.0, 1.0])
+    assert value("ndcg@15", np.array([2.0, 1.0]), labels) == 1.0
+    found = value("ndcg@15", np.array([2.0, 0.5, 1.0]), np.append(labels, 0.0))
+    assert found == pytest.approx((3 + 1 / 2) / (3 + 1 / np.log2(3)))
+
+
 def test_auc_is_the_share_of_pairs_in_the_right_order() -> None:
     """[Ranking as Function Approximation, §6; LambdaRank, §2] For two levels; the trapezoid rule gives it too."""
     rng = np.random.default_rng(1)
@@ -129,3 +190,24 @@ def test_a_network_of_preferences_is_a_distribution_function(topology: str) -> N
             assert joint(gaps + 0.1 * np.eye(3)[k]) > joint(gaps)
             assert joint(np.where(np.arange(3) == k, -600.0, gaps)) == pytest.approx(0.0, abs=1e-12)
     assert joint(np.full(3, 60.0)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("topology", ["full", "independent"])
+def test_a_variable_is_left_out_by_its_maximum(topology: str) -> None:
+    """[StructRank, §2] F(z₁, z₂, ∞) is the distribution of the others: its functions of z₃ keep their other variable alone."""
+    force = podium.force(f"structrank({topology}, scale='sum')")
+    gaps = np.array([0.7, -0.4])
+
+    def joint(values: np.ndarray) -> float:
+        n = len(values)
+        data = one_query([0.0] * 2 * n).replace(pairs=podium.Pairs.of(range(0, 2 * n, 2), range(1, 2 * n, 2)))
+        scores = np.zeros(2 * n)
+        scores[::2] = values
+        return float(np.exp(-force.cost(scores, data)[0]))
+
+    alone = 1 / (1 + np.exp(-gaps))
+    left = joint(np.append(gaps, 700.0))
+    kept = joint(gaps) * (
+        np.prod(alone) ** 2 if topology == "full" else 1
+    )  # φ(z, ∞) and φ(∞, z) of each, and φ(∞, ∞) = 1
+    assert left == pytest.approx(kept)
