@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -13,7 +14,10 @@
 #include "bind/bind.hpp"
 #include "bind/force_inputs.hpp"
 #include "data/moments.hpp"
+#include "exponentials.hpp"
+#include "net/cholesky.hpp"
 #include "net/descent.hpp"
+#include "parallel.hpp"
 
 namespace podium::bind {
 namespace {
@@ -88,8 +92,31 @@ auto matrix_product(Matrix<double> a, Matrix<double> b, int num_threads) {
   std::vector<double> out(a.shape(0) * b.shape(1));
   {
     const ReleasedGil released;
-    product(a.shape(0), a.shape(1), b.shape(1), a.data(), b.data(), num_threads, out.data());
+    product(a.shape(0), a.shape(1), b.shape(1), a.data(), b.data(), b.shape(1), num_threads, out.data());
   }
+  return to_numpy(std::move(out));
+}
+
+auto kernel_basis(Matrix<double> kernel, double least, int num_threads) {
+  check_size("a row of the matrix", kernel.shape(1), kernel.shape(0));
+  std::vector<double> copy(kernel.data(), kernel.data() + kernel.size());
+  InverseRoot root;
+  {
+    const ReleasedGil released;
+    root = inverse_root(kernel.shape(0), copy.data(), least, num_threads);
+  }
+  return std::pair(to_numpy(std::move(root.pivots)), to_numpy(std::move(root.basis)));
+}
+
+void exponentiate(MutableVector<double> values, int num_threads) {
+  const ReleasedGil released;
+  parallel_for(values.size(), num_threads, 1 << 14,
+               [&](std::size_t begin, std::size_t end) { exponentials({values.data() + begin, end - begin}); });
+}
+
+auto logarithms(Floats values) {
+  std::vector<double> out(values.size());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::log(values.data()[i]);
   return to_numpy(std::move(out));
 }
 
@@ -161,6 +188,11 @@ void bind_net(nb::module_& m) {
         "Σ over documents of force · ∂s/∂parameter.");
   m.def("matrix_product", &matrix_product, nb::arg("a"), nb::arg("b"), nb::arg("num_threads"),
         "a · b, row after row; a row of it does not depend on the rows around it.");
+  m.def("kernel_basis", &kernel_basis, nb::arg("kernel"), nb::arg("least"), nb::arg("num_threads"),
+        "(pivots, B) of a kernel matrix K: rows that are linearly independent, and B with Bᵀ K B = 1 for these.");
+  m.def("exponentiate", &exponentiate, nb::arg("values"), nb::arg("num_threads"),
+        "values = e^values, in place; the same bits on every machine. |values| is taken as at most 700.");
+  m.def("logarithms", &logarithms, nb::arg("values"), "Natural logarithms, each as the C library has it.");
   m.def(
       "column_moments",
       [](Matrix<float> features, Vector<std::int64_t> query_offsets, Vector<std::int64_t> order, int num_threads) {

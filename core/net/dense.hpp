@@ -43,7 +43,8 @@ struct DenseKernels {
   void (*times_slope)(Activation activation, std::size_t n, const double* values, double* d);
   // w += rate · g.
   void (*step)(std::size_t n, double rate, const double* g, double* w);
-  // Adam's step up the force g; `rate` carries the correction of both moments. [Kingma and Ba 2015]
+  // Adam's step up the force g: w += rate · m / (√v + epsilon), where `rate` and `epsilon` carry the corrections of the
+  // moments. [Kingma and Ba 2015]
   void (*adam)(std::size_t n, double rate, double epsilon, const double* g, double* m, double* v, double* w);
 };
 

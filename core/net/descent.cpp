@@ -6,6 +6,8 @@
 namespace podium {
 namespace {
 
+constexpr double kEpsilon = 1e-8;  // of Adam
+
 bool all_finite(std::span<const double> values) {
   double sum = 0;  // 0 · x is NaN for what is not finite
   for (const double value : values) sum += 0.0 * value;
@@ -205,7 +207,7 @@ void Descent::update(double share, const DescentOptions& options) {
   }
   ++updates_;
   const auto t = static_cast<double>(updates_);
-  const double correction = std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.9, t));
+  const double root = std::sqrt(1 - std::pow(0.999, t)), correction = root / (1 - std::pow(0.9, t));
   parallel_for(n, large ? num_threads_ : 1, 2048, [&](std::size_t first, std::size_t last) {
     double* const g = gradient_.data() + first;
     double* const w = parameters_.data() + first;
@@ -216,7 +218,8 @@ void Descent::update(double share, const DescentOptions& options) {
         break;
       case Optimizer::adam:
         for (std::size_t j = 0; j < count; ++j) g[j] *= share;
-        kernels.adam(count, options.rate * correction, 1e-8, g, first_.data() + first, second_.data() + first, w);
+        kernels.adam(count, options.rate * correction, kEpsilon * root, g, first_.data() + first,
+                     second_.data() + first, w);
         break;
     }
     std::fill_n(g, count, 0.0);

@@ -409,18 +409,21 @@ def test_an_epoch_of_the_core_is_an_epoch_in_python(name, spec, batch, optimizer
     assert not np.allclose(fast.parameters(), vector, atol=1e-3)
 
 
-def test_adam_follows_its_formula():
-    """One parameter, by hand: the step is rate · m̂ / (√v̂ + ε), with ε scaled by the correction of v."""
-    data = podium.RankingData([[1.0], [0.0]], [1.0, 0.0], [0, 0])
-    descent = make_descent(begin(podium.force("hinge"), "linear(standardize=False)", data))
-    descent.set_parameters(np.zeros(2))
-    m = v = w = 0.0
-    for t in range(1, 6):
-        pass_over(descent, data, optimizer="adam", rate=0.1)
-        g = 1.0 if w < 1 else 0.0
-        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
-        w += 0.1 * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8 / math.sqrt(1 - 0.999**t))
-        np.testing.assert_allclose(descent.parameters()[0], w, rtol=1e-12)
+@pytest.mark.parametrize("feature", [1.0, 1e-8])
+def test_adam_follows_its_formula(feature):
+    """One parameter, by hand: the step is rate · m̂ / (√v̂ + ε). Gradients as small as ε show where ε is added."""
+    data = podium.RankingData([[feature], [0.0]], [1.0, 0.0], [0, 0])
+    feature = float(data.features[0, 0])
+    task = begin(podium.force("hinge"), "linear(standardize=False)", data)
+    for descent in (make_descent(task), ModelDescent(task.model, task.force, data, 1)):
+        descent.set_parameters(np.zeros(2))
+        m = v = w = 0.0
+        for t in range(1, 6):
+            pass_over(descent, data, optimizer="adam", rate=0.1)
+            g = feature if w * feature < 1 else 0.0
+            m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+            w += 0.1 * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
+            np.testing.assert_allclose(descent.parameters()[0], w, rtol=1e-12)
 
 
 # ---- the same bytes for any number of threads, with AVX2 and without

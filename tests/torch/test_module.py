@@ -122,3 +122,25 @@ def test_refusals(tmp_path) -> None:
     ).fit(DATA)
     with pytest.raises(podium.ParameterError, match="cannot be saved"):
         ranker.save(tmp_path / "model.podium")
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-8])
+def test_adam_takes_the_steps_of_pytorch(scale: float) -> None:
+    """Twenty updates with one query; features that are tiny make gradients as small as Adam's ε."""
+    query = podium.RankingData(DATA.features[:15] * np.float32(scale), DATA.labels[:15], np.zeros(15))
+    linear = torch.nn.Linear(6, 1).double()
+    torch.nn.init.zeros_(linear.weight)
+    torch.nn.init.zeros_(linear.bias)
+    descent = torch.optim.Adam(linear.parameters(), lr=0.01)
+    force = podium.force("ranknet")
+    for _ in range(20):
+        descent.zero_grad()
+        scores = linear(torch.tensor(query.features, dtype=torch.float64))[:, 0]
+        push, _ = force(scores.detach().numpy(), query)
+        scores.backward(-torch.tensor(push))
+        descent.step()
+    ours = podium.Ranker(force=force, model="linear(standardize=False)", schedule="adam(rate=0.01, epochs=20)").fit(
+        query
+    )
+    weights = np.append(linear.weight.detach().numpy()[0], linear.bias.detach().numpy())
+    np.testing.assert_allclose(ours.model_.vector, weights, rtol=1e-9, atol=1e-9)

@@ -1,19 +1,21 @@
 """Kernel expansions: f = Σ_i α_i k(x̂, x̂_i) + b, learned with ½·l2·‖f‖² of the kernel's own space. [RankNet §7, eq 17–18]
 
-With K the kernel matrix of the landmarks and K = U S Uᵀ, the features φ(x) = S^{−½} Uᵀ k(x) make the expansion a linear
-model whose ‖w‖² is ‖f‖²; what is kept in the end is α = U S^{−½} w. With every training document a landmark this is the
-whole expansion; past that it is Nyström's approximation of it.
+With K the kernel matrix of the landmarks and K = L Lᵀ, the features φ(x) = L⁻¹ k(x) make the expansion a linear model whose
+‖w‖² is ‖f‖²; what is kept in the end is α = L⁻ᵀ w. If every training document is a landmark, this is the whole expansion;
+otherwise it is Nyström's approximation of it. Landmarks that the others explain are left out.
+
+Sums, factorization and exponentials are the core's, which give the same bits whatever BLAS and vector instructions NumPy uses.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from podium import _core
 from podium.data import RankingData
@@ -25,13 +27,13 @@ from podium.models.model import CoreInputs, CoreModel, Features, Floats, Gradien
 from podium.parameters import Choice, Integer, Real, Search, setting
 
 KERNELS = ("rbf", "poly", "linear")
-KEPT = 1e-10  # directions of the landmarks' kernel matrix below this share of the largest are noise
+KEPT = 1e-10  # a landmark of which the others leave less than this share unexplained is left out
 ROWS = 2048  # kernel values are computed for this many documents at a time
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """k(a, b): rbf e^{−‖a − b‖² / (2·width²)}, poly (a·b / width² + offset)^degree, linear a·b."""
+    """k(a, b): for rbf e^{−‖a − b‖² / (2·width²)}, for poly (a·b / width² + offset)^degree, for linear a·b."""
 
     kind: str
     width: float
@@ -39,30 +41,34 @@ class Kernel:
     offset: float
 
     def __call__(self, features: Features, map: InputMap, landmarks: Floats, num_threads: int) -> Floats:
-        """k of every row with every landmark (rows of inputs), [rows × landmarks]."""
+        """Return k of every row with every landmark (rows of inputs), [rows × landmarks]."""
         count, n_features = landmarks.shape
         net = _core.DenseNet([n_features, count], _core.Activation.tanh)  # a product of matrices with one order of sums
         weights = np.concatenate([landmarks.T.reshape(-1), np.zeros(count)])
         dots = _core.net_scores(net, weights, features, map.center, map.scale, map.filled, num_threads)
         dots = dots.reshape(len(features), count)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = self._of_dots(dots, features, map, landmarks)
+            values = self._of_dots(dots, features, map, landmarks, num_threads)
         if not np.isfinite(values).all():
             raise too_large()
         return values
 
-    def _of_dots(self, dots: Floats, features: Features, map: InputMap, landmarks: Floats) -> Floats:
+    def _of_dots(self, dots: Floats, features: Features, map: InputMap, landmarks: Floats, num_threads: int) -> Floats:
         if self.kind == "linear":
             return dots
         if self.kind == "poly":
-            return np.asarray((dots / self.width**2 + self.offset) ** self.degree)
+            base = dots / self.width**2 + self.offset
+            return np.asarray(
+                functools.reduce(np.multiply, [base] * self.degree)
+            )  # np.power rounds as the processor does
         own, theirs = (map(features) ** 2).sum(axis=1), (landmarks**2).sum(axis=1)
-        squared = np.maximum(own[:, None] + theirs - 2 * dots, 0.0)
-        return np.asarray(np.exp(squared / (-2 * self.width**2)))
+        values = np.maximum(own[:, None] + theirs - 2 * dots, 0.0) / (-2 * self.width**2)
+        _core.exponentiate(values.reshape(-1), num_threads)
+        return np.asarray(values)
 
 
 def too_large() -> DataError:
-    """The error for documents whose kernel values no number can hold."""
+    """Return the error for documents whose kernel values no number can hold."""
     return DataError(
         "the kernel is too large on these documents to be computed; standardize the features, or use a larger width or a "
         "lower degree"
@@ -101,7 +107,8 @@ class KernelModel(GradientModel):
         self.check_features(features)
         values = self.kernel(features, self.map, self.landmarks, num_threads)
         force = force.reshape(len(features), -1)
-        return np.concatenate([np.einsum("ij,ik->jk", values, force).reshape(-1), force.sum(axis=0)])
+        pulled = _core.matrix_product(np.ascontiguousarray(values.T), np.ascontiguousarray(force), num_threads)
+        return np.concatenate([pulled, force.sum(axis=0)])
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Landmarks, α, b and the map of inputs."""
@@ -163,10 +170,10 @@ class KernelInTraining(CoreModel):
         return CoreInputs(out, InputMap.identity(self.basis.shape[1]))
 
     def finished(self) -> KernelModel:
-        """The expansion with α = U S^{−½} w."""
+        """Return the expansion, with α = L⁻ᵀ w."""
         size = self.basis.shape[1] * self.n_outputs
-        weights = self.vector[:size].reshape(-1, self.n_outputs)
-        alpha = np.einsum("ij,jk->ik", self.basis, weights)
+        weights = np.ascontiguousarray(self.vector[:size].reshape(-1, self.n_outputs))
+        alpha = _core.matrix_product(self.basis, weights, 1).reshape(weights.shape)
         return KernelModel(self.kernel, self.map, self.landmarks, alpha, self.vector[size:])
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -227,20 +234,17 @@ class KernelSpec(KernelSettings, GradientSpec):
     def start(
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
     ) -> KernelInTraining:
-        """Landmarks drawn from the documents (all of them where they are few), f = 0; after a restart f is drawn too."""
+        """Return f = 0 over landmarks drawn from the documents, or over all of them; after a restart f is drawn too."""
         map = InputMap.of(data, standardize=bool(self.standardize), num_threads=num_threads)
         width = math.sqrt(data.n_features) if self.width is None else self.width
         kernel = Kernel(self.kernel, width, self.degree, self.offset)
         rows = np.ascontiguousarray(data.features[landmark_rows(data, self.landmarks, seed)])
         landmarks = map(rows)
-        with threadpool_limits(1):
-            values, vectors = np.linalg.eigh(kernel(rows, map, landmarks, num_threads))
-        kept = values > KEPT * max(values[-1], np.finfo(float).tiny)
-        basis = vectors[:, kept] / np.sqrt(values[kept])
-        model = KernelInTraining(kernel, map, landmarks, np.ascontiguousarray(basis), n_outputs)
+        kept, basis = _core.kernel_basis(kernel(rows, map, landmarks, num_threads), KEPT, num_threads)
+        model = KernelInTraining(kernel, map, landmarks[kept], basis.reshape(len(kept), -1), n_outputs)
         if restart:
             drawn = 2 * counter_uniform(seed, 1000 * restart, len(model.vector)) - 1
-            model.vector = model.penalized * drawn / math.sqrt(max(basis.shape[1], 1))
+            model.vector = model.penalized * drawn / math.sqrt(max(len(kept), 1))
         return model
 
 

@@ -151,5 +151,4 @@ def _centers(inputs: Floats, start: Floats, num_threads: int) -> Floats:
 
 
 def _log(mass: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.log(mass)
+    return _core.logarithms(mass)  # −∞ for a mass of 0

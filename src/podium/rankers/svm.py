@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
@@ -17,6 +15,7 @@ from podium.models.kernel import KERNELS, KernelSettings, KernelSpec
 from podium.models.net import LinearSpec
 from podium.parameters import Choice, Flag, Real, Search, Tuple, setting
 from podium.rankers.base import BaseRanker
+from podium.rankers.pair_weights import average_over_pairs
 from podium.scoring import Scorer
 from podium.training import Checkpoint, Plan, Schedule, Trained, train
 from podium.training.judging import check_choice
@@ -86,7 +85,7 @@ class RankSVM(SVMSettings, BaseRanker):
         return len(self._candidates()) > 1
 
     def _prepare(self, data: RankingData) -> RankingData:
-        return _weigh_queries(data, query_norm=self.query_norm)
+        return average_over_pairs(data, query_norm=self.query_norm)
 
     def _learn(
         self,
@@ -152,30 +151,3 @@ class RankSVM(SVMSettings, BaseRanker):
     def _load_extra_state(self, more: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
         super()._load_extra_state(more, arrays)
         self.C_ = float(more["C"])
-
-
-def _weigh_queries(data: RankingData, *, query_norm: bool) -> RankingData:
-    """Return the data with query weights by which the mean cost of a query is the mean loss of a pair."""
-    pairs = _pair_weights(data)
-    own = np.ones(data.n_queries) if data.query_weights is None else data.query_weights
-    if query_norm:
-        total = math.fsum(own[pairs > 0])
-        weights = own / np.where(pairs > 0, pairs, 1.0)
-    else:
-        total, weights = math.fsum(own * pairs), own
-    return data.replace(query_weights=weights * (data.n_queries / total if total > 0 else 1.0))
-
-
-def _pair_weights(data: RankingData) -> npt.NDArray[np.float64]:
-    """Return the total weight of each query's pairs. Without explicit pairs it is ((Σw)² − Σ over levels of (Σw)²) / 2."""
-    weight = np.ones(data.n_documents) if data.document_weights is None else data.document_weights
-    if data.pairs is not None:
-        each = data.pairs.weight * weight[data.pairs.winner] * weight[data.pairs.loser]
-        return np.asarray(np.bincount(data.document_queries[data.pairs.winner], each, data.n_queries), np.float64)
-    queries = data.document_queries
-    order = np.lexsort((data.labels, queries))
-    starts = np.flatnonzero(np.diff(queries[order], prepend=-1) | (np.diff(data.labels[order], prepend=np.nan) != 0))
-    levels = np.add.reduceat(weight[order], starts)
-    of = queries[order][starts]
-    whole, same = (np.bincount(of, values, data.n_queries) for values in (levels, levels**2))
-    return np.asarray((whole**2 - same) / 2)

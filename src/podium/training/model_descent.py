@@ -11,6 +11,8 @@ from podium.forces import Force, ForceData
 from podium.models import GradientModel
 from podium.training.force_parameters import LearnedParameters
 
+EPSILON = 1e-8  # of Adam
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -81,8 +83,11 @@ class ModelDescent:
             return
         self.first += 0.1 * (push - self.first)
         self.second += 0.001 * (push * push - self.second)
-        correction = np.sqrt(1 - 0.999**self.updates) / (1 - 0.9**self.updates)
-        self.set_parameters(self.parameters() + rate * correction * self.first / (np.sqrt(self.second) + 1e-8))
+        root = np.sqrt(1 - 0.999**self.updates)
+        correction = root / (1 - 0.9**self.updates)
+        self.set_parameters(
+            self.parameters() + rate * correction * self.first / (np.sqrt(self.second) + EPSILON * root)
+        )
 
     def gradient(
         self,

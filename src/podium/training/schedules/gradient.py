@@ -124,7 +124,10 @@ class GradientSchedule(GradientSettings, DescentSchedule):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Adam(GradientSchedule):
-    """Adam: steps scaled by running moments of the gradient. [Kingma and Ba 2015]"""
+    """Adam: steps scaled by running moments of the gradient, as in PyTorch. [Kingma and Ba 2015]
+
+    With the moments m̂ and v̂ corrected for their start at 0, a step is rate · m̂ / (√v̂ + ε); β₁ = 0.9, β₂ = 0.999, ε = 10⁻⁸.
+    """
 
     name = "adam"
     summary = "Adam, one update per query, per batch of queries or per pair: adam(rate=0.001, batch=16)."
