@@ -92,18 +92,17 @@ auto matrix_product(Matrix<double> a, Matrix<double> b, int num_threads) {
   std::vector<double> out(a.shape(0) * b.shape(1));
   {
     const ReleasedGil released;
-    product(a.shape(0), a.shape(1), b.shape(1), a.data(), b.data(), b.shape(1), num_threads, out.data());
+    product(a.shape(0), a.shape(1), b.shape(1), a.data(), b.data(), num_threads, out.data());
   }
   return to_numpy(std::move(out));
 }
 
 auto kernel_basis(Matrix<double> kernel, double least, int num_threads) {
   check_size("a row of the matrix", kernel.shape(1), kernel.shape(0));
-  std::vector<double> copy(kernel.data(), kernel.data() + kernel.size());
   InverseRoot root;
   {
     const ReleasedGil released;
-    root = inverse_root(kernel.shape(0), copy.data(), least, num_threads);
+    root = inverse_root(kernel.shape(0), kernel.data(), least, num_threads);
   }
   return std::pair(to_numpy(std::move(root.pivots)), to_numpy(std::move(root.basis)));
 }

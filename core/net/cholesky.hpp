@@ -1,5 +1,5 @@
-// The square root of a kernel matrix, K ≈ L Lᵀ, and its inverse: the same bits on every machine, as all of the dense
-// arithmetic here. LAPACK would give other bits with other kernels of its BLAS.
+// The square root of a kernel matrix, K ≈ L Lᵀ, and its inverse. LAPACK's result differs in its last bits from one BLAS
+// to another; here every sum has one order, so that a model has the same bytes on every processor.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 namespace podium {
 
 struct InverseRoot {
-  std::vector<std::int64_t> pivots;  // rows of K that are linearly independent, the largest remainder first
-  std::vector<double> basis;         // B = L⁻ᵀ of the matrix of these rows, [pivots × pivots]: Bᵀ K B = 1
+  std::vector<std::int64_t> pivots;  // linearly independent rows of K, in the order in which they were chosen
+  std::vector<double> basis;         // B = L⁻ᵀ for the matrix of these rows, [pivots × pivots]: Bᵀ K B = 1
 };
 
-// Cholesky's factorization with complete pivoting: of the rows that are left, the next pivot is the one with the most
-// that the pivots so far do not explain; it ends where that is below `least` times the first. `k` is symmetric,
-// [n × n], and is overwritten.
-InverseRoot inverse_root(std::size_t n, double* k, double least, int num_threads);
+// Cholesky factorization with complete pivoting. The next pivot is the row with the largest remainder, the part of its
+// diagonal element that the pivots so far do not explain. The factorization ends when no remainder exceeds `least`
+// times the largest diagonal element. `k` is symmetric, [n × n].
+InverseRoot inverse_root(std::size_t n, const double* k, double least, int num_threads);
 
 }  // namespace podium

@@ -263,14 +263,14 @@ void net_scores(const DenseNet& net, const double* parameters, std::span<const f
 }
 
 void product(std::size_t rows, std::size_t depth, std::size_t columns, const double* a, const double* b,
-             std::size_t b_row, int num_threads, double* out) {
+             int num_threads, double* out) {
   constexpr std::size_t kRows = 32;
   const std::size_t padded = round_up(columns, 4);
   std::vector<double> panels(padded * depth, 0.0);
   for (std::size_t j = 0; j < columns; ++j) {
     const std::size_t panel = j / kPanel, width = std::min(kPanel, padded - panel * kPanel);
     double* const to = panels.data() + panel * kPanel * depth + (j - panel * kPanel);
-    for (std::size_t t = 0; t < depth; ++t) to[t * width] = b[t * b_row + j];
+    for (std::size_t t = 0; t < depth; ++t) to[t * width] = b[t * columns + j];
   }
   parallel_for(rows, num_threads, kRows, [&](std::size_t first, std::size_t last) {
     double sums[kRows * kPanel];

@@ -103,10 +103,9 @@ class NetBatch {
 void net_scores(const DenseNet& net, const double* parameters, std::span<const float> features, std::size_t rows,
                 const InputMap& map, int num_threads, double* scores);
 
-// out = a · b, [rows × depth] · [depth × columns], where a row of b begins b_row after the one before. Every sum is
-// taken in the order of depth, whatever rows stand around it: BLAS adds up the last row of an odd number of rows in
-// another order.
+// out = a · b, [rows × depth] · [depth × columns]. Every sum is taken in the order of depth, whatever rows stand around
+// it: BLAS adds up the last row of an odd number of rows in another order.
 void product(std::size_t rows, std::size_t depth, std::size_t columns, const double* a, const double* b,
-             std::size_t b_row, int num_threads, double* out);
+             int num_threads, double* out);
 
 }  // namespace podium

@@ -126,11 +126,10 @@ def test_refusals(tmp_path) -> None:
 
 @pytest.mark.parametrize("scale", [1.0, 1e-8])
 def test_adam_takes_the_steps_of_pytorch(scale: float) -> None:
-    """Twenty updates with one query; features that are tiny make gradients as small as Adam's ε."""
+    """Twenty updates with one query. Tiny features make gradients as small as Adam's ε."""
     query = podium.RankingData(DATA.features[:15] * np.float32(scale), DATA.labels[:15], np.zeros(15))
-    linear = torch.nn.Linear(6, 1).double()
+    linear = torch.nn.Linear(6, 1, bias=False).double()
     torch.nn.init.zeros_(linear.weight)
-    torch.nn.init.zeros_(linear.bias)
     descent = torch.optim.Adam(linear.parameters(), lr=0.01)
     force = podium.force("ranknet")
     for _ in range(20):
@@ -142,5 +141,5 @@ def test_adam_takes_the_steps_of_pytorch(scale: float) -> None:
     ours = podium.Ranker(force=force, model="linear(standardize=False)", schedule="adam(rate=0.01, epochs=20)").fit(
         query
     )
-    weights = np.append(linear.weight.detach().numpy()[0], linear.bias.detach().numpy())
-    np.testing.assert_allclose(ours.model_.vector, weights, rtol=1e-9, atol=1e-9)
+    # The bias, which comes last, has only rounding errors as its gradient: the forces of a query sum to 0.
+    np.testing.assert_allclose(ours.model_.vector[:-1], linear.weight.detach().numpy()[0], rtol=1e-9)

@@ -39,7 +39,7 @@ CASES = {
     **{name: kind() for name, kind in RANKERS.items()},
     "ranknet, linear": podium.RankNet(hidden=(), epochs=2),
     "ranknet, deep": podium.RankNet(hidden=(5, 3), activation="relu", epochs=2, standardize=False),
-    "kernel-ranknet, poly": podium.KernelRankNet(kernel="poly", width=3, degree=3, offset=0.5, landmarks=9, epochs=3),
+    "kernel-ranknet, poly": podium.KernelRankNet(kernel="poly", width=3, degree=3, offset=0.5, landmarks=9, epochs=60),
     "ranksvm, several C": podium.RankSVM(C=(0.1, 1.0), loss="squared_hinge"),
     "ranksvm, rbf": podium.RankSVM(kernel="rbf", landmarks=12, query_norm=False),
     "structrank, few": podium.StructRank(references=9, choose="kmeans", epochs=2, starts=1),

@@ -616,7 +616,7 @@ WRONG: list[tuple[type, str, list[Any], str]] = [
     (podium.ListMLE, "init", ["zeros"], "init=.* must be one of "),
     (podium.OrdinalRegression, "standardize", [1], "must be True or False"),
     (podium.LambdaRank, "target", ["ncdg"], "Did you mean 'ndcg'"),
-    (podium.KernelRankNet, "width", [0, "a", np.inf], "must be a number above 0; None means: √features"),
+    (podium.KernelRankNet, "width", [0, "a", np.inf], "must be a number above 0; None means: 2·√features"),
     (podium.KernelRankNet, "offset", [-1, "a"], "must be a number of at least 0"),
     (podium.KernelRankNet, "kernel", ["gauss"], "kernel=.* must be one of "),
     (podium.KernelRankNet, "landmarks", [0], "must be a whole number from 1 to 20000"),

@@ -2,9 +2,10 @@
 
 With K the kernel matrix of the landmarks and K = L Lᵀ, the features φ(x) = L⁻¹ k(x) make the expansion a linear model whose
 ‖w‖² is ‖f‖²; what is kept in the end is α = L⁻ᵀ w. If every training document is a landmark, this is the whole expansion;
-otherwise it is Nyström's approximation of it. Landmarks that the others explain are left out.
+otherwise it is Nyström's approximation of it. Landmarks that depend linearly on the others are left out.
 
-Sums, factorization and exponentials are the core's, which give the same bits whatever BLAS and vector instructions NumPy uses.
+Sums, the factorization and exponentials are computed by the core, whose results do not depend on the BLAS and the vector
+instructions that NumPy uses.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from podium.models.model import CoreInputs, CoreModel, Features, Floats, Gradien
 from podium.parameters import Choice, Integer, Real, Search, setting
 
 KERNELS = ("rbf", "poly", "linear")
-KEPT = 1e-10  # a landmark of which the others leave less than this share unexplained is left out
+KEPT = 1e-10  # landmarks that the others explain up to this share are left out
 ROWS = 2048  # kernel values are computed for this many documents at a time
 
 
@@ -58,9 +59,7 @@ class Kernel:
             return dots
         if self.kind == "poly":
             base = dots / self.width**2 + self.offset
-            return np.asarray(
-                functools.reduce(np.multiply, [base] * self.degree)
-            )  # np.power rounds as the processor does
+            return functools.reduce(np.multiply, [base] * self.degree)  # np.power's last bit depends on the processor
         own, theirs = (map(features) ** 2).sum(axis=1), (landmarks**2).sum(axis=1)
         values = np.maximum(own[:, None] + theirs - 2 * dots, 0.0) / (-2 * self.width**2)
         _core.exponentiate(values.reshape(-1), num_threads)
@@ -241,7 +240,7 @@ class KernelSpec(KernelSettings, GradientSpec):
         rows = np.ascontiguousarray(data.features[landmark_rows(data, self.landmarks, seed)])
         landmarks = map(rows)
         kept, basis = _core.kernel_basis(kernel(rows, map, landmarks, num_threads), KEPT, num_threads)
-        model = KernelInTraining(kernel, map, landmarks[kept], basis.reshape(len(kept), -1), n_outputs)
+        model = KernelInTraining(kernel, map, landmarks[kept], basis.reshape(len(kept), len(kept)), n_outputs)
         if restart:
             drawn = 2 * counter_uniform(seed, 1000 * restart, len(model.vector)) - 1
             model.vector = model.penalized * drawn / math.sqrt(max(len(kept), 1))

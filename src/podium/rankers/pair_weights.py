@@ -1,4 +1,4 @@
-"""Weights of queries under which costs are averaged over pairs of documents, so that a penalty means the same for any data."""
+"""Query weights that average costs over pairs of documents, so that a penalty has the same meaning for lists of any length."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def average_over_pairs(data: RankingData, *, query_norm: bool) -> RankingData:
 
 
 def _pair_weights(data: RankingData) -> npt.NDArray[np.float64]:
-    """Return the total weight of the pairs of each query: of pairs with different labels, ((Σw)² − Σ_level (Σw)²) / 2."""
+    """Return the total weight of each query's pairs. Without explicit pairs it is ((Σw)² − Σ over levels of (Σw)²) / 2."""
     weight = np.ones(data.n_documents) if data.document_weights is None else data.document_weights
     if data.pairs is not None:
         each = data.pairs.weight * weight[data.pairs.winner] * weight[data.pairs.loser]
