@@ -11,7 +11,7 @@ namespace podium {
 namespace {
 
 constexpr std::size_t kRows = 512;    // rows of one column of L that a thread computes at a time
-constexpr std::size_t kColumns = 64;  // columns of L⁻¹ that a thread computes at a time: few enough to stay in the cache
+constexpr std::size_t kColumns = 64;  // columns of L⁻¹ that a thread computes at a time; they fit into its cache
 
 // Row t of `columns` is column t of L, in the order of `rows`; the first `rank` rows are the pivots.
 struct Factor {
