@@ -79,6 +79,8 @@ struct podium_scorer {
   uint64_t* sets;
   double* value;
   int32_t* category_of; /* of each feature, or -1 */
+  uint8_t* rules;       /* of each feature, or NULL: what is done to its values; see podium_ruled */
+  int float_sums;       /* whether values are added to the base and every sum is rounded to a float */
   /* a linear model */
   double *center, *scale, *filled, *weights;
   double base; /* where every score starts, or the bias */
@@ -92,7 +94,7 @@ typedef struct {
   int n_arrays;
   char* header; /* the JSON that describes the model */
   size_t header_size;
-  char kind[32], digest[65];
+  char kind[32], digest[65], sums[16];
   uint64_t format, n_features, n_outputs, width[2];
   int widths, normalized;
   const char *digest_begin, *digest_end; /* the entry of the checksum in the header */
@@ -361,6 +363,8 @@ static int podium_read_settings(podium_reader* r, podium_json* j) {
       if (!podium_number(j, &r->n_features)) return 0;
     } else if (strcmp(key, "n_outputs") == 0) {
       if (!podium_number(j, &r->n_outputs)) return 0;
+    } else if (strcmp(key, "sums") == 0) {
+      if (!podium_string(j, r->sums, sizeof r->sums, NULL)) return 0;
     } else if (strcmp(key, "widths") == 0) {
       if (!podium_read_list(j, r->width, 2, &r->widths)) return 0;
     } else if (!podium_skip(j, 0)) {
@@ -633,6 +637,30 @@ static int podium_check_categories(podium_reader* r, podium_scorer* s, size_t of
   return 1;
 }
 
+static int podium_has(const podium_reader* r, const char* name) {
+  for (int k = 0; k < r->n_arrays; ++k) {
+    if (strcmp(r->arrays[k].name, name) == 0) return 1;
+  }
+  return 0;
+}
+
+/* Models that other libraries trained may have a rule for each feature. */
+static int podium_load_rules(podium_reader* r, podium_scorer* s) {
+  size_t rules;
+  if (strcmp(r->sums, "float32") == 0)
+    s->float_sums = 1;
+  else if (r->sums[0] != '\0' && strcmp(r->sums, "float64") != 0)
+    return podium_fail(r, "the model adds its values in a way that this scorer does not know");
+  if (!podium_has(r, "model.feature_rules")) return 1;
+  if (!(s->rules = (uint8_t*)podium_take(r, "model.feature_rules", "U8", 1, &rules))) return 0;
+  if (rules != s->features) return podium_fail(r, "there must be one rule per feature");
+  for (size_t f = 0; f < s->features; ++f) {
+    if (s->rules[f] > 3 || (s->rules[f] != 0 && (s->rules[f] >= 2) != (s->category_of[f] >= 0)))
+      return podium_fail(r, "a feature has a rule that it cannot have");
+  }
+  return 1;
+}
+
 static int podium_load_trees(podium_reader* r, podium_scorer* s) {
   size_t offsets, leaf_offsets, category_offsets, n[5], words, bases;
   double* base = NULL;
@@ -676,7 +704,7 @@ static int podium_load_trees(podium_reader* r, podium_scorer* s) {
   for (size_t t = 0; t < s->n_trees; ++t) {
     if (!podium_check_tree(r, s, t)) return 0;
   }
-  return 1;
+  return podium_load_rules(r, s);
 }
 
 static int podium_load_linear(podium_reader* r, podium_scorer* s) {
@@ -702,7 +730,7 @@ void podium_close(podium_scorer* s) {
   if (s == NULL) return;
   free(s->node_offsets), free(s->leaf_offsets), free(s->category_offsets), free(s->feature), free(s->left);
   free(s->right), free(s->set), free(s->category_features), free(s->threshold), free(s->categories);
-  free(s->missing_left), free(s->sets), free(s->value), free(s->category_of);
+  free(s->missing_left), free(s->sets), free(s->value), free(s->category_of), free(s->rules);
   free(s->center), free(s->scale), free(s->filled), free(s->weights), free(s);
 }
 
@@ -782,14 +810,23 @@ static unsigned podium_category(const podium_scorer* s, int32_t k, float value) 
   return low < last && s->categories[low] == value ? (unsigned)(low - first) : 255u;
 }
 
+/* A feature's value as the trees see it: 1: -1e-35 to 1e-35 is missing; 2: a category without its fraction; 3: a
+ * category rounded down, and -1 for one that is not known. */
+static float podium_ruled(const podium_scorer* s, size_t feature, float value) {
+  if (s->rules == NULL || s->rules[feature] == 0 || isnan(value)) return value;
+  if (s->rules[feature] == 1) return fabsf(value) <= 1e-35f ? (float)NAN : value;
+  if (s->rules[feature] == 2) return truncf(value);
+  return podium_category(s, s->category_of[feature], floorf(value)) == 255 ? -1.0f : floorf(value);
+}
+
 static double podium_score_trees(const podium_scorer* s, const float* x) {
-  double sum = 0;
+  double sum = s->float_sums ? s->base : 0;
   for (size_t t = 0; t < s->n_trees; ++t) {
     const int64_t first = s->node_offsets[t];
     int32_t node = s->node_offsets[t + 1] > first ? 0 : -1;
     while (node >= 0) {
       const int64_t n = first + node;
-      const float value = x[s->feature[n]];
+      const float value = podium_ruled(s, (size_t)s->feature[n], x[s->feature[n]]);
       int left;
       if (s->set[n] >= 0) {
         const unsigned c = podium_category(s, s->category_of[s->feature[n]], value);
@@ -800,8 +837,9 @@ static double podium_score_trees(const podium_scorer* s, const float* x) {
       node = left ? s->left[n] : s->right[n];
     }
     sum += s->value[s->leaf_offsets[t] - 1 - (int64_t)node];
+    if (s->float_sums) sum = (double)(float)sum;
   }
-  return sum + s->base;
+  return s->float_sums ? sum : sum + s->base;
 }
 
 /* Eight running sums, each of every eighth feature, are added as a tree: the order that gives Python's bits. */

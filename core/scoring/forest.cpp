@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kThreadWork = 50'000;  // documents × trees for which another thread pays
 
-const ForestArrays& checked(const ForestArrays& arrays, std::size_t n_features, std::size_t outputs) {
-  if (outputs == 0) throw std::invalid_argument("a forest needs at least one output");
+const ForestArrays& checked(const ForestArrays& arrays, std::size_t n_features, std::span<const double> start) {
+  if (start.empty()) throw std::invalid_argument("a forest needs at least one output");
   check_forest(arrays, n_features);
   return arrays;
 }
@@ -34,12 +34,19 @@ const float* plain_rows(const ScoreTable<T>& table, std::size_t row, std::size_t
   return room.data();
 }
 
+// The sum of two floats, computed in doubles and rounded to a float, is the one that floats would have given: a double
+// has more than twice the digits.
+void round_to_floats(double* values, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(values[i]);
+}
+
 }  // namespace
 
-Forest::Forest(const ForestArrays& arrays, std::size_t n_features, std::size_t outputs)
+Forest::Forest(const ForestArrays& arrays, std::size_t n_features, std::span<const double> start, Sums sums)
     : n_features_(n_features),
-      outputs_(outputs),
-      categories_(checked(arrays, n_features, outputs), n_features),
+      start_(start.begin(), start.end()),
+      sums_(sums),
+      categories_(checked(arrays, n_features, start), n_features),
       value_(arrays.value.begin(), arrays.value.end()),
       walk_(arrays, categories_, n_features) {
   for (std::size_t t = 0; t < arrays.trees(); ++t) first_leaf_.push_back(TreeSpan(arrays, t).first_leaf);
@@ -131,11 +138,12 @@ void Forest::score_few(const ScoreTable<T>& table, std::span<double> out) const 
   std::vector<std::uint32_t> leaf(trees());
   for (std::size_t i = 0; i < table.rows; ++i) {
     walk_.leaves_of_document(plain_rows(table, i, 1, room), leaf);
-    double* to = out.data() + i * outputs_;
-    std::fill_n(to, outputs_, 0.0);
+    double* to = out.data() + i * outputs();
+    std::copy(start_.begin(), start_.end(), to);
     for (std::size_t t = 0, output = 0; t < trees(); ++t) {
       to[output] += value_[first_leaf_[t] + leaf[t]];
-      if (++output == outputs_) output = 0;
+      if (sums_ == Sums::kFloat) to[output] = static_cast<float>(to[output]);
+      if (++output == outputs()) output = 0;
     }
   }
 }
@@ -144,14 +152,17 @@ template <class T>
 void Forest::scores(const ScoreTable<T>& table, std::span<double> out, int num_threads) const {
   if (table.rows <= few_) return score_few(table, out);
   for_each_block(table, num_threads, [&](Block& block, std::size_t row, std::size_t count) {
-    std::vector<double> sums(outputs_ * kBlockRows);
+    std::vector<double> sums(outputs() * kBlockRows);
+    for (std::size_t k = 0; k < outputs(); ++k) std::fill_n(sums.data() + k * kBlockRows, kBlockRows, start_[k]);
     block.run(table, row, count, [&](const Part& part) {
       for (std::size_t t = part.first; t < part.last; ++t) {
-        block.add(part, t, count, sums.data() + t % outputs_ * kBlockRows);
+        double* to = sums.data() + t % outputs() * kBlockRows;
+        block.add(part, t, count, to);
+        if (sums_ == Sums::kFloat) round_to_floats(to, count);
       }
     });
     for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t k = 0; k < outputs_; ++k) out[(row + i) * outputs_ + k] = sums[k * kBlockRows + i];
+      for (std::size_t k = 0; k < outputs(); ++k) out[(row + i) * outputs() + k] = sums[k * kBlockRows + i];
     }
   });
 }

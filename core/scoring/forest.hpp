@@ -12,19 +12,26 @@
 
 namespace podium {
 
-// Every way gives the same bits: the score of a document is the sum of its leaves' values in the order of the trees.
+// How the values of a document's leaves are added: in doubles, or with every sum rounded to a float, as XGBoost and
+// RankLib do.
+enum class Sums { kDouble, kFloat };
+
+// Every way gives the same bits: the score of a document is the sum of a starting value and its leaves' values in the
+// order of the trees.
 class Forest {
  public:
-  // Throws std::invalid_argument if the arrays are not a forest over `n_features` features.
-  Forest(const ForestArrays& arrays, std::size_t n_features, std::size_t outputs);
+  // Throws std::invalid_argument if the arrays are not a forest over `n_features` features. `start` has one number per
+  // output: where its sums begin.
+  Forest(const ForestArrays& arrays, std::size_t n_features, std::span<const double> start, Sums sums);
   Forest(const Forest&) = delete;
   Forest& operator=(const Forest&) = delete;
 
   std::size_t trees() const { return first_leaf_.size(); }
   std::size_t features() const { return n_features_; }
-  std::size_t outputs() const { return outputs_; }
+  std::size_t outputs() const { return start_.size(); }
 
-  // out[document · outputs + t mod outputs] = the sum of the values of the trees t in their order.
+  // out[document · outputs + t mod outputs] = the start of that output and the values of the trees t, added in their
+  // order.
   template <class T>
   void scores(const ScoreTable<T>& table, std::span<double> out, int num_threads) const;
   // The leaf of every document in every tree, [documents × trees].
@@ -45,7 +52,9 @@ class Forest {
   template <class T, class Take>
   void for_each_block(const ScoreTable<T>& table, int num_threads, Take&& take) const;
 
-  std::size_t n_features_, outputs_;
+  std::size_t n_features_;
+  std::vector<double> start_;
+  Sums sums_;
   CategoryTable categories_;
   std::vector<std::size_t> first_leaf_;
   std::vector<double> value_;

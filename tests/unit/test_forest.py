@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,17 @@ def symmetric_tree(rng: np.random.Generator, depth: int, n_features: int, pool: 
 
 
 def random_forest(
-    seed: int, *, trees=5, leaves=9, n_features=4, outputs=1, thresholds=20, categorical=(), symmetric=None
+    seed: int,
+    *,
+    trees=5,
+    leaves=9,
+    n_features=4,
+    outputs=1,
+    thresholds=20,
+    categorical=(),
+    symmetric=None,
+    sums="float64",
+    rules=None,
 ) -> TreeModel:
     """Trees of `leaves` leaves, or of as many as each entry of a list says; symmetric ones of the given depths."""
     rng = np.random.default_rng(seed)
@@ -77,7 +88,8 @@ def random_forest(
     made = [random_tree(rng, size, n_features, pool, known) for size in sizes]
     for depth in symmetric or ():
         made.insert(int(rng.integers(len(made) + 1)), symmetric_tree(rng, depth, n_features, pool))
-    return TreeModel(forest_of(made, rng.normal(size=outputs), known), n_features, outputs)
+    arrays = forest_of(made, rng.normal(size=outputs), known) | ({} if rules is None else {"feature_rules": rules})
+    return TreeModel(arrays, n_features, outputs, sums=sums)
 
 
 def some_rows(model: TreeModel, n: int, seed=1) -> np.ndarray:
@@ -85,7 +97,8 @@ def some_rows(model: TreeModel, n: int, seed=1) -> np.ndarray:
     X = rng.normal(size=(n, model.n_features)).astype(np.float32)
     X[: n // 4] = rng.choice(np.r_[model.arrays()["threshold"], np.float32(0)], (n // 4, model.n_features))
     for feature in categories_of(model):
-        X[:, feature] = rng.integers(-8, 260, n)
+        X[:, feature] = rng.integers(-8, 260, n) + rng.choice([0, 0.25, -0.5], n)
+    X[:: n // 5 + 1, 0] = [0.0, -0.0, 1e-35, -1e-35, 1e-40][: len(X[:: n // 5 + 1])]
     X[rng.random(X.shape) < 0.15] = np.nan
     X[0], X[1] = -np.finfo(np.float32).max, np.finfo(np.float32).max
     return X
@@ -94,11 +107,33 @@ def some_rows(model: TreeModel, n: int, seed=1) -> np.ndarray:
 def plain_scores(model: TreeModel, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (scores, leaves) from one walk per document and tree."""
     trees, categories = [model.tree(t) for t in range(model.n_trees)], categories_of(model)
+    rules = model.arrays().get("feature_rules", np.zeros(model.n_features, np.uint8))
+    ruled = [feature for feature in range(model.n_features) if rules[feature]]
+    X = X.copy()
+    for row in X:
+        for feature in ruled:
+            row[feature] = plain_rule(rules[feature], float(row[feature]), categories.get(feature))
     leaves = np.array([[walk(tree, row, categories) for tree in trees] for row in X]).reshape(len(X), len(trees))
     scores = np.zeros((len(X), model.n_outputs))
+    if model.sums == "float32":
+        scores = scores + model.arrays()["base"]
+        for t, tree in enumerate(trees):
+            sums = scores[:, t % model.n_outputs] + tree["value"][leaves[:, t]]
+            scores[:, t % model.n_outputs] = sums.astype(np.float32)
+        return scores, leaves
     for t, tree in enumerate(trees):
         scores[:, t % model.n_outputs] += tree["value"][leaves[:, t]]
     return scores + model.arrays()["base"], leaves
+
+
+def plain_rule(rule: int, value: float, known) -> float:
+    if math.isnan(value):
+        return value
+    if rule == 1:
+        return math.nan if -float(np.float32(1e-35)) <= value <= float(np.float32(1e-35)) else value
+    if rule == 2:
+        return float(int(value))
+    return float(math.floor(value)) if math.floor(value) in known.tolist() else -1.0
 
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -121,6 +156,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "thresholds for several parts": {"leaves": [200] * 12, "n_features": 2, "thresholds": 3000},
     "a hundred trees": {"trees": 100, "leaves": 31, "thresholds": 200},
     "many features": {"leaves": [40] * 3, "n_features": 40_000},
+    "sums of floats": {"trees": 60, "sums": "float32"},
+    "sums of floats in large trees and several outputs": {"leaves": [9, 700, 1, 30], "outputs": 2, "sums": "float32"},
+    "zeros that are missing": {"rules": np.array([1, 0, 1, 0])},
+    "categories cut to whole numbers": {"categorical": (0, 2), "rules": np.array([2, 0, 2, 0])},
+    "categories of which others are -1": {"categorical": (0, 2), "rules": np.array([3, 1, 3, 0]), "sums": "float32"},
 }  # fmt: skip
 
 

@@ -57,6 +57,7 @@ class TreeBooster:
             )
         spec = spec.resolve(data)
         self.spec, self.seed, self.n_outputs, self.n_features = spec, seed, len(base), data.n_features
+        start = None if start is None else _as_start(start)
         self.trees_before = 0 if start is None else start.n_trees  # draws go on where those of the other model ended
         self.base, self.start = base if start is None else start.arrays()["base"], start
         keys = query_hashes(data.query_ids, 0)
@@ -177,6 +178,16 @@ class TreeBooster:
             self.n_features,
             self.n_outputs,
         )
+
+
+def _as_start(start: TreeModel) -> TreeModel:
+    """Return the model as training can continue from it."""
+    if start.rules:
+        raise DataError(
+            "training cannot continue from a model that was imported with rules for single features (zeros that count as missing, "
+            "or categories of another library); train a new model"
+        )
+    return start.with_float64_sums()
 
 
 def _check_start(start: TreeModel, now: TreeBooster) -> None:

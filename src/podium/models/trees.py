@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.errors import DataError
+from podium.models.feature_rules import FeatureRules
 from podium.models.model import Features, Floats, Model
 
 NODES = ("feature", "threshold", "left", "right", "missing_left", "set", "gain")
@@ -33,7 +34,8 @@ DTYPES: dict[str, Any] = {
     "base": np.float64,
 }
 MOST_FEATURES = 2**20  # a forest has no array by feature, so nothing else bounds what a file may claim
-NOT_SCORED = ("gain", "documents", "base")  # what the core's forest does not need
+NOT_SCORED = ("gain", "documents", "base", "feature_rules")  # what the core's forest does not need
+SUMS = ("float64", "float32")
 Arrays = dict[str, npt.NDArray[Any]]
 
 
@@ -42,27 +44,54 @@ class TreeModel(Model):
 
     The arrays: of nodes, all trees one after the other, `feature`, `threshold`, `left`, `right` (a node of the same tree,
     or ~leaf), `missing_left`, `gain`, and `set` (of a categorical split, which of `sets`; else −1); of leaves `value` and
-    `documents`, how many training documents fell there; where trees begin, `node_offsets` and `leaf_offsets`.
+    `documents`, how many training documents fell there; where trees begin, `node_offsets` and `leaf_offsets`. Models that
+    other libraries trained may also have `feature_rules` (see `podium.models.feature_rules`).
+
+    Args:
+        arrays: Everything the trees are.
+        n_features: Number of features.
+        n_outputs: Number of outputs.
+        sums: float64: the values of the leaves are added in float64, and the base at the end. float32: values are added to
+            the base, and every sum is rounded to float32, as XGBoost and RankLib do.
     """
 
     reads_any_floats = True
     has_splits = True
 
-    def __init__(self, arrays: Arrays, n_features: int, n_outputs: int) -> None:
+    def __init__(self, arrays: Arrays, n_features: int, n_outputs: int, *, sums: str = "float64") -> None:
         if not 0 <= n_features <= MOST_FEATURES:
             raise DataError(f"a forest has from 0 to {MOST_FEATURES:,} features; found {n_features:,}")
-        self.n_features, self.n_outputs = n_features, n_outputs
+        self.n_features, self.n_outputs, self.sums = n_features, n_outputs, sums
+        if sums not in SUMS:
+            raise DataError(f"no forest adds its values in {sums!r}")
         self._arrays = {name: np.ascontiguousarray(arrays[name], kind) for name, kind in DTYPES.items()}
         if self._arrays["base"].shape != (n_outputs,) or not np.isfinite(self._arrays["base"]).all():
             raise DataError("a forest needs one finite base score an output")
         for name, like in (("gain", "feature"), ("documents", "value")):
             if self._arrays[name].shape != self._arrays[like].shape:
                 raise DataError(f"{name} and {like} differ in length")
+        if "feature_rules" in arrays:
+            self._arrays["feature_rules"] = np.ascontiguousarray(arrays["feature_rules"], np.uint8)
         self.forest = _core.Forest(
             n_features=n_features,
-            outputs=n_outputs,
+            start=self._arrays["base"] if self._adds_to_base else np.zeros(n_outputs),
+            float_sums=self._adds_to_base,
             **{name: value for name, value in self._arrays.items() if name not in NOT_SCORED},
         )
+        rules = self._arrays.get("feature_rules", np.zeros(n_features, np.uint8))
+        self.rules = FeatureRules(rules, n_features, categories_of(self))
+
+    @property
+    def _adds_to_base(self) -> bool:
+        return self.sums == "float32"
+
+    def prepared(self, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The features as the trees see them."""
+        return self.rules.apply(features) if self.rules else features
+
+    def with_float64_sums(self) -> TreeModel:
+        """The same trees, their values added in float64."""
+        return TreeModel(self._arrays, self.n_features, self.n_outputs) if self._adds_to_base else self
 
     @property
     def used_features(self) -> npt.NDArray[np.int64]:
@@ -78,15 +107,17 @@ class TreeModel(Model):
         """The base and the values of all trees, added in their order."""
         self.check_features(features)
         out = np.empty(len(features) * self.n_outputs)
-        self.forest.scores(readable(features), out, num_threads)
-        shaped: Floats = out.reshape(len(features), self.n_outputs) + self._arrays["base"]
+        self.forest.scores(readable(self.prepared(features)), out, num_threads)
+        shaped: Floats = out.reshape(len(features), self.n_outputs)
+        if not self._adds_to_base:
+            shaped += self._arrays["base"]
         return shaped[:, 0] if self.n_outputs == 1 else shaped
 
     def leaves(self, features: Features, *, num_threads: int = 1) -> npt.NDArray[np.int32]:
         """The leaf of every row in every tree, [documents × trees]."""
         self.check_features(features)
         out = np.empty((len(features), self.n_trees), np.int32)
-        self.forest.leaves(readable(features), out, num_threads)
+        self.forest.leaves(readable(self.prepared(features)), out, num_threads)
         return out
 
     def arrays(self) -> Arrays:
@@ -94,13 +125,15 @@ class TreeModel(Model):
         return dict(self._arrays)
 
     def settings(self) -> dict[str, Any]:
-        """Features and outputs."""
-        return {"n_features": self.n_features, "n_outputs": self.n_outputs}
+        """Features, outputs, and how values are added unless it is in float64."""
+        rounded = {"sums": self.sums} if self._adds_to_base else {}
+        return {"n_features": self.n_features, "n_outputs": self.n_outputs, **rounded}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: Arrays) -> TreeModel:
         """The forest of saved settings and arrays."""
-        return cls(arrays, int(settings["n_features"]), int(settings["n_outputs"]))
+        sums = str(settings.get("sums", SUMS[0]))
+        return cls(arrays, int(settings["n_features"]), int(settings["n_outputs"]), sums=sums)
 
     def tree(self, number: int) -> Arrays:
         """The arrays of one tree, its sets of categories numbered from 0."""
