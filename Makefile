@@ -5,13 +5,17 @@ BIN := $(VENV)/bin
 CORE := $(shell find core src/podium -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test test-torch lint docs wheel release-check sanitize fuzz bench papers papers-quick format clean
+.PHONY: demo test test-peers test-torch lint docs wheel release-check sanitize fuzz bench papers papers-quick format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
 test: lint
 	$(BIN)/python -m pytest -n auto
+
+# Exports and imports against the libraries themselves; `make test` runs what needs none of them.
+test-peers: $(VENV)/.peers
+	$(BIN)/python -m pytest -n auto tests/export tests/cli/test_model_commands.py
 
 test-torch: $(VENV)/.torch
 	$(BIN)/python -m pytest -n auto tests/torch
@@ -115,6 +119,10 @@ $(VENV)/.dev: $(VENV)/.installed
 
 $(VENV)/.release: $(VENV)/.dev
 	$(PIP) --no-build-isolation -e '.[release]'
+	touch $@
+
+$(VENV)/.peers: $(VENV)/.dev
+	$(PIP) --no-build-isolation -e '.[peers]'
 	touch $@
 
 # Tests and benchmarks run with exactly this version; the extra `torch` admits newer ones. pip takes its CPU build from

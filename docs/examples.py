@@ -24,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("index", "ship", "format")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("index", "ship", "export", "format")),
     *ROOT.glob("docs/start/*.md"),
 )
 BLOCK = re.compile(

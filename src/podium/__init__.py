@@ -17,6 +17,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "rankers": (
         "AdaRank",
         "CrossValidation",
+        "ImportedRanker",
         "KernelRankNet",
         "LambdaMART",
         "LambdaRank",
@@ -35,6 +36,10 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "StructRank",
         "Tuning",
         "cross_validate",
+        "from_catboost",
+        "from_lightgbm",
+        "from_ranklib",
+        "from_xgboost",
         "load",
         "tune",
     ),

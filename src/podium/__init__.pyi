@@ -47,6 +47,7 @@ from podium.rankers import MART as MART
 from podium.rankers import OAPBPM as OAPBPM
 from podium.rankers import AdaRank as AdaRank
 from podium.rankers import CrossValidation as CrossValidation
+from podium.rankers import ImportedRanker as ImportedRanker
 from podium.rankers import KernelRankNet as KernelRankNet
 from podium.rankers import LambdaMART as LambdaMART
 from podium.rankers import LambdaRank as LambdaRank
@@ -63,6 +64,10 @@ from podium.rankers import RankSVM as RankSVM
 from podium.rankers import StructRank as StructRank
 from podium.rankers import Tuning as Tuning
 from podium.rankers import cross_validate as cross_validate
+from podium.rankers import from_catboost as from_catboost
+from podium.rankers import from_lightgbm as from_lightgbm
+from podium.rankers import from_ranklib as from_ranklib
+from podium.rankers import from_xgboost as from_xgboost
 from podium.rankers import load as load
 from podium.rankers import tune as tune
 from podium.scoring import Scorer as Scorer

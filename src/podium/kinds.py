@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import podium.model_kinds as models
+
 HEAD_BYTES = 1 << 16
 LARGEST_HEADER = 1 << 30
 GZIP_MAGIC = b"\x1f\x8b"
@@ -244,6 +246,18 @@ KINDS: dict[str, Kind] = {
         Kind("papers-results", "results of podium papers", _is_papers_results),
         Kind("papers-cell", "a cell of podium papers", _is_papers_cell),
         Kind("papers-report", "a report of podium papers", _is_papers_report),
+        Kind("lightgbm", "a LightGBM model", models.looks_like_lightgbm),
+        Kind("xgboost", "an XGBoost model", models.looks_like_xgboost),
+        Kind("xgboost-dump", "a dump of XGBoost", models.looks_like_xgboost_dump),
+        Kind(
+            "catboost", "a CatBoost model", lambda head: models.looks_like_catboost(head) or models.looks_like_cbm(head)
+        ),
+        Kind("ranklib", "a RankLib model", models.looks_like_ranklib),
+        Kind("ltr-plugin", "a model for Elasticsearch or OpenSearch", models.looks_like_ltr_plugin),
+        Kind("solr", "a model for Solr", models.looks_like_solr),
+        Kind("vespa", "a model for Vespa", models.looks_like_vespa),
+        Kind("onnx", "an ONNX model", models.looks_like_onnx),
+        Kind("treelite", "a treelite model", models.looks_like_treelite),
         Kind("letor", "judged data (LETOR text)", looks_like_letor, (".letor", ".svm", ".svmlight", ".libsvm")),
         Kind("per-query", "a table of metrics by query", _is_per_query_table, (".tsv",)),
         Kind("csv", "a CSV table", looks_like_csv, (".csv",)),

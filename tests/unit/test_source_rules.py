@@ -18,7 +18,7 @@ from podium.forces import FORCES
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "podium"
 # Packages whose import name is not the name they are installed by.
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "pytrec_eval": "pytrec-eval-terrier"}
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "pytrec_eval": "pytrec-eval-terrier", "xgboost": "xgboost-cpu"}
 
 
 def classes_of(files: Iterable[Path]) -> dict[str, list[str]]:
@@ -83,7 +83,7 @@ def undeclared(folder: Path, known: set[str], *, top_level: bool = False) -> dic
 @pytest.mark.parametrize(
     ("folder", "extras"),
     [
-        ("src", ["frames", "numba", "papers", "tune"]),
+        ("src", ["frames", "numba", "papers", "peers", "tune"]),
         ("tests", ["dev", "bench"]),
         ("benchmarks", ["bench", "numba", "torch"]),
         ("docs", ["docs"]),

@@ -13,6 +13,8 @@ from podium.cli import (
     describe,
     evaluate,
     explain,
+    export,
+    imports,
     laws,
     metrics,
     normalize,
@@ -46,6 +48,8 @@ app.command("tune", cls=RankerCommand)(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("explain")(explain.explain)
+app.command("export")(export.export)
+app.command("import")(imports.import_model)
 app.command("metrics")(metrics.metrics)
 app.command("rankers")(rankers.rankers)
 app.command("laws")(laws.laws)

@@ -13,6 +13,7 @@ from podium.models.model import Features, Floats
 from podium.models.trees import TreeModel
 
 KINDS = ("gain", "split")
+NOT_EXPLAINED = ("gain", "base", "feature_rules")  # arrays that attributions do not need
 
 
 def attributions(model: TreeModel, features: Features, *, num_threads: int = 1) -> Floats:
@@ -27,10 +28,10 @@ def attributions(model: TreeModel, features: Features, *, num_threads: int = 1) 
     shap = _core.ForestShap(
         n_features=model.n_features,
         outputs=model.n_outputs,
-        **{name: value for name, value in arrays.items() if name not in ("gain", "base")},
+        **{name: value for name, value in arrays.items() if name not in NOT_EXPLAINED},
     )
     out = np.empty(len(features) * model.n_outputs * (model.n_features + 1))
-    shap.attributions(np.ascontiguousarray(features, np.float32), out, num_threads)
+    shap.attributions(np.ascontiguousarray(model.prepared(features), np.float32), out, num_threads)
     shaped = out.reshape(len(features), model.n_outputs, model.n_features + 1)
     shaped[:, :, -1] += arrays["base"]
     return shaped[:, 0] if model.n_outputs == 1 else shaped

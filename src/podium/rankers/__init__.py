@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from podium.rankers.base import BaseRanker
     from podium.rankers.boost import AdaRank, RankBoost
     from podium.rankers.cross_validation import CrossValidation, cross_validate
+    from podium.rankers.imported import ImportedRanker, from_catboost, from_lightgbm, from_ranklib, from_xgboost
     from podium.rankers.lists import ListMLE, ListNet
     from podium.rankers.ordinal import OrdinalRegression
     from podium.rankers.pairs import KernelRankNet, LambdaRank, RankNet
@@ -36,6 +37,7 @@ __all__ = [
     "AdaRank",
     "BaseRanker",
     "CrossValidation",
+    "ImportedRanker",
     "KernelRankNet",
     "LambdaMART",
     "LambdaRank",
@@ -52,6 +54,10 @@ __all__ = [
     "StructRank",
     "Tuning",
     "cross_validate",
+    "from_catboost",
+    "from_lightgbm",
+    "from_ranklib",
+    "from_xgboost",
     "load",
     "tune",
 ]
@@ -79,9 +85,11 @@ PLACES = {
 TOOLS = {
     "BaseRanker": "base",
     "CrossValidation": "cross_validation",
+    "ImportedRanker": "imported",
     "Ranker": "ranker",
     "Tuning": "tuning.result",
     "cross_validate": "cross_validation",
+    **dict.fromkeys(("from_catboost", "from_lightgbm", "from_ranklib", "from_xgboost"), "imported"),
     "tune": "tuning.search",
 }
 HOMES = {place.partition(":")[2]: place.partition(":")[0] for place in PLACES.values()} | TOOLS
@@ -114,7 +122,7 @@ def load(path: str | os.PathLike[str]) -> BaseRanker:
     """Return the ranker that `ranker.save` or `podium train` wrote. Its scores are the same as before."""
     artifact = load_artifact(path)
     name = artifact.header.get("ranker")
-    if name != "Ranker" and not any(place.endswith(f":{name}") for place in PLACES.values()):
+    if name not in ("Ranker", "ImportedRanker") and not any(place.endswith(f":{name}") for place in PLACES.values()):
         raise FormatError(path, f"holds a {name!r}, which this Podium does not know")
     kind: type[BaseRanker] = __getattr__(str(name))
     return kind.restore(artifact, path)

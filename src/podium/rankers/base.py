@@ -30,6 +30,7 @@ from podium.metrics import metric as as_metric
 from podium.models import Model, Spec
 from podium.parameters import Parameter, describe_parameters
 from podium.rankers.common import CommonSettings
+from podium.rankers.exporting import ExportMixin
 from podium.rankers.saving import SaveMixin
 from podium.scoring import Scorer, check_names, match_features
 from podium.threads import resolve_threads
@@ -44,7 +45,7 @@ Valid = RankingData | tuple[Any, Any, Any]
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
-class BaseRanker(CommonSettings, SaveMixin, ExplainMixin, BaseEstimator):  # type: ignore[misc]
+class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of all rankers.
 
     Attributes:

@@ -1,0 +1,142 @@
+"""Exporting a model: written in memory, scored, compared, and only then put into its place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from podium.data import RankingData
+from podium.errors import OutputError, UnknownNameError
+from podium.export.changes import NORMALIZED_INPUT, Changes
+from podium.export.format import ExportFormat
+from podium.export.options import ExportOptions
+from podium.export.source import kind_of_model, refuse
+from podium.export.table import EXPORTS
+from podium.export.verifying import ExportReport, check_scores
+from podium.files import atomic_write
+from podium.models.feature_rules import ZERO_IS_MISSING
+from podium.models.trees import TreeModel
+from podium.scoring import Scorer
+
+
+def find_export(format: str) -> ExportFormat:
+    """Return the row of a format that can be written."""
+    known = {name: row for name, row in EXPORTS.items() if row.write is not None}
+    if format not in known:
+        raise UnknownNameError("format", format, known)
+    return known[format]
+
+
+def export_model(
+    scorer: Scorer,
+    path: str | os.PathLike[str],
+    *,
+    format: str,
+    allow: Iterable[str] = (),
+    data: RankingData | None = None,
+    **options: Any,
+) -> ExportReport:
+    """Write a model in another format, after it was read back and scored; return how its scores compare.
+
+    Args:
+        scorer: The model.
+        path: The file to write.
+        format: Name of the format, a key of `EXPORTS`.
+        allow: Changes that may be made to the model, keys of `CHANGES`; a change that is needed and not allowed is an error.
+        data: Documents to compare scores on, besides rows that are made from the model.
+        options: Options of the format.
+    """
+    row = find_export(format)
+    for name in options:
+        if name not in row.options:
+            raise UnknownNameError(f"option of format {format!r}", name, row.options)
+    asked, changes = ExportOptions(**options), Changes((allow,) if isinstance(allow, str) else allow)
+    _check_model(scorer, row, changes)
+    assert row.write is not None
+    assert row.score is not None
+    try:
+        raw = row.write(scorer, asked, changes)
+        score = row.score
+        found = check_scores(
+            scorer,
+            lambda rows: score(raw, scorer, asked, rows),
+            row.arithmetic(asked),
+            changes,
+            data,
+            gives_scores=row.gives_scores,
+        )
+    except RecursionError:
+        raise refuse(
+            format, "nests trees, and those of the model are too deep for that", "train with {max_depth}"
+        ) from None
+    report = ExportReport(
+        format,
+        os.fspath(path),
+        len(raw),
+        row.runtime(),
+        found.rows,
+        found.largest_difference,
+        found.bound,
+        found.passed,
+        found.pairs,
+        found.changed_orders,
+        found.changed_probes,
+        tuple(changes.made),
+        tuple(_notes(scorer, row)),
+    )
+    if not report.passed:
+        raise OutputError(
+            f"{os.fspath(path)}: not written, because the {format} file would score differently; {report}"
+        )
+    with atomic_write(path, row.file_kind) as file:
+        file.write(raw)
+    return report
+
+
+def _check_model(scorer: Scorer, row: ExportFormat, changes: Changes) -> None:
+    """Check that a format can hold a model."""
+    kind, model = kind_of_model(scorer), scorer.model
+    if kind not in row.models:
+        remedy = _others(other for other in EXPORTS.values() if kind in other.models)
+        raise refuse(row.name, f"holds {' and '.join(row.models)}, and the model is of the kind {kind}", remedy)
+    if model.n_outputs > 1 and not row.outputs:
+        remedy = _others(other for other in EXPORTS.values() if other.outputs and kind in other.models)
+        raise refuse(row.name, f"holds one output, and the model has {model.n_outputs}", remedy)
+    if scorer.normalize is not None:
+        changes.need(
+            NORMALIZED_INPUT,
+            row.name,
+            f"scores one document at a time, and the model rescales features within each query (normalize={scorer.normalize!r})",
+        )
+    if isinstance(model, TreeModel):
+        zeros = (model.rules.rules == ZERO_IS_MISSING).nonzero()[0]
+        if len(zeros) and not row.zero_is_missing:
+            raise refuse(
+                row.name,
+                f"has no zeros that count as missing, as the model's feature {int(zeros[0])} has",
+                _others(other for other in EXPORTS.values() if other.zero_is_missing),
+            )
+
+
+def _others(rows: Iterable[ExportFormat]) -> str:
+    """Return the remedy that names other formats."""
+    names = [row.name for row in rows if row.write is not None]
+    if not names:
+        return "score with podium.load_scorer instead"
+    return f"use {' or '.join(f'{{format={name!r}}}' for name in names)}"
+
+
+def _notes(scorer: Scorer, row: ExportFormat) -> list[str]:
+    notes = []
+    if isinstance(scorer.model, TreeModel) and len(scorer.model.arrays()["category_features"]):
+        notes.append(
+            "categories are given as whole numbers; other values of a categorical feature may score differently"
+        )
+        if scorer.categories is not None and any(names is not None for names in scorer.categories.values()):
+            notes.append("categories have names, and the file holds only their codes")
+    if scorer.model.n_outputs > 1 and not row.gives_scores:
+        notes.append(
+            "the file gives several outputs per document; Podium's score is Σ p_k (2^k − 1) with p their softmax"
+        )
+    return notes
