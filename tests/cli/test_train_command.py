@@ -40,6 +40,25 @@ def test_train_equals_the_library(cli, parts):
     assert set(rows[0]) == set(ranker.log_[0].to_dict())
 
 
+def test_training_says_how_much_tied_scores_matter(cli):
+    """Two validation queries of two documents: equal features in the first, the irrelevant document before the relevant one."""
+    (cli.folder / "a.txt").write_text("1 qid:1 1:1\n0 qid:1 1:0\n")
+    (cli.folder / "b.txt").write_text("0 qid:1 1:1\n1 qid:1 1:1\n1 qid:2 1:1\n0 qid:2 1:0\n")
+    given = ["train", "a.txt", "--valid", "b.txt", "--ranker", "ranknet", "--epochs", 2, "--metric", "precision@1"]
+    ties = {"n_affected": 1, "n_queries": 2, "value": 0.5, "expected": 0.75, "best": 1.0, "worst": 0.5}
+    said = cli(*given).out
+    assert (
+        "on the validation data, 1 of 2 queries has tied scores that can change the value: 0.5000 in the order" in said
+    )
+    assert cli(*given, "--json").json["ties"] == ties
+    header, *rows = (cli.folder / "model.podium.log.jsonl").read_text().splitlines()
+    assert json.loads(header)["ties"] == ties
+    assert len(rows) == 2
+    untied = cli("train", "a.txt", "--valid", "a.txt", *given[4:], "--fresh")
+    assert "tied" not in untied.out
+    assert cli("train", "a.txt", *given[4:-2], "--json").json["ties"] is None
+
+
 @pytest.mark.parametrize("name", [*RANKERS, "force × model"])
 def test_every_ranker_trains(cli, parts, name):
     given = ["--ranker", name] if name in RANKERS else ["--force", "listnet", "--model", "net(3, activation='relu')"]

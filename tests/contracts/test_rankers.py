@@ -388,6 +388,19 @@ def test_rankers_learn(name):
     assert found > (0.98 if name not in local else 0.85)
 
 
+@by_name()
+def test_the_effect_of_tied_validation_scores_is_that_of_evaluate(name):
+    """Every validation document stands twice, with another label, so that each score is tied."""
+    rows = np.arange(60).repeat(2)
+    labels = TEST.labels[rows] + np.tile([0.0, 1.0], 60)
+    valid = podium.RankingData(TEST.features[rows], labels, TEST.qid[rows])
+    ranker = quick(name, metric="ndcg@10").fit(TRAIN, valid=valid)
+    found = podium.evaluate(ranker.predict(valid), valid, "ndcg@10").ties["ndcg@10"]
+    assert (found.n_affected, found.n_queries) == (4, 4)
+    assert ranker.ties_ == found
+    assert quick(name).fit(TRAIN).ties_ is None
+
+
 def test_nets_and_kernels_learn_what_a_line_cannot():
     train = podium.synthetic.polynomial(queries=60, documents=20, features=4, seed=0)
     test = podium.synthetic.polynomial(queries=100, documents=20, features=4, seed=1, generator_seed=0)

@@ -65,7 +65,7 @@ def train(
         Path | None,
         typer.Option(
             "--log",
-            help="File to write the training log to, as JSON lines: the settings, then one row per epoch. By default OUT.log.jsonl.",
+            help="File to write the training log to, as JSON lines: the settings and the effect of tied scores, then one row per epoch. By default OUT.log.jsonl.",
             show_default=False,
         ),
     ] = None,
@@ -196,6 +196,7 @@ def _fit(
     checkpoint = None if several else Announced(job.checkpoint, seconds, tell=resume)
     with plain_warnings("the solver stopped after"), log, table:
         ranker.fit(parts[0], valid=parts[1], callbacks=[log, table, stop], checkpoint=checkpoint, **more)
+    log.settings["ties"] = _ties(ranker)
     log.finish(ranker.log_)
 
 
@@ -211,11 +212,16 @@ def _outcome(ranker: BaseRanker, job: Job) -> dict[str, Any]:
         "epochs": ranker.n_epochs_,
         "best_epoch": ranker.best_epoch_,
         "best_value": ranker.best_value_,
+        "ties": _ties(ranker),
         "interrupted": ranker.interrupted_,
         **({"trees": ranker.n_trees_} if hasattr(ranker, "n_trees_") else {}),
         "resolved": ranker.resolved_,
         **({"outcome": ranker.outcome} if ranker.outcome else {}),
     }
+
+
+def _ties(ranker: BaseRanker) -> dict[str, Any] | None:
+    return None if ranker.ties_ is None else ranker.ties_.to_dict()
 
 
 def _kept(ranker: BaseRanker) -> str:
@@ -252,6 +258,8 @@ def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> N
         f"wrote {job.out}: {ranker.unit} {ranker.best_epoch_} of {ranker.n_epochs_}{trees}{value}{came_to}; {seconds:.1f} s"
     )
     say(f"wrote {job.log}")
+    if ranker.ties_ is not None and ranker.ties_.n_affected:
+        say(f"on the validation data, {ranker.ties_}")
     certificate = getattr(ranker, "certificate_", None)
     if certificate is not None and certificate.get("gap") is not None:
         proven = (

@@ -27,6 +27,7 @@ from podium.explaining import ExplainMixin
 from podium.forces import Force
 from podium.forces.network_inputs import plain_setting
 from podium.metrics import metric as as_metric
+from podium.metrics.ties import TieEffect
 from podium.models import Model, Spec
 from podium.parameters import Parameter, describe_parameters
 from podium.rankers.common import CommonSettings
@@ -35,6 +36,7 @@ from podium.rankers.saving import SaveMixin
 from podium.scoring import Scorer, check_names, match_features
 from podium.threads import resolve_threads
 from podium.training import Checkpoint, Plan, Schedule, Trained, train
+from podium.training.judging import effect_of_ties
 from podium.training.progress import Callback
 
 Floats = npt.NDArray[np.float64]
@@ -55,6 +57,8 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         log_: the training log, one row per epoch.
         best_epoch_: the number of the epoch that was kept.
         best_value_: the metric of that epoch on the validation data, or None without validation data.
+        ties_: how many validation queries have tied scores that can change that value, and by how much; None without
+            validation data and after loading.
         interrupted_: whether Ctrl-C ended training early.
         learned_: parameters of the force itself that were learned, by name; None if it has none.
     """
@@ -185,6 +189,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
             seen = None if judged is None else self._prepare_valid(judged)
             trained = self._learn(plan, self._prepare(data), seen, called, checkpoint)
         self.feature_names_, self.fingerprint_ = data.feature_names, fingerprint(data)
+        self.ties_ = None if judged is None else self._effect_of_ties(trained.plan, judged)
         self._warn(trained.plan, data)
         return self
 
@@ -214,6 +219,10 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         self.interrupted_, self.certificate_ = trained.interrupted, trained.certificate
         self.thresholds_, self.learned_ = trained.thresholds, trained.learned
         self.fitted_parameters_, self.resolved_ = self._saved_parameters(), self._resolved(plan)
+
+    def _effect_of_ties(self, plan: Plan, valid: RankingData) -> TieEffect:
+        scores = valid.from_caller_order(self.scorer_.scores(valid, num_threads=plan.num_threads))
+        return effect_of_ties(plan.metric, valid, scores, plan.num_threads)
 
     def _warn(self, plan: Plan, data: RankingData) -> None:
         """Warn about a training whose result may be poor."""

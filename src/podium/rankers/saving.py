@@ -16,6 +16,7 @@ from podium.artifact import Artifact, save_artifact
 from podium.errors import FormatError, ParameterError
 from podium.functions import printed_path
 from podium.metrics import metric as as_metric
+from podium.metrics.ties import TieEffect
 from podium.models import MODELS
 from podium.scoring import Scorer, save_categories
 from podium.training import Epoch
@@ -40,6 +41,7 @@ class SaveMixin:
     n_epochs_: int
     best_epoch_: int
     best_value_: float | None
+    ties_: TieEffect | None
     feature_names_: Any
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -144,6 +146,7 @@ class SaveMixin:
         self.n_epochs_, self.best_epoch_ = training["epochs"], training["best_epoch"]
         self.best_value_, self.interrupted_ = training["best_value"], False
         self.log_: tuple[Epoch, ...] = ()
+        self.ties_ = None
 
 
 def _numbers(value: Any) -> Any:

@@ -10,33 +10,42 @@ import numpy.typing as npt
 from podium.data import RankingData
 from podium.errors import DataError
 from podium.metrics import Documents, Metric, per_query
+from podium.metrics.ties import TieEffect, tie_effect
 
 Floats = npt.NDArray[np.float64]
 
 
 def mean_value(metric: Metric, data: RankingData, scores: Floats, num_threads: int) -> float | None:
-    """The mean of a metric over the queries that have a value, the same for any order of queries; None where none has."""
-    documents = Documents(scores, data.labels, data.query_offsets, row_order=data.row_order)
-    values = per_query([metric], documents, num_threads=num_threads)[0][0]
+    """Return the mean of a metric over the queries that have a value, or None if none has; the order of queries has no effect."""
+    values = per_query([metric], _documents(data, scores), num_threads=num_threads)[0][0]
     known = values[~np.isnan(values)]
     return math.fsum(known.tolist()) / len(known) if len(known) else None
 
 
+def effect_of_ties(metric: Metric, data: RankingData, scores: Floats, num_threads: int) -> TieEffect:
+    """Return how much the mean of a metric depends on the order of documents with tied scores."""
+    return tie_effect(metric, _documents(data, scores), num_threads=num_threads)
+
+
+def _documents(data: RankingData, scores: Floats) -> Documents:
+    return Documents(scores, data.labels, data.query_offsets, row_order=data.row_order)
+
+
 def check_choice(metric: Metric, data: RankingData, what: str, num_threads: int) -> None:
-    """That the metric can tell one ranking of the data from another, so that there is a best one."""
+    """Raise DataError if the metric cannot tell one ranking of the data from another, so that none is the best."""
     if mean_value(metric, data, np.zeros(data.n_documents), num_threads) is None:
         raise DataError(
-            f"{metric} has no value on any query of the {what} data, so nothing is best; use other data or another metric"
+            f"{metric} has no value on any query of the {what} data, so no model is the best; use other data or another metric"
         )
     if not labels_choose(data):
         raise DataError(
-            f"no query of the {what} data has two different labels, so {metric} cannot tell one ranking from another (pairs "
-            "have no part in metrics); give labels, or train without validation data"
+            f"no query of the {what} data has two different labels, so {metric} cannot tell one ranking from another "
+            "(metrics do not use pairs); give labels, or train without validation data"
         )
 
 
 def labels_choose(data: RankingData) -> bool:
-    """Whether a query has two different labels, so that a metric can tell one ranking of it from another."""
+    """Return whether a query has two different labels, so that a metric can tell one ranking of it from another."""
     order = np.lexsort((data.labels, data.document_queries))
     same_query = np.diff(data.document_queries[order]) == 0
     return bool((same_query & (np.diff(data.labels[order]) != 0)).any())
