@@ -137,7 +137,7 @@ def test_trec_evals_own_files(data_dir: Path) -> None:
         assert run.scores.tolist() == [float(words[4]) for words in lines]
         assert TREC_RUN.looks_like((folder / name).read_bytes()[: 1 << 16])
         assert not QRELS.looks_like((folder / name).read_bytes()[: 1 << 16])
-    with pytest.raises(FormatError, match=r"qrels.123:4975: query and document '301 FT934-10543' stands in line 1294"):
+    with pytest.raises(FormatError, match=r"qrels.123:4975: query and document '301 FT934-10543' is in line 1294"):
         read_qrels(folder / "qrels.123")
 
 
