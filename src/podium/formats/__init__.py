@@ -25,7 +25,18 @@ from podium.formats.trec import QRELS, TREC_RUN
 from podium.kinds import KINDS, recognize
 
 FORMATS: dict[str, Format] = {
-    format.name: format for format in (LETOR, CACHE, CSV, TSV, PARQUET, ARROW, QRELS, TREC_RUN, SCORES)
+    format.name: format
+    for format in (
+        LETOR,
+        CACHE,
+        CSV,
+        TSV,
+        PARQUET,
+        ARROW,
+        QRELS,
+        TREC_RUN,
+        SCORES,
+    )
 }
 
 

@@ -16,7 +16,15 @@ from podium.parameters import read_value
 __all__ = ["MODELS", "CoreModel", "GradientModel", "GradientSpec", "Model", "Spec", "model", "restore_model"]
 
 MODELS: dict[str, type[Spec]] = {
-    kind.name: kind for kind in (LinearSpec, NetSpec, KernelSpec, QuadraticSpec, NadarayaWatsonSpec, TreesSpec)
+    kind.name: kind
+    for kind in (
+        LinearSpec,
+        NetSpec,
+        KernelSpec,
+        QuadraticSpec,
+        NadarayaWatsonSpec,
+        TreesSpec,
+    )
 }
 EXAMPLES = "linear, net(10), net(128, 64, activation='relu'), kernel(rbf) or trees(num_leaves=31)"
 

@@ -16,7 +16,19 @@ __all__ = ["SCHEDULES", "schedule"]
 
 SCHEDULES: dict[str, type[Schedule]] = {
     kind.name: kind
-    for kind in (Adam, SGD, LBFGS, Bundle, Boosting, Stumps, Reweighting, FeasibleSteps, Perceptron, Committee, Phases)
+    for kind in (
+        Adam,
+        SGD,
+        LBFGS,
+        Bundle,
+        Boosting,
+        Stumps,
+        Reweighting,
+        FeasibleSteps,
+        Perceptron,
+        Committee,
+        Phases,
+    )
 }
 EXAMPLES = "adam, adam(rate=0.001, batch=16), lbfgs(l2=0.1) or boosting(rounds=1000, rate=0.05)"
 
