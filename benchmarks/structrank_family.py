@@ -1,130 +1,138 @@
 """Whether any network of StructRank's family gains over independent preferences, on OHSUMED and on yandex.
 
-Run: PODIUM_DATA=… python benchmarks/structrank_family.py [--settings ohsumed-nw,ohsumed-linear,…] [--members full,…]
+Run: PODIUM_DATA=… python benchmarks/structrank_family.py [--settings ohsumed-nw,ohsumed-linear,…] [--members "full;winner"]
 
-A setting is a set, a model and a schedule; a member is a network. Each member is trained alike in a setting: the epoch or round
-is chosen on the validation queries, and the model is judged once on the test queries. Members are compared with `independent`,
-the sigmoid of each preference alone (RankNet with a learned steepness), query by query: Wilcoxon's test, corrected by Holm for
-the number of members. Members that have run are kept in benchmarks/results/structrank_family.json, so that a run that was
-stopped goes on; `python benchmarks/tables.py` writes the table of docs/structrank.md.
+A setting is a set, a model and a schedule; a member of the family is a network. In a setting every member is trained alike: the
+validation queries choose the epoch or round and, if a setting has several, the rate; the chosen model is judged once on the test
+queries. Members are compared with `independent`, the sigmoid of each preference alone (RankNet with a learned steepness), query by
+query, by Wilcoxon's test with Holm's correction for the number of members. Members that have run are kept in
+benchmarks/results/structrank_family.json, so that the same command resumes a run that was stopped, and prints the table at the end.
+`python benchmarks/tables.py` writes the table into docs/structrank.md.
 
-ohsumed-nw      OHSUMED's five folds, StructRank's own estimator and feasible steps, one start, norm 30; MAP of LETOR's scorer
-ohsumed-linear  OHSUMED's five folds, a linear model by Adam; MAP of LETOR's scorer
-yandex-linear   yandex, 1,500 training and 500 validation queries, all test queries; a linear model by Adam; NDCG@10
-yandex-trees    the same queries; boosted trees, at most 150 rounds; NDCG@10
+ohsumed-nw      OHSUMED's five folds, StructRank with its own estimator and schedule and its default settings
+ohsumed-linear  OHSUMED's five folds, a linear model by Adam, one of three rates
+yandex-linear   yandex, four fifths of the training file to train on and a fifth to choose by; a linear model as above
+yandex-trees    the same queries; boosted trees, at most 300 rounds
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import podium
+import quality_sets
 from letor_ohsumed import MAP
 from machine import machine, short_repr
 from podium.evaluation.paired_tests import holm, paired_differences, wilcoxon
+from structrank_tables import family_table
 
 RESULTS = Path(__file__).parent / "results" / "structrank_family.json"
 BASE = "independent"
-OHSUMED_NOISE, YANDEX_NOISE = (
-    (4, 19),
-    (0, 1),
-)  # features that noise is learned from: on OHSUMED, the lengths of the fields
-MEMBERS: dict[str, str] = {
-    BASE: "independent",
-    "full": "full",
-    "random": "random",
-    "shared": "shared",
-    "winner": "winner",
-    "full, two functions": "full, components=2",
-    "independent, gaussian": "independent, function='gaussian'",
-    "full, gaussian": "full, function='gaussian'",
-    "shared, gaussian": "shared, function='gaussian'",
-    "full, two gaussians": "full, function='gaussian', components=2",
-    "independent, learned noise": "independent, noise_features={noise}",
+MEMBERS: dict[str, dict[str, Any]] = {
+    BASE: {"topology": "independent"},
+    "full": {"topology": "full"},
+    "random": {"topology": "random"},
+    "shared": {"topology": "shared"},
+    "winner": {"topology": "winner"},
+    "independent, gaussian": {"topology": "independent", "function": "gaussian"},
+    "full, gaussian": {"topology": "full", "function": "gaussian"},
+    "shared, gaussian": {"topology": "shared", "function": "gaussian"},
+    "independent, two functions": {"topology": "independent", "components": 2},
+    "full, two functions": {"topology": "full", "components": 2},
+    "full, two gaussians": {"topology": "full", "function": "gaussian", "components": 2},
+    "independent, learned noise": {"topology": "independent", "noise_features": ...},
 }
-Parts = tuple[podium.RankingData, ...]
+RATES = (0.0005, 0.002, 0.01)  # of a linear model, chosen on validation
 
 
-def ohsumed() -> Iterator[Parts]:
-    for fold in range(1, 6):
-        yield podium.read_folds(Path(os.environ["PODIUM_DATA"]) / f"ohsumed/QueryLevelNorm/Fold{fold}")
+def own(network: dict[str, Any], metric: str) -> list[Any]:
+    return [podium.StructRank(**network, metric=metric, num_threads=1)]
 
 
-def yandex() -> Iterator[Parts]:
-    folder = Path(os.environ["PODIUM_DATA"]) / "yandex"
-    train, test = (podium.read(folder / f"{part}.txt") for part in ("train", "test"))
-    order = np.random.default_rng(0).permutation(train.n_queries)
-    yield train.select(np.sort(order[:1500])), train.select(np.sort(order[1500:2000])), test
+def linear(network: dict[str, Any], metric: str) -> list[Any]:
+    schedules = [f"adam(rate={rate}, epochs=100, early_stopping_rounds=20)" for rate in RATES]
+    return [ranker(network, metric, "linear", schedule) for schedule in schedules]
 
 
-def own(force: str, metric: str) -> podium.Ranker:
-    """StructRank's own model and schedule, from one start."""
-    schedule = "feasible(starts=1, norm=30)"
-    return podium.Ranker(force=force, model="nadaraya-watson", schedule=schedule, metric=metric)
+def trees(network: dict[str, Any], metric: str) -> list[Any]:
+    schedule = "boosting(rounds=300, rate=0.05, early_stopping_rounds=50)"
+    return [ranker(network, metric, "trees(num_leaves=15)", schedule)]
 
 
-def linear(force: str, metric: str) -> podium.Ranker:
-    return podium.Ranker(
-        force=force, model="linear", schedule="adam(rate=0.002, epochs=60, early_stopping_rounds=15)", metric=metric
-    )
+def ranker(network: dict[str, Any], metric: str, model: str, schedule: str) -> podium.Ranker:
+    force = podium.forces.Force.of(podium.forces.FORCES["structrank"], **network)
+    return podium.Ranker(force=force, model=model, schedule=schedule, metric=metric, num_threads=1)
 
 
-def trees(force: str, metric: str) -> podium.Ranker:
-    schedule = "boosting(rounds=150, rate=0.1, early_stopping_rounds=50)"
-    return podium.Ranker(force=force, model="trees(num_leaves=15)", schedule=schedule, metric=metric)
+@dataclass(frozen=True)
+class Setting:
+    """What all members share. `metrics` are what they are judged by; the first one chooses on validation."""
+
+    tasks: quality_sets.Tasks
+    make: Callable[[dict[str, Any], str], list[Any]]
+    metrics: tuple[str, ...]
+    noise_features: tuple[int, ...]  # that the scale of a document's noise is learned from
 
 
-SETTINGS: dict[str, tuple[Callable[[], Iterator[Parts]], Callable[[str, str], podium.Ranker], str, tuple[int, ...]]] = {
-    "ohsumed-nw": (ohsumed, own, MAP, OHSUMED_NOISE),
-    "ohsumed-linear": (ohsumed, linear, MAP, OHSUMED_NOISE),
-    "yandex-linear": (yandex, linear, "ndcg@10", YANDEX_NOISE),
-    "yandex-trees": (yandex, trees, "ndcg@10", YANDEX_NOISE),
+LETOR = (MAP, "ndcg(convention='letor')@10")
+BM25 = (10, 25)  # OHSUMED's scores of title and abstract
+SETTINGS = {
+    "ohsumed-nw": Setting(quality_sets.ohsumed, own, LETOR, BM25),
+    "ohsumed-linear": Setting(quality_sets.ohsumed, linear, LETOR, BM25),
+    "yandex-linear": Setting(quality_sets.yandex, linear, ("ndcg@10", "map"), (0, 1)),
+    "yandex-trees": Setting(quality_sets.yandex, trees, ("ndcg@10", "map"), (0, 1)),
 }
 
 
-def judged(setting: str, member: str) -> dict[str, Any]:
-    """Values by test query, the mean of the folds' means, and what was learned."""
-    parts, make, metric, noise = SETTINGS[setting]
-    force = f"structrank({MEMBERS[member].format(noise=noise)})"
-    by_query, means, valids, learned = [], [], [], []
+def judged(setting: Setting, member: str) -> dict[str, Any]:
+    """Values by test query, the means of the folds' means, and what was learned."""
+    network = {name: setting.noise_features if value is ... else value for name, value in MEMBERS[member].items()}
+    by_query: dict[str, list[float]] = {metric: [] for metric in setting.metrics}
+    means: dict[str, list[float]] = {metric: [] for metric in setting.metrics}
+    valid, learned = [], []
     began = time.process_time()
-    for train, valid, test in parts():
-        ranker = make(force, metric).fit(train, valid=valid)
-        result = podium.evaluate(ranker.predict(test), test, metric)
-        by_query += result.per_query[str(podium.metric(metric))].tolist()
-        means.append(result.mean[str(podium.metric(metric))])
-        valids.append(ranker.best_value_)
-        learned.append(ranker.learned_)
+    for task in setting.tasks():
+        tried = [each.fit(task.train, valid=task.valid) for each in setting.make(network, setting.metrics[0])]
+        best = max(tried, key=lambda each: each.best_value_)
+        result = podium.evaluate(best.predict(task.test), task.test, list(setting.metrics))
+        for metric in setting.metrics:
+            by_query[metric] += [round(value, 6) for value in result.per_query[metric].tolist()]
+            means[metric].append(result.mean[metric])
+        valid.append(best.best_value_)
+        learned.append(best.learned_)
     return {
-        "force": force,
-        "test": float(np.mean(means)),
-        "valid": float(np.mean(valids)),
-        "by_query": [round(value, 6) for value in by_query],
+        "network": network,
+        "test": {metric: float(np.mean(each)) for metric, each in means.items()},
+        "valid": float(np.mean(valid)),
         "learned": learned,
         "processor_seconds": round(time.process_time() - began, 1),
+        "by_query": by_query,
     }
 
 
-def compared(members: dict[str, Any]) -> dict[str, Any]:
+def compared(members: dict[str, Any], metric: str) -> dict[str, Any]:
     """Each member beside the independent one: mean difference, 95 % interval, wins, losses, and p after Holm."""
-    base = np.array(members[BASE]["by_query"])
+    base = np.array(members[BASE]["by_query"][metric])
     rows: dict[str, Any] = {}
     for name, found in members.items():
         if name != BASE:
-            difference = paired_differences(np.array(found["by_query"]), base)
-            half = 1.96 * difference.std(ddof=1) / np.sqrt(len(difference))
-            p = wilcoxon(difference, n_randomizations=10_000, seed=0)
-            mean = float(difference.mean())
-            rows[name] = {"difference": mean, "interval": [mean - half, mean + half], "p": p}
-            rows[name] |= {"wins": int((difference > 0).sum()), "losses": int((difference < 0).sum())}
+            difference = paired_differences(np.array(found["by_query"][metric]), base)
+            mean, half = float(difference.mean()), 1.96 * float(difference.std(ddof=1)) / len(difference) ** 0.5
+            rows[name] = {
+                "difference": mean,
+                "interval": [mean - half, mean + half],
+                "wins": int((difference > 0).sum()),
+                "losses": int((difference < 0).sum()),
+                "p": wilcoxon(difference, n_randomizations=10_000, seed=0),
+            }
     for name, corrected in zip(rows, holm([row["p"] for row in rows.values()]), strict=True):
         rows[name]["holm"] = corrected
     return rows
@@ -132,27 +140,27 @@ def compared(members: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--settings", default=",".join(SETTINGS))
+    parser.add_argument("--settings", default=",".join(SETTINGS), help="separated by commas")
     parser.add_argument("--members", default=";".join(MEMBERS), help="separated by semicolons")
-    parser.add_argument("--again", action="store_true", help="run members that are in the results too")
+    parser.add_argument("--again", action="store_true", help="also run members that are in the results")
     options = parser.parse_args()
     on = machine()
     print(short_repr(on))
     kept = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {"settings": {}}
-    for setting in options.settings.split(","):
-        members = kept["settings"].setdefault(setting, {"metric": SETTINGS[setting][2], "members": {}})["members"]
+    for name in options.settings.split(","):
+        setting = SETTINGS[name]
+        held = kept["settings"].setdefault(name, {"metrics": setting.metrics, "members": {}})
         for member in options.members.split(";"):
-            if member in members and not options.again:
+            if member in held["members"] and not options.again:
                 continue
-            members[member] = found = judged(setting, member)
+            held["members"][member] = found = judged(setting, member)
+            held["members"] = {each: held["members"][each] for each in MEMBERS if each in held["members"]}
+            if BASE in held["members"]:
+                held["paired"] = {metric: compared(held["members"], metric) for metric in setting.metrics}
             RESULTS.write_text(json.dumps({**kept, "machine": on}, indent=1) + "\n")
-            print(
-                f"{setting:<16}{member:<28}{found['test']:.4f} valid {found['valid']:.4f} {found['processor_seconds']:.0f} s",
-                flush=True,
-            )
-        if BASE in members:
-            kept["settings"][setting]["paired"] = compared(members)
-    RESULTS.write_text(json.dumps({**kept, "machine": on}, indent=1) + "\n")
+            values = "  ".join(f"{metric} {value:.4f}" for metric, value in found["test"].items())
+            print(f"{name}: {member}: {values}, {found['processor_seconds']:.0f} s", flush=True)
+    print(family_table())
 
 
 if __name__ == "__main__":

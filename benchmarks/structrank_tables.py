@@ -67,25 +67,35 @@ def variants_table() -> str:
 SETTINGS = {
     "ohsumed-nw": "OHSUMED, Nadaraya–Watson",
     "ohsumed-linear": "OHSUMED, linear",
-    "yandex-linear": "yandex, linear",
-    "yandex-trees": "yandex, trees",
+    "yandex-linear": "Yandex, linear",
+    "yandex-trees": "Yandex, trees",
 }
 
 
 def family_table() -> str:
-    """Every network under every setting: the test value; and beside the independent one, the difference and its p-value."""
+    """Every network in every setting: its test values, and how they differ from those of independent preferences."""
     found = load("structrank_family")["settings"]
-    settings = [name for name in SETTINGS if name in found]
-    heads = [f"{SETTINGS[name]}: {found[name]['metric'].partition('(')[0].upper()}" for name in settings]
-    lines = [f"| network | {' | '.join(heads)} |", "|---|" + "---|" * len(settings)]
-    for member in found[settings[0]]["members"]:
-        cells = []
-        for name in settings:
-            value, pair = found[name]["members"][member]["test"], found[name]["paired"].get(member)
-            beside = "" if pair is None else f" ({pair['difference']:+.4f}, p {pair['holm']:.2f})"
-            cells.append(f"{value:.4f}{beside}")
-        lines.append(f"| {member} | {' | '.join(cells)} |")
+    beside = "− independent, 95 % interval | wins, losses | p"
+    lines = [f"| setting | network | MAP | {beside} | NDCG@10 | {beside} |", "|---|---|" + "---|---|---|---|" * 2]
+    for setting, title in SETTINGS.items():
+        if setting not in found:
+            continue
+        held = found[setting]
+        metrics = sorted(held["metrics"], key=lambda metric: not metric.startswith("map"))
+        for number, (member, row) in enumerate(held["members"].items()):
+            cells = [_compared_cells(row["test"][metric], held["paired"][metric].get(member)) for metric in metrics]
+            lines.append(f"| {'' if number else title} | {member} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _compared_cells(value: float, pair: dict | None) -> str:
+    if pair is None:
+        return f"{value:.4f} | | | "
+    low, high = pair["interval"]
+    return (
+        f"{value:.4f} | {pair['difference']:+.4f}, {low:+.4f} to {high:+.4f} | {pair['wins']}, {pair['losses']} | "
+        f"{pair['holm']:.2f}"
+    )
 
 
 def force_table() -> str:
