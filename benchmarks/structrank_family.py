@@ -3,14 +3,14 @@
 Run: PODIUM_DATA=… python benchmarks/structrank_family.py [--settings ohsumed-nw,ohsumed-linear,…] [--members "full;winner"]
 
 A setting is a set, a model and a schedule; a member of the family is a network. In a setting every member is trained alike: the
-validation queries choose the epoch or round and, if a setting has several, the rate; the chosen model is judged once on the test
-queries. Members are compared with `independent`, the sigmoid of each preference alone (RankNet with a learned steepness), query by
+validation queries choose the epoch or round, and that model is judged once on the test queries. Members are compared with `independent`, the sigmoid of each preference alone (RankNet with a learned steepness), query by
 query, by Wilcoxon's test with Holm's correction for the number of members. Members that have run are kept in
 benchmarks/results/structrank_family.json, so that the same command resumes a run that was stopped, and prints the table at the end.
 `python benchmarks/tables.py` writes the table into docs/structrank.md.
 
-ohsumed-nw      OHSUMED's five folds, StructRank with its own estimator and schedule and its default settings
-ohsumed-linear  OHSUMED's five folds, a linear model by Adam, one of three rates
+ohsumed-nw      OHSUMED's five folds, StructRank with its own estimator, schedule and default settings: the values by query that
+                `podium papers run e-figure4 --out docs/reproduced` wrote; nothing is trained again
+ohsumed-linear  OHSUMED's five folds, a linear model by Adam
 yandex-linear   yandex, four fifths of the training file to train on and a fifth to choose by; a linear model as above
 yandex-trees    the same queries; boosted trees, at most 300 rounds
 """
@@ -32,6 +32,8 @@ import quality_sets
 from letor_ohsumed import MAP
 from machine import machine, short_repr
 from podium.evaluation.paired_tests import holm, paired_differences, wilcoxon
+from podium.papers import structrank as figure4
+from podium.papers.store import read_results
 from structrank_tables import family_table
 
 RESULTS = Path(__file__).parent / "results" / "structrank_family.json"
@@ -50,21 +52,25 @@ MEMBERS: dict[str, dict[str, Any]] = {
     "full, two gaussians": {"topology": "full", "function": "gaussian", "components": 2},
     "independent, learned noise": {"topology": "independent", "noise_features": ...},
 }
-RATES = (0.0005, 0.002, 0.01)  # of a linear model, chosen on validation
+FIGURE4 = Path(__file__).parents[1] / "docs" / "reproduced" / "e-figure4" / "results.json"
+OF_FIGURE4 = {
+    BASE: figure4.INDEPENDENT,
+    "full": figure4.FULL,
+    "random": figure4.RANDOM,
+    "shared": "StructRank, shared",
+    "winner": "StructRank, winner",
+    "independent, gaussian": "StructRank, probit",
+    "full, gaussian": "StructRank, gaussian",
+    "full, two functions": "StructRank, two functions",
+}
 
 
-def own(network: dict[str, Any], metric: str) -> list[Any]:
-    return [podium.StructRank(**network, metric=metric, num_threads=1)]
+def linear(network: dict[str, Any], metric: str) -> podium.Ranker:
+    return ranker(network, metric, "linear", "adam(rate=0.002, epochs=60, early_stopping_rounds=15)")
 
 
-def linear(network: dict[str, Any], metric: str) -> list[Any]:
-    schedules = [f"adam(rate={rate}, epochs=100, early_stopping_rounds=20)" for rate in RATES]
-    return [ranker(network, metric, "linear", schedule) for schedule in schedules]
-
-
-def trees(network: dict[str, Any], metric: str) -> list[Any]:
-    schedule = "boosting(rounds=300, rate=0.05, early_stopping_rounds=50)"
-    return [ranker(network, metric, "trees(num_leaves=15)", schedule)]
+def trees(network: dict[str, Any], metric: str) -> podium.Ranker:
+    return ranker(network, metric, "trees(num_leaves=15)", "boosting(rounds=300, rate=0.05, early_stopping_rounds=50)")
 
 
 def ranker(network: dict[str, Any], metric: str, model: str, schedule: str) -> podium.Ranker:
@@ -77,7 +83,7 @@ class Setting:
     """What all members share. `metrics` are what they are judged by; the first one chooses on validation."""
 
     tasks: quality_sets.Tasks
-    make: Callable[[dict[str, Any], str], list[Any]]
+    make: Callable[[dict[str, Any], str], podium.Ranker] | None  # None: read from Figure 4
     metrics: tuple[str, ...]
     noise_features: tuple[int, ...]  # that the scale of a document's noise is learned from
 
@@ -85,7 +91,7 @@ class Setting:
 LETOR = (MAP, "ndcg(convention='letor')@10")
 BM25 = (10, 25)  # OHSUMED's scores of title and abstract
 SETTINGS = {
-    "ohsumed-nw": Setting(quality_sets.ohsumed, own, LETOR, BM25),
+    "ohsumed-nw": Setting(quality_sets.ohsumed, None, LETOR, BM25),
     "ohsumed-linear": Setting(quality_sets.ohsumed, linear, LETOR, BM25),
     "yandex-linear": Setting(quality_sets.yandex, linear, ("ndcg@10", "map"), (0, 1)),
     "yandex-trees": Setting(quality_sets.yandex, trees, ("ndcg@10", "map"), (0, 1)),
@@ -100,14 +106,13 @@ def judged(setting: Setting, member: str) -> dict[str, Any]:
     valid, learned = [], []
     began = time.process_time()
     for task in setting.tasks():
-        tried = [each.fit(task.train, valid=task.valid) for each in setting.make(network, setting.metrics[0])]
-        best = max(tried, key=lambda each: each.best_value_)
-        result = podium.evaluate(best.predict(task.test), task.test, list(setting.metrics))
+        trained = setting.make(network, setting.metrics[0]).fit(task.train, valid=task.valid)
+        result = podium.evaluate(trained.predict(task.test), task.test, list(setting.metrics))
         for metric in setting.metrics:
             by_query[metric] += [round(value, 6) for value in result.per_query[metric].tolist()]
             means[metric].append(result.mean[metric])
-        valid.append(best.best_value_)
-        learned.append(best.learned_)
+        valid.append(trained.best_value_)
+        learned.append(trained.learned_)
     return {
         "network": network,
         "test": {metric: float(np.mean(each)) for metric, each in means.items()},
@@ -115,6 +120,23 @@ def judged(setting: Setting, member: str) -> dict[str, Any]:
         "learned": learned,
         "processor_seconds": round(time.process_time() - began, 1),
         "by_query": by_query,
+    }
+
+
+def of_figure4(setting: Setting, member: str) -> dict[str, Any] | None:
+    """What Figure 4 has of a member; None if it has nothing."""
+    cells = [cell for cell in read_results(FIGURE4) if cell.settings["system"] == OF_FIGURE4.get(member)]
+    cells = sorted(
+        (cell for cell in cells if cell.settings["source"] == "ours"), key=lambda cell: cell.settings["fold"]
+    )
+    if len(cells) < len(figure4.FOLDS):
+        return None
+    return {
+        "network": MEMBERS[member],
+        "test": {metric: float(np.mean([cell.result["mean"][metric] for cell in cells])) for metric in setting.metrics},
+        "by_query": {
+            metric: [v for cell in cells for v in cell.result["per_query"][metric]] for metric in setting.metrics
+        },
     }
 
 
@@ -151,15 +173,18 @@ def main() -> None:
         setting = SETTINGS[name]
         held = kept["settings"].setdefault(name, {"metrics": setting.metrics, "members": {}})
         for member in options.members.split(";"):
-            if member in held["members"] and not options.again:
+            if setting.make is not None and member in held["members"] and not options.again:
                 continue
-            held["members"][member] = found = judged(setting, member)
+            found = of_figure4(setting, member) if setting.make is None else judged(setting, member)
+            if found is None:
+                continue
+            held["members"][member] = found
             held["members"] = {each: held["members"][each] for each in MEMBERS if each in held["members"]}
             if BASE in held["members"]:
                 held["paired"] = {metric: compared(held["members"], metric) for metric in setting.metrics}
             RESULTS.write_text(json.dumps({**kept, "machine": on}, indent=1) + "\n")
             values = "  ".join(f"{metric} {value:.4f}" for metric, value in found["test"].items())
-            print(f"{name}: {member}: {values}, {found['processor_seconds']:.0f} s", flush=True)
+            print(f"{name}: {member}: {values}", flush=True)
     print(family_table())
 
 

@@ -21,7 +21,11 @@ MODELS = {
     "trees(num_leaves=4, forests=1)": "boosting(rounds=12, rate=0.1, smoothing=2)",
     "trees(num_leaves=3, forests=2)": "boosting(rounds=8, rate=0.1)",
 }
-FORCES = ["structrank(w1=0.5, w2=2)"]
+FORCES = [
+    "structrank(w1=0.5, w2=2)",
+    "structrank(function='gaussian', components=2)",
+    "structrank(winner, components=2, noise_features=(1, 3))",
+]
 
 
 class PowerCutError(Exception):
@@ -49,7 +53,7 @@ def test_every_function_class_learns_the_numbers_of_the_force(model, force, tmp_
     assert ranker.outcome == ranker.learned_
     ranker.save(tmp_path / "model")
     assert podium.load(tmp_path / "model").learned_ == ranker.learned_
-    fixed = make(force.replace(")", ", learn=False)"), model).fit(TRAIN, valid=VALID)
+    fixed = make(f"{force[:-1]}, learn=False)", model).fit(TRAIN, valid=VALID)
     assert {*(fixed.learned_ or {})} <= {"norm"}
 
 

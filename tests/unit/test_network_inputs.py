@@ -13,6 +13,7 @@ import pytest
 import podium
 from podium.forces import ForceData, Preferences
 from podium.forces.force import ForceOutcome
+from podium.training.steps import Task, make_descent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "contracts"))
 from naive_networks import over_network
@@ -238,6 +239,32 @@ def test_scales_must_be_above_zero():
 
 
 # ---- in training
+
+
+@pytest.mark.parametrize("spec", ["linear", "net(3)", "kernel(rbf, landmarks=6)", "quadratic", "nadaraya-watson"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "structrank(full, function='gaussian', components=2, noise_features=(0, 2))",
+        "structrank(winner, noise_scale='b', noise_features=('c',))",
+        f"structrank({__name__}:neighbors, tie=True, noise_scale='{__name__}:spread')",
+    ],
+)
+def test_gradients_are_the_slopes_of_the_cost_with_every_function_class(name, spec):
+    """In the parameters of the model and in those of the network, noise and correlation included."""
+    force = podium.force(name)
+    started = podium.models.model(spec).start(DATA, n_outputs=1, seed=0)
+    descent = make_descent(Task(force, started, DATA, 11, 1))
+    vector = 0.2 + np.random.default_rng(5).random(descent.size) / 2
+    assert descent.size > force.n_parameters(DATA) > 0
+
+    def at(point: np.ndarray) -> tuple[float, np.ndarray]:
+        descent.set_parameters(point)
+        return descent.gradient(np.arange(2), per_pair=False, seed=11, round=0, seen=None, cost=True)
+
+    push, step = at(vector)[1], 1e-5
+    slopes = [(at(vector + move)[0] - at(vector - move)[0]) / (2 * step) for move in np.eye(len(vector)) * step]
+    np.testing.assert_allclose(push, -np.array(slopes), rtol=0, atol=1e-6 * np.abs(slopes).max())
 
 
 def noisy() -> podium.RankingData:
