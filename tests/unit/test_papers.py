@@ -23,8 +23,10 @@ from podium.papers import (
     grid,
     lambdarank,
     lambdarank_forces,
+    lambdarank_updates,
     ranknet,
     ranknet_order,
+    ranknet_rankprop,
     run,
 )
 from podium.papers.compact import pack_values, unpack_values
@@ -448,6 +450,41 @@ def test_figure_2_is_judged_by_intervals_and_by_query(gap: float, expected: list
     assert [claim.verdict() for claim in report.claims[:3]] == expected
     assert len(report.tables) == len(report.plots[0].panels) == 4  # linear and two layers, chosen and plain
     assert "RankNet, linear: plain 0.01" in report.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "gap", "expected"),
+    [
+        ((1.0, 1.1, 0.1), 0.001, ["holds", "holds", "holds"]),
+        ((1.0, 0.7, 0.1), 0.02, ["does not hold", "does not hold", "holds"]),
+        ((1.0, 1.0, 1.5), 0.0, ["holds", "holds", "does not hold"]),
+    ],
+)
+def test_updates_are_judged_by_time_and_by_value(seconds: tuple[float, ...], gap: float, expected: list[str]) -> None:
+    valid = {lambdarank_updates.BY_PAIR: [0.5, 0.6], lambdarank_updates.BY_QUERY: [0.5 + gap, 0.6 - gap]}
+    valid[lambdarank_updates.SUMMED] = valid[lambdarank_updates.BY_QUERY]
+    cells = Cells(
+        Cell({"layers": "one layer", "version": version}, {"epoch_seconds": each, "valid": valid[version]})
+        for version, each in zip(lambdarank_updates.BATCH, seconds, strict=True)
+    )
+    report = lambdarank_updates.updates(cells)
+    assert [claim.verdict() for claim in report.claims] == expected
+    assert [row[4] for row in report.tables[0].rows] == [f"{max(values):.4f}" for values in valid.values()]
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(0.02, "holds"), (-0.02, "does not hold"), (0.0, "too close to tell")])
+def test_rankprop_is_judged_query_by_query(gap: float, expected: str) -> None:
+    rng, cells = np.random.default_rng(1), []
+    for number in range(2):
+        base = rng.uniform(0.3, 0.7, 200)
+        for system in (ranknet_rankprop.REGRESSION, ranknet_rankprop.RANKPROP):
+            ahead = gap * (system == ranknet_rankprop.RANKPROP) + rng.normal(size=200) * 0.01
+            settings = {"data": "network", "net": "one layer", "system": system, "draw": number}
+            cells.append(Cell(settings, {"per_query": {"ndcg@10": (base + ahead).tolist()}}))
+            cells.append(Cell(settings | {"net": "two layers"}, missing="not to be had"))
+    report = ranknet_rankprop.targets(Cells(cells))
+    assert [claim.verdict() for claim in report.claims] == [expected]
+    assert report.tables[0].rows[1][2] == "not to be had"
 
 
 def test_table_6_counts_pairs_in_the_papers_order() -> None:

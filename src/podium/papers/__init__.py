@@ -7,9 +7,11 @@ from podium.papers.lambdarank import D_FIGURE2
 from podium.papers.lambdarank_forces import D_FORCES
 from podium.papers.lambdarank_rates import D_FIGURE2_RATES
 from podium.papers.lambdarank_speed import D_FIGURE1
+from podium.papers.lambdarank_updates import D_UPDATES
 from podium.papers.ranknet import C_TABLE1, C_TABLE2, C_ZERO_ERROR
 from podium.papers.ranknet_capacity import C_TABLE5
 from podium.papers.ranknet_order import C_TABLE4, C_TABLE6
+from podium.papers.ranknet_rankprop import C_RANKPROP
 from podium.papers.ranknet_variants import C_TABLE1_VARIANTS
 from podium.papers.running import ExperimentOutcome, run
 from podium.papers.structrank import E_FIGURE4
@@ -22,6 +24,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         A_FIGURE1,
         A_FIGURE2,
         A_THEOREM1,
+        C_RANKPROP,
         C_TABLE1,
         C_TABLE1_VARIANTS,
         C_TABLE2,
@@ -30,6 +33,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         C_TABLE5,
         C_TABLE6,
         D_FIGURE1,
+        D_UPDATES,
         D_FIGURE2,
         D_FIGURE2_RATES,
         D_FORCES,

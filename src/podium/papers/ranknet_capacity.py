@@ -181,5 +181,5 @@ C_TABLE5 = Experiment(
     ),
     report=table5,
     more_data=("yandex",),
-    minutes=20,
+    minutes=5,
 )

@@ -15,6 +15,7 @@ TOPICS: Topics = (
     topic("§3", "where all pairs can be right, the smallest w has the largest gap", checked_by("tests/unit/test_source_claims.py::test_the_largest_gap_is_found_where_all_pairs_can_be_right")),
     topic("§3", "all that training needs is the set of pairs and their labels", name("podium.Pairs"), checked_by("tests/contracts/test_rankers.py::test_ranksvm_with_pairs_given")),
     topic("§3", "the kernel trick for support vector ranking", command("podium train train.txt --ranker ranksvm --set kernel=rbf --out svm-rbf.podium"), page("models.md#kernels")),
+    topic("§3", "the optimum of the quadratic program, to a stated tolerance", page("models.md#kernels"), checked_by("tests/contracts/test_rankers.py::test_ranksvm_is_as_good_as_a_solver_that_lists_the_pairs")),
     topic("§4", "PRank: w, rising thresholds, the rank by the bin that w·x falls into", name("podium.PRank"), page("classics.md#prank"), checked_by("tests/unit/test_perceptrons.py::test_prank_equals_the_naive_prank")),
     topic("§4", "PRank learns online, one example at a time", checked_by("tests/unit/test_perceptrons.py::test_a_stream_in_parts_is_the_stream")),
     topic("§4", "quadratic PRank, by its kernel or by its features", name("podium.QuadraticPRank"), page("classics.md#quadratic-prank")),

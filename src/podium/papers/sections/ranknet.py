@@ -6,6 +6,7 @@ TOPICS: Topics = (
     topic("§1", "data partitioned by query; a ranking function to the reals, learned from pairs, without rank boundaries", name("podium.RankNet"), name("podium.RankingData")),
     topic("§1", "the cost applies to other learning algorithms than nets", experiment("forces-by-classes"), command("podium train train.txt --force ranknet --model \"kernel(rbf)\" --epochs 2 --out kernel.podium")),
     topic("§2", "RankProp: regression on targets that follow the net's ranking", name("podium.RankProp"), page("classics.md#rankprop")),
+    topic("§2", "RankProp performs better than regression on the original ranks", experiment("c-rankprop")),
     topic("§2", "RankProp: when it converges is not known", checked_by("tests/unit/test_rankprop.py::test_cycling_is_reported")),
     topic("§2", "pairs are far fewer than m², and memory is that of the features", page("classics.md#cost"), checked_by("tests/contracts/test_rankers.py::test_ranksvm_is_as_good_as_a_solver_that_lists_the_pairs")),
     topic("§2", "ordinal regression: ranks as intervals of the real line", name("podium.OrdinalRegression")),
