@@ -17,7 +17,7 @@ from podium import _core
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("src", "core", "tests", "docs")
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.so", "*.podium", "reproduced", "images", "fuzz")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.so", "reproduced", "images", "fuzz")
 # Imports the package of the folder that follows, in place of the installed one.
 FIRST_LINES = """
 import sys

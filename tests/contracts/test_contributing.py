@@ -54,6 +54,8 @@ def test_a_force(tmp_path: Path) -> None:
 
 def test_a_model(tmp_path: Path) -> None:
     copy = copy_with("model", tmp_path)
+    copy.python("import runpy; runpy.run_path('tests/golden/make_models.py', run_name='__main__')")
+    copy.tests("tests/unit/test_artifact.py", "-k", "golden and (squares or every_kind)")
     copy.tests("tests/contracts/test_models.py", "-k", "squares and (ranknet or listnet or others) or in_the_contract")
     copy.podium("train", "train.txt", "--force", "ranknet", "--model", "squares", "--epochs", "2", "--out", "model")
     assert copy.python("import podium; print(podium.load('model').resolved_['model'])").strip() == "squares"
