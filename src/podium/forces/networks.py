@@ -38,7 +38,8 @@ def _numbers(force: Force, spread: float = 1.0) -> list[float]:
     A steepness that is given once for several components is multiplied by powers of `spread` around 1.
     """
     count = int(force.parameter("components"))
-    powers = spread ** (np.arange(count) - (count - 1) / 2)
+    # Python's powers: the last bit of np.power depends on the processor.
+    powers = np.array([spread ** (k - (count - 1) / 2) for k in range(count)])
     alone = topology(force) in ("independent", "winner")
     names = ["w1"]
     if not alone and not force.parameter("tie"):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from podium import _core
 from podium.data import RankingData
 from podium.forces.definition import Floats, ForceDefinition
 from podium.forces.force import Force
@@ -25,7 +26,7 @@ def _thresholds(force: Force, data: RankingData | None, levels: int) -> Floats:
     labels = np.sort(data.labels)
     below = np.searchsorted(labels, np.arange(levels - 1), side="right")  # documents of level k or less
     share = (below + 0.5) / (len(labels) + 1)
-    thresholds = np.log(share / (1 - share))
+    thresholds = _core.logarithms(share / (1 - share))  # the last bit of np.log depends on the processor
     return np.cumsum(np.append(thresholds[:1], np.maximum(np.diff(thresholds), LEAST_STEP)))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium import _core
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
 from podium.data.hashing import query_hashes
@@ -230,7 +231,8 @@ class ReweightingRun(TrainingRun):
 
     def _reweigh(self) -> float:
         """P ∝ exp(−c·Z(q, f)); return the mean of exp(−c·Z)."""
-        losses = np.exp(-self.schedule.sharpness * np.nan_to_num(self.values.of(self.train_scores)))
+        losses = -self.schedule.sharpness * np.nan_to_num(self.values.of(self.train_scores))
+        _core.exponentiate(losses, 1)  # the last bit of np.exp depends on the processor
         self.weights = self.start * losses
         mean = float(self.weights.sum() / self.start.sum())
         self.weights = self.weights / self.weights.sum()
