@@ -14,6 +14,7 @@ TOPICS: Topics = (
     topic("§4", "when a cost exists, and when it is convex (eq 4)", page("laws.md#the-five-laws"), command("podium laws ranknet --draws 5")),
     topic("§4", "a diagonal regularizer makes it convex", name("podium.regularized"), command('podium laws "regularized(spring, alpha=0.5)" --draws 5')),
     topic("§4", "forces sum to zero, and contributions are equal and opposite", page("laws.md#the-five-laws"), checked_by("tests/contracts/test_forces.py::test_forces_of_a_query_add_up_to_zero")),
+    topic("§5", "RankNet trains on pairs with different labels, and scores documents one by one", command("podium train train.txt --ranker ranknet --epochs 2 --out scored.podium"), command("podium score scored.podium test.txt --out scored.scores")),
     topic("§5", "RankNet's speedup: n forward passes, forces, n backward passes, one update per query (eq 5–7)", experiment("d-figure1"), page("training.md#training-as-the-papers-did"), checked_by("tests/contracts/test_models.py::test_pair_by_pair_and_query_by_query_are_one_gradient")),
     topic("§5", "the same for any pairwise cost and any model that is trained by gradients", experiment("forces-by-classes"), command("podium train train.txt --force squared_hinge --model \"net(5)\" --epochs 2 --out hinge.podium")),
     topic("§5", "updating the weights less often gives no speedup by itself", experiment("d-updates")),
