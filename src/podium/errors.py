@@ -85,6 +85,11 @@ class ParameterError(PodiumError, ValueError):
         text = f"{sentence}; {self.remedy}" if self.remedy else sentence
         return MENTION.sub(lambda found: spell(found["name"], found["value"]), text)
 
+    def renamed(self, old: str, new: str) -> ParameterError:
+        """Return the same error for a user who knows the parameter `old` by the name `new`."""
+        rule, remedy = (re.sub(rf"\{{{old}\b", f"{{{new}", text) for text in (self.rule, self.remedy))
+        return ParameterError(new if self.parameter == old else self.parameter, self.value, rule, remedy)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.parameter, self.value, self.rule, self.remedy)
 

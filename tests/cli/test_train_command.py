@@ -239,6 +239,8 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
         (["train", "train.txt", "--ranker", "ranknet", "--batch", "pears"], "--batch pears must be"),
         (["train", "train.txt", "--ranker", "ranknet", "--early-stopping-rounds", "3"], "give --valid FILE"),
         (["train", "train.txt", "--ranker", "lambdarank", "--optimizer", "lbfgs"], "--optimizer lbfgs needs a cost"),
+        (["train", "train.txt", "--force", "step(map)", "--optimizer", "lbfgs"], "--optimizer lbfgs needs a cost"),
+        (["train", "train.txt", "--force", "step(map)", "--schedule", "lbfgs"], "--schedule lbfgs needs a cost"),
         (["train", "train.txt", "--ranker", "ranknet", "--threads", "0"], "--threads 0 must be a whole number from 1"),
         (
             ["train", *RANKNET, "--valid", "vali.txt", "--early-stopping-rounds", "-1"],

@@ -13,7 +13,7 @@ import pytest
 
 import podium
 from podium.forces import FORCES
-from podium.forces.laws.field import Field, Point, Sample
+from podium.forces.laws.field import Field, Point, Sample, random_points
 from podium.forces.laws.slopes import slopes
 from podium.forces.laws.work import loops, ways
 
@@ -73,6 +73,18 @@ def test_verdict_is_what_mathematics_says(name):
     if "convex" not in BROKEN[name]:
         assert verdict.alpha == 0
     assert ("cost" in verdict.findings) == podium.force(name).has_cost
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_a_force_declares_is_what_the_laws_find(name):
+    """Solvers rely on these declarations; the laws measure the force itself."""
+    force, verdict = podium.force(name), verdict_on(name)
+    assert force.convex == (force.has_cost and verdict["convex"].holds)
+    assert force.balanced == verdict["momentum"].holds
+    if force.has_cost:
+        field = Field(force)
+        costs = field.costs(random_points(field, 50, np.random.default_rng(0)))
+        assert (costs >= force.definition.least_cost).all()
 
 
 def test_a_regularizer_of_the_reported_strength_makes_a_force_convex():

@@ -125,7 +125,7 @@ def test_no_progress_is_reported(monkeypatch):
 
 @pytest.mark.parametrize("optimizer", ["adam", "lbfgs"])
 def test_training_resumes_from_a_checkpoint_to_the_same_bytes(optimizer, tmp_path):
-    ranker = podium.RankProp(epochs=9, phase_epochs=2, optimizer=optimizer, learning_rate=0.01)
+    ranker = podium.RankProp(epochs=9, phase_epochs=2, optimizer=optimizer)
     ranker.fit(TRAIN, valid=TEST).save(tmp_path / "whole")
     turned = TRAIN.select(np.arange(TRAIN.n_queries)[::-1])
     for stop in (3, 6):

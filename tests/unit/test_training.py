@@ -154,11 +154,79 @@ def test_rules_need_what_they_watch():
         podium.ParameterError, match=r"rate_rule='halve' watches the cost, and lambdarank\(map\) has none"
     ):
         train(plan("lambdarank(map)", rate_rule="halve"), TRAIN)
-    with pytest.raises(podium.ParameterError, match="optimizer='lbfgs' needs a cost, and step"):
+    with pytest.raises(podium.ParameterError, match="schedule='lbfgs' needs a cost, and step"):
         train(plan("step(map)", optimizer="lbfgs"), TRAIN)
-    for force, spec, l2 in (("hinge", "net(3)", 1.0), ("spring", "linear", 1.0), ("hinge", "linear", 0.0)):
-        with pytest.raises(podium.ParameterError, match="optimizer='bundle' needs l2 above 0"):
-            train(plan(force, spec, optimizer="bundle", l2=l2), TRAIN)
+
+
+@pytest.mark.parametrize(
+    ("force", "spec", "l2", "message"),
+    [
+        ("hinge", "linear", 0.0, "l2=0.0 must be above 0 for bundle; use schedule='lbfgs'"),
+        (
+            "spring(margin=2)",
+            "linear",
+            1.0,
+            r"schedule='bundle' needs a convex cost, and that of spring\(margin=2\) is",
+        ),
+        ("ordinal", "linear", 1.0, "schedule='bundle' cannot fit ordinal, which learns parameters of its own"),
+        ("squared", "linear", 1.0, "schedule='bundle' cannot fit squared: its forces do not sum to 0"),
+        ("hinge", "net(3)", 1.0, "schedule='bundle' needs a model that is linear in its parameters"),
+    ],
+)
+def test_the_bundle_method_says_which_of_its_conditions_fails(force, spec, l2, message):
+    with pytest.raises(podium.ParameterError, match=f"^{message}"):
+        train(plan(force, spec, optimizer="bundle", l2=l2), TRAIN)
+
+
+def test_the_bundle_method_finds_minima_below_zero():
+    """The cost of spring is −½ per pair at best, so that 0 is no bound on it."""
+    found = [train(plan("spring", "linear", optimizer=name, l2=0.1), TRAIN) for name in ("bundle", "lbfgs")]
+    values = [trained.certificate["objective"] for trained in found]
+    assert values[0] == pytest.approx(values[1], rel=1e-5)
+    assert values[0] < 0
+
+
+def test_a_gap_is_only_claimed_for_objectives_that_are_strongly_convex():
+    """The bias has no penalty, so a force that moves it leaves one direction without a bound."""
+    for force, known in (("ranknet", True), ("regularized(ranknet)", False), ("squared", False)):
+        certificate = train(plan(force, "linear", optimizer="lbfgs", l2=0.1), TRAIN).certificate
+        assert (certificate["gap"] is not None) == known, force
+
+
+def test_errors_name_the_parameter_by_which_the_schedule_was_chosen():
+    kinds = [
+        (podium.LambdaRank(optimizer="lbfgs"), "optimizer='lbfgs' needs a cost.*use optimizer='adam'"),
+        (podium.Ranker(force="step(map)", schedule="lbfgs"), "schedule='lbfgs' needs a cost.*use schedule='adam'"),
+        (podium.RankNet(optimizer="bundle", l2=1.0), "optimizer='bundle' needs a model that is linear"),
+        (podium.RankProp(optimizer="bundle", hidden=(), l2=1.0), "optimizer='bundle' cannot fit squared"),
+        (
+            podium.Ranker(force="squared", schedule="phases(optimizer='bundle', l2=1)"),
+            "optimizer='bundle' cannot fit squared.*use optimizer='lbfgs'",
+        ),
+    ]
+    for ranker, message in kinds:
+        with pytest.raises(podium.ParameterError, match=f"^{message}"):
+            ranker.fit(TRAIN)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"optimizer": "lbfgs", "learning_rate": 5}, "learning_rate=5 is not a setting of lbfgs.*optimizer='adam'"),
+        ({"optimizer": "bundle", "rate_rule": "halve"}, "rate_rule='halve' is not a setting of bundle"),
+        ({"tolerance": 0.1}, "tolerance=0.1 is not a setting of adam; leave it out, or use optimizer='lbfgs'"),
+        ({"optimizer": "sgd", "tolerance": 0.1}, "tolerance=0.1 is not a setting of sgd"),
+    ],
+)
+def test_a_setting_that_the_optimizer_does_not_have_is_refused(settings, message):
+    with pytest.raises(podium.ParameterError, match=f"^{message}"):
+        podium.RankNet(**settings).fit(TRAIN)
+
+
+@pytest.mark.parametrize("force", ["ordinal", "xendcg"])
+def test_phases_need_a_force_that_is_defined_on_targets(force):
+    with pytest.raises(podium.ParameterError, match=f"^force='{force}' is not defined on the targets"):
+        podium.Ranker(force=force, schedule="phases").fit(TRAIN)
 
 
 # ---- restarts
@@ -659,7 +727,7 @@ def test_numbers_of_any_kind_are_numbers():
 
 def test_full_steps_find_their_own_rate():
     for other in ({"batch": 2}, {"rate_rule": "halve"}, {"restart_rounds": 5}, {"batch": "pair"}):
-        with pytest.raises(podium.ParameterError, match="looks at all queries at once and finds its own steps"):
+        with pytest.raises(podium.ParameterError, match="is not a setting of lbfgs; leave it out"):
             podium.RankNet(optimizer="lbfgs", **other).check_parameters()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterable
@@ -23,7 +24,7 @@ from podium.rankers.common import CommonSettings
 from podium.training import SCHEDULES
 from podium.training import schedule as as_schedule
 from podium.training.schedules import EXAMPLES
-from podium.training.schedules.optimizers import OptimizerSettings
+from podium.training.schedules.optimizers import OptimizerSettings, optimizer_named
 
 if TYPE_CHECKING:
     from podium.rankers import BaseRanker
@@ -228,7 +229,9 @@ def _generic_ranker(force: str, model: str, schedule: str | None, given: dict[st
     _refuse_unknown(GENERIC, given, {**known, **kind.parameters()}, model)
     inside = {name: given.pop(name) for name in list(given) if name in kind.parameters()}
     chosen = kind.of(parts.values(), {**parts.settings, **inside})
-    return _checked(Ranker(force=force, model=model, schedule=str(as_schedule(chosen)), **given))
+    ranker = Ranker(force=force, model=model, schedule=str(as_schedule(chosen)), **given)
+    with optimizer_named() if schedule is None and optimizer is not None else contextlib.nullcontext():
+        return _checked(ranker)
 
 
 def _checked(ranker: BaseRanker) -> BaseRanker:

@@ -90,7 +90,10 @@ class ForceDefinition:
         leading: a parameter that may stand first in the parentheses without its name.
         over: what it sums over: pairs of documents, pairs of preferences, whole lists, or documents alone.
         has_cost: whether it is the negative gradient of a cost that can be computed.
-        convex: whether that cost is convex in the scores.
+        convex: whether that cost is convex in the scores; a function if that depends on the settings.
+        least_cost: a number that the cost of a query never falls below; −∞ if none is known.
+        balanced: whether the forces of a query sum to 0, so that a constant added to all scores changes nothing. Forces on
+            documents alone never do.
         has_curvature: whether it has a second derivative to divide by; without one, a leaf gives the mean force.
         labels: which labels it is defined on.
         outputs: how many scores it needs per document: one, or one per level.
@@ -120,7 +123,9 @@ class ForceDefinition:
     leading: str | None = None
     over: Literal["pairs", "preferences", "lists", "points"] = "pairs"
     has_cost: bool = True
-    convex: bool = False
+    convex: bool | Callable[[Force], bool] = False
+    least_cost: float = 0.0
+    balanced: bool = True
     has_curvature: bool = True
     labels: Literal["any", "not negative", "levels"] = "any"
     outputs: Literal["one", "levels"] = "one"

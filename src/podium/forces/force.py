@@ -163,8 +163,14 @@ class Force:
 
     @property
     def convex(self) -> bool:
-        """Whether its cost is convex in the scores."""
-        return self.definition.convex
+        """Whether it has a cost that is convex in the scores."""
+        able = self.definition.convex
+        return self.has_cost and (able(self.acting) if callable(able) else able)
+
+    @property
+    def balanced(self) -> bool:
+        """Whether the forces of a query sum to 0, so that a constant added to all scores changes nothing."""
+        return self.compares and self.definition.balanced
 
     @property
     def has_curvature(self) -> bool:

@@ -1,5 +1,7 @@
 """Forces over pairs of documents: the one with the higher label should stand above. o = s_winner − s_loser."""
 
+import math
+
 from podium.forces.definition import (
     DAMPING,
     DRAWS,
@@ -48,6 +50,10 @@ FORCES = (
         source="Ranking as Function Approximation, eq 26–31",
         parameters=(MARGIN,),
         examples=("spring(margin=2)",),
+        least_cost=-math.inf,  # −½δ² per pair, whatever their number
+        convex=lambda force: (
+            force.parameter("margin") <= 1
+        ),  # otherwise the force jumps up from 1 to the margin at o = 0
         has_curvature=False,
     ),
     ForceDefinition(

@@ -15,6 +15,7 @@ FORCES = (
         inherits=(
             "over",
             "has_cost",
+            "least_cost",
             "convex",
             "has_curvature",
             "labels",
@@ -24,6 +25,7 @@ FORCES = (
             "starting_score",
             "unmoved",
         ),
+        balanced=False,
         core_options=lambda force: {"alpha": float(force.parameter("alpha"))},
     ),
 )

@@ -117,6 +117,11 @@ class GradientModel(Model):
     """A model with parameters, which absorbs forces by following them: `backward`."""
 
     @property
+    def is_linear(self) -> bool:
+        """Whether scores are known to be linear in the parameters."""
+        return False
+
+    @property
     @abstractmethod
     def vector(self) -> Floats:
         """Everything that is learned, in one vector."""

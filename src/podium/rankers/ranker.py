@@ -11,9 +11,9 @@ from podium.models import Spec
 from podium.models import model as as_model
 from podium.parameters import Parameter, Rule, setting
 from podium.rankers.base import BaseRanker
-from podium.training import Schedule
+from podium.training import Schedule, Trained
 from podium.training import schedule as as_schedule
-from podium.training.schedules.optimizers import OptimizerSettings
+from podium.training.schedules.optimizers import OptimizerSettings, optimizer_named
 
 
 class Ranker(BaseRanker):
@@ -83,6 +83,15 @@ class GradientRanker(OptimizerSettings, BaseRanker):
 
     def _schedule(self) -> Schedule:
         return self.chosen_schedule()
+
+    def check_parameters(self) -> None:
+        """Raise ParameterError if the settings contradict each other, as far as that can be known without data."""
+        with optimizer_named():
+            super().check_parameters()
+
+    def _learn(self, *given: Any) -> Trained:
+        with optimizer_named():
+            return super()._learn(*given)
 
 
 def preset_force(ranker: BaseRanker, name: str, first: Any = None) -> Force:

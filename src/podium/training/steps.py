@@ -34,10 +34,9 @@ class Task:
         return self.force.n_outputs(self.data)
 
     @property
-    def is_convex(self) -> bool:
-        """Whether the mean cost is a convex function of everything that is learned."""
-        scores = isinstance(self.model, CoreModel) and self.model.is_linear
-        return scores and self.force.convex and not self.force.n_parameters(self.data)
+    def is_strongly_convex(self) -> bool:
+        """Whether the mean cost with an L2 penalty on the weights is a strongly convex function of everything that moves."""
+        return self.model.is_linear and self.force.convex and self.force.balanced and not self.force.learns
 
 
 @dataclass(frozen=True)

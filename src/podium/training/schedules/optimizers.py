@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from podium.errors import ParameterError
+from podium.errors import ParameterError, UnknownNameError
 from podium.parameters import Choice, setting
 from podium.training.loop import DescentSchedule
 from podium.training.schedules.gradient import SGD, Adam, GradientSettings
@@ -28,13 +30,25 @@ class OptimizerSettings(GradientSettings, SolverSettings):
     def chosen_schedule(self) -> DescentSchedule:
         """Return the schedule of `optimizer`; a setting that it does not have must be left at its default."""
         kind = OPTIMIZERS[self.parameters()["optimizer"].check(self.optimizer)]
-        for name, parameter in OptimizerSettings.parameters().items():
-            unknown = name not in kind.parameters() and name not in ("optimizer", "learning_rate", "tolerance")
-            if unknown and getattr(self, name) != parameter.default:
+        for name in OptimizerSettings.parameters():
+            value = getattr(self, name)
+            if name != "optimizer" and name not in kind.parameters() and value != self.parameters()[name].default:
+                able = next(other for other, schedule in OPTIMIZERS.items() if name in schedule.parameters())
                 raise ParameterError(
                     name,
-                    getattr(self, name),
-                    f"is not a setting of {self.optimizer}, which looks at all queries at once and finds its own steps",
-                    "leave it out, or use {optimizer='adam'}",
+                    value,
+                    f"is not a setting of {self.optimizer}",
+                    f"leave it out, or use {{optimizer={able!r}}}",
                 )
         return kind(**self.settings_of(kind))
+
+
+@contextlib.contextmanager
+def optimizer_named() -> Iterator[None]:
+    """Name `optimizer` in errors about the schedule, if it was by that setting that the user chose the schedule."""
+    try:
+        yield
+    except UnknownNameError:
+        raise
+    except ParameterError as error:
+        raise error.renamed("schedule", "optimizer") from None

@@ -21,11 +21,12 @@ from scipy.optimize import isotonic_regression
 
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
+from podium.errors import ParameterError
 from podium.parameters import Choice, Integer, setting
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.loop import DescentRun, DescentSchedule
 from podium.training.run import Plan, Trained
-from podium.training.schedules.optimizers import OptimizerSettings
+from podium.training.schedules.optimizers import OptimizerSettings, optimizer_named
 from podium.training.steps import Steps, Task
 
 Floats = npt.NDArray[np.float64]
@@ -63,9 +64,23 @@ class Phases(PhaseSettings, DescentSchedule):
         """The learning rate of the first epoch."""
         return self.chosen_schedule().starting_rate
 
+    def check(self, plan: Plan) -> None:
+        """The chosen optimizer must go with the plan, and the force must be defined on targets, which are any numbers."""
+        super().check(plan)
+        if plan.force.definition.labels != "any":
+            raise ParameterError(
+                "force",
+                str(plan.force),
+                f"is not defined on the targets that {self.name} puts in the place of labels: numbers with mean 0",
+                "use {force='squared'}",
+            )
+        with optimizer_named():
+            self.chosen_schedule().check(plan)
+
     def make_steps(self, task: Task) -> Steps:
         """Return the steps of the chosen optimizer."""
-        return self.chosen_schedule().make_steps(task)
+        with optimizer_named():
+            return self.chosen_schedule().make_steps(task)
 
     def make_run(
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None

@@ -14,8 +14,11 @@ from podium.training.bundle import BundleSettings, BundleSolver
 from podium.training.convex import SolverStatus, State
 from podium.training.lbfgs import LBFGSSettings, LBFGSSolver
 from podium.training.loop import DescentSchedule
+from podium.training.run import Plan
 from podium.training.schedules.gradient import PenaltySettings
 from podium.training.steps import Floats, Passed, Task, make_descent
+
+REMEDY = "use {schedule='lbfgs'} or {schedule='adam'}"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -35,25 +38,20 @@ class SolverSchedule(SolverSettings, DescentSchedule):
 
     takes_corners: ClassVar[bool] = False
 
+    def check(self, plan: Plan) -> None:
+        """The force must have a cost."""
+        super().check(plan)
+        if not plan.force.has_cost:
+            raise ParameterError(
+                "schedule",
+                self.name,
+                f"needs a cost, and {plan.force} has none",
+                "use {schedule='adam'} or {schedule='sgd'}",
+            )
+
     def make_steps(self, task: Task) -> FullSteps:
-        """Return the steps, if force and model go with these settings."""
-        force = task.force
-        force.check_labels(task.data)
-        if not force.has_cost:
-            raise ParameterError(
-                "optimizer",
-                self.name,
-                f"needs a cost, and {force} has none",
-                "use {optimizer='adam'} or {optimizer='sgd'}",
-            )
-        if self.takes_corners and not (task.is_convex and self.l2 > 0):
-            raise ParameterError(
-                "optimizer",
-                self.name,
-                f"needs l2 above 0 (found {self.l2:g}), a model that is linear in its parameters, and a force that is convex "
-                f"(found {force})",
-                "use {optimizer='adam'} or {optimizer='lbfgs'}",
-            )
+        """Return the steps."""
+        task.force.check_labels(task.data)
         return FullSteps(task, self)
 
 
@@ -73,6 +71,29 @@ class Bundle(SolverSchedule):
     summary = "The bundle method over all queries at once, for a convex cost that may have corners: bundle(l2=0.01)."
     takes_corners = True
 
+    def check(self, plan: Plan) -> None:
+        """The objective must be strongly convex in everything that is learned."""
+        super().check(plan)
+        if not self.l2 > 0:
+            raise ParameterError("l2", self.l2, f"must be above 0 for {self.name}", f"{REMEDY}, or another {{l2}}")
+        if not plan.force.convex:
+            raise self._refused(f"needs a convex cost, and that of {plan.force} is not convex")
+        if plan.force.learns:
+            raise self._refused(f"cannot fit {plan.force}, which learns parameters of its own")
+        if not plan.force.balanced:
+            raise self._refused(
+                f"cannot fit {plan.force}: its forces do not sum to 0 in each query, so they move the bias, which has no penalty"
+            )
+
+    def make_steps(self, task: Task) -> FullSteps:
+        """Return the steps, if the model is linear in its parameters."""
+        if not task.model.is_linear:
+            raise self._refused("needs a model that is linear in its parameters, such as linear or kernel")
+        return super().make_steps(task)
+
+    def _refused(self, rule: str) -> ParameterError:
+        return ParameterError("schedule", self.name, rule, REMEDY)
+
 
 class FullSteps:
     """L-BFGS and the bundle method: J(w) = mean cost of a query + ½·l2·‖weights‖², one iteration per epoch."""
@@ -89,15 +110,18 @@ class FullSteps:
         self.seen_at = np.empty(0)
         self.solver: LBFGSSolver | BundleSolver
         self.verdict = SolverStatus.GOING
-        # A bias feels no force where the forces of a query sum to zero, so the penalty on weights is all convexity needs.
-        # Where the gap is known it alone says when to stop: a small gradient proves little where l2 is small.
-        certified = task.is_convex and schedule.l2 > 0
+        # If the forces of a query sum to 0, the bias feels no force, and the penalty on the weights makes the objective
+        # strongly convex. If the gap is known, it alone says when to stop: a small gradient proves little if l2 is small.
+        certified = task.is_strongly_convex and schedule.l2 > 0
         self.lbfgs = LBFGSSettings(
             tolerance=0.0 if certified else schedule.tolerance,
             gap_tolerance=schedule.tolerance if certified else 0.0,
             convexity=schedule.l2 if certified else 0.0,
         )
-        self.bundle = BundleSettings(schedule.l2, schedule.tolerance) if schedule.takes_corners else None
+        self.bundle = None
+        if schedule.takes_corners:
+            least = task.force.definition.least_cost
+            self.bundle = BundleSettings(schedule.l2, schedule.tolerance, floor=least)
 
     def risk(self, w: Floats) -> tuple[float, Floats]:
         """Return the mean cost of a query, and its gradient."""
