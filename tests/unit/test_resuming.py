@@ -20,8 +20,12 @@ def test_a_training_that_had_ended_gives_the_same_bytes_again(ranker, tmp_path):
 
 def test_a_checkpoint_past_the_last_epoch_is_refused(tmp_path):
     podium.RankNet(epochs=5).fit(DATA, checkpoint=tmp_path / "c")
-    with pytest.raises(podium.ParameterError, match=r"after epoch 5, and training is to end after epoch 3; remove"):
+    expected = pytest.raises(
+        podium.ParameterError, match=r"after epoch 5, and training is to end after epoch 3; remove"
+    )
+    with expected as raised:
         podium.RankNet(epochs=3).fit(DATA, checkpoint=tmp_path / "c")
+    assert (raised.value.parameter, raised.value.value) == ("checkpoint", str(tmp_path / "c"))
     more = podium.RankNet(epochs=8).fit(DATA, checkpoint=tmp_path / "c")
     assert more.log_[-1].train == podium.RankNet(epochs=8).fit(DATA).log_[-1].train
 

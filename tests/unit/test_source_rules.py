@@ -1,4 +1,4 @@
-"""Rules that the source code keeps: one class per name, and no import of a package that is not declared."""
+"""Rules that the source code keeps: one class per name, declared imports, no lists of names, and structured errors."""
 
 from __future__ import annotations
 
@@ -156,3 +156,33 @@ def test_names_of_forces_are_in_their_table_only() -> None:
             if len(found) > 1:
                 listed[name] = found
     assert listed == {}
+
+
+def sentence_errors(tree: ast.Module) -> Iterator[int]:
+    """The lines of a module that raise a ParameterError without the name of a parameter, or without a rule."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "ParameterError":
+            named = {word.arg: word.value for word in node.keywords}
+            first = node.args[0] if node.args else named.get("parameter")
+            words = [part.value for part in ast.walk(first or node) if isinstance(part, ast.Constant)]
+            has_rule = len(node.args) > 2 or "rule" in named
+            if first is None or not has_rule or any(re.search(r"\s", str(word)) for word in words):
+                yield node.lineno
+
+
+def test_parameter_errors_name_parameter_and_rule() -> None:
+    """Not a whole sentence as the parameter: the command line spells the name as its option."""
+    assert [f"{name}:{line}" for name, tree in sources() for line in sentence_errors(tree)] == []
+
+
+def test_a_parameter_error_that_is_a_sentence_is_found() -> None:
+    code = """
+ParameterError("width", -1, "must be above 0")
+ParameterError(name, rule="needs {valid}")
+ParameterError(f"ranges[{name!r}]", value, "is unknown", "leave it out")
+ParameterError("the width must be above 0")
+ParameterError(f"{name} must be above 0", rule="is wrong")
+ParameterError("width", -1)
+errors.ParameterError(rule="is wrong")
+"""
+    assert list(sentence_errors(ast.parse(code))) == [5, 6, 7, 8]

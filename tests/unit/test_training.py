@@ -472,9 +472,11 @@ def test_a_checkpoint_of_another_training_is_refused(name, other, tmp_path):
     data, valid = other.pop("data", TRAIN), other.pop("valid", VALID)
     if valid is None:
         podium.RankNet(epochs=2).fit(TRAIN, valid=VALID, checkpoint=path)
-    found = rf"{re.escape(str(path))} was written with another {name}: .* there, .* now; remove the file"
-    with pytest.raises(podium.ParameterError, match=found if valid is not None else "was written with another"):
+    found = rf"checkpoint='.*' was written with another {name}: .* there, .* now; remove the file"
+    expected = pytest.raises(podium.ParameterError, match=found if valid is not None else "was written with another")
+    with expected as raised:
         podium.RankNet(epochs=2, **other).fit(data, valid=valid, checkpoint=path)
+    assert (raised.value.parameter, raised.value.value) == ("checkpoint", str(path))
 
 
 def test_files_that_are_no_checkpoint_are_refused(tmp_path):

@@ -59,8 +59,10 @@ class ImportedRanker(BaseRanker):
     def fit(self, X: Any, y: Any = None, **_: Any) -> NoReturn:
         """Refuse to train: only the library that made the model knows how it was trained."""
         raise ParameterError(
-            "an imported model cannot be fitted; train a ranker of its own kind, as in "
-            "podium.LambdaMART().fit(data, start_from=imported), which keeps its trees and adds new ones"
+            "ranker",
+            type(self).__name__,
+            "holds an imported model and cannot be fitted",
+            "podium.LambdaMART().fit(data, start_from=imported) keeps its trees and adds new ones",
         )
 
     def _force(self) -> Force:

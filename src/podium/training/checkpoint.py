@@ -50,14 +50,12 @@ class Checkpoint:
         for name in dict.fromkeys((*identity, *found)):
             value = identity.get(name)
             if found.get(name) != value:
-                rule = f"{self.path} was written with another {name}: {found.get(name)} there, {value} now"
+                rule = f"was written with another {name}: {found.get(name)} there, {value} now"
                 remedy = f"{REMEDY}, or train with the settings it was written for"
-                raise ParameterError("checkpoint", rule=rule, remedy=remedy)
+                raise ParameterError("checkpoint", os.fspath(self.path), rule, remedy)
         if epochs is not None and numbers["epoch"] > epochs:
-            rule = (
-                f"{self.path} was written after epoch {numbers['epoch']}, and training is to end after epoch {epochs}"
-            )
-            raise ParameterError("checkpoint", rule=rule, remedy=f"{REMEDY}, or allow more epochs")
+            rule = f"was written after epoch {numbers['epoch']}, and training is to end after epoch {epochs}"
+            raise ParameterError("checkpoint", os.fspath(self.path), rule, f"{REMEDY}, or allow more epochs")
         return numbers, arrays
 
     def _checked(self, header: dict[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
