@@ -71,6 +71,7 @@ bench: $(VENV)/.bench
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/structrank.py --variants
 	$(BIN)/python benchmarks/structrank.py --cost
 	$(BIN)/python benchmarks/tree_predict.py
+	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/exports.py
 	$(BIN)/python benchmarks/tables.py
 
 # Every table and figure of the source papers. This takes hours; if it is stopped, it resumes. The quick version takes minutes.

@@ -25,10 +25,13 @@ def cpu_model() -> str:
 
 
 def version_of(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+    """The version of an installed package; XGBoost also comes under the name xgboost-cpu."""
+    for name in (package, f"{package}-cpu"):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return None
 
 
 def short_repr(found: dict[str, object]) -> str:

@@ -3,7 +3,7 @@
     python benchmarks/tables.py           # `make docs` does it, and `make bench` after the benchmarks have run
 
 The README's table is in `summary_table.py`. The tables of boosted trees are in `tree_tables.py`, those of PRank and its kin
-in `classics_tables.py`, and those of StructRank in `structrank_tables.py`.
+in `classics_tables.py`, those of StructRank in `structrank_tables.py`, and that of exports in `export_tables.py`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 
 import classics_tables
+import export_tables
 import structrank_tables
 import summary_table
 import tree_tables
@@ -134,6 +135,7 @@ TABLES = {
     "predict": tree_tables.predict_section,
     "classics cost": classics_tables.cost_section,
     "classics quality": classics_tables.quality_section,
+    "exports": export_tables.export_section,
     "structrank": structrank_tables.quality_table,
     "structrank paired": structrank_tables.paired_table,
     "structrank variants": structrank_tables.variants_table,
@@ -143,7 +145,7 @@ TABLES = {
 }
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("benchmarks", "classics", "structrank")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("benchmarks", "classics", "export", "structrank")),
 )
 
 

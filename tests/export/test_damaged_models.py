@@ -126,6 +126,21 @@ def xgboost_with(change: Any) -> bytes:
     return json.dumps(document).encode()
 
 
+def xgboost_vectors_with(change: Any) -> bytes:
+    document = json.loads((FOLDER / "xgboost-vectors.json").read_text())
+    change(document["learner"]["gradient_booster"]["model"]["trees"][0])
+    return json.dumps(document).encode()
+
+
+def share_values(tree: dict[str, Any]) -> None:
+    """Let all leaves have the same values: a small file could claim any number of them otherwise."""
+    size = int(tree["tree_param"]["size_leaf_vector"])
+    tree["leaf_weights"] = tree["leaf_weights"][:size]
+    for node, child in enumerate(tree["left_children"]):
+        if child == -1:
+            tree["right_children"][node] = 0
+
+
 def catboost_with(change: Any, name: str = "catboost-symmetric.json") -> bytes:
     document = json.loads((FOLDER / name).read_text())
     change(document)
@@ -176,6 +191,7 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "a billion classes": ("xgboost", xgboost_with(lambda d, t: put(d["learner"]["learner_model_param"], "num_class", "1000000000")), "num_class"),
     "a billion features in XGBoost": ("xgboost", xgboost_with(lambda d, t: put(d["learner"]["learner_model_param"], "num_feature", "1000000000")), "number of features"),
     "leaves of a billion values": ("xgboost", xgboost_with(lambda d, t: put(t["tree_param"], "size_leaf_vector", "1000000000")), "size_leaf_vector"),
+    "leaves that share their values": ("xgboost", xgboost_vectors_with(share_values), "values for"),
     "categories out of range": ("xgboost", xgboost_with(lambda d, t: t.update(categories=[1], categories_nodes=[0], categories_segments=[0], categories_sizes=[9])), "out of range"),
     "another booster": ("xgboost", xgboost_with(lambda d, t: put(d["learner"]["gradient_booster"], "name", "gblinear")), "only trees"),
     "deep nesting": ("xgboost", b'{"learner": ' + b"[" * 200_000 + b"]" * 200_000 + b"}", "damaged"),

@@ -37,7 +37,7 @@ class Arithmetic(Enum):
     SAME = "float64, tree by tree"
     FLOAT64 = "float64, in any order"
     FLOAT64_ROUNDED = "float64, and the result is rounded to float32"
-    FLOAT32_VALUES = "float32 values, added in float64"
+    FLOAT32_VALUES = "float32 values of leaves, added in float64; everything else in float64"
     FLOAT32 = "float32"
 
 
@@ -175,7 +175,7 @@ def bounds_of(model: Any, rows: Features, arithmetic: Arithmetic) -> Floats:
     if isinstance(model, TreeModel):
         blocks = [_tree_bounds(model, rows[k : k + BLOCK], arithmetic) for k in range(0, len(rows), BLOCK)]
         return np.concatenate([np.empty(0), *blocks])
-    unit = FLOAT32 if arithmetic in (Arithmetic.FLOAT32, Arithmetic.FLOAT32_VALUES) else FLOAT64
+    unit = FLOAT32 if arithmetic is Arithmetic.FLOAT32 else FLOAT64
     return _net_bounds(model, rows, unit)
 
 

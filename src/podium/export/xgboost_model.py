@@ -173,6 +173,7 @@ def _leaf_values(
         values = [float(conditions[node]) for node in ends]
     elif "leaf_weights" in tree:  # of a leaf, `right_children` holds its number
         table = _list(tree["leaf_weights"])
+        require(len(table) >= len(ends) * size, f"there are {len(table)} values for {len(ends)} leaves of {size}")
         require(all(0 <= right[node] < len(table) // size for node in ends), "a leaf has no values")
         values = [float(table[right[node] * size + output]) for node in ends]
     else:
