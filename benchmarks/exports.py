@@ -76,7 +76,8 @@ def export_all(ranker: Any, data: podium.RankingData, folder: Path) -> dict[str,
             except ParameterError as error:
                 print(f"  {title}: {error}", flush=True)
                 continue
-            found[title] = report.to_dict() | {"seconds": time.perf_counter() - began}
+            figures = {name: value for name, value in report.to_dict().items() if name != "path"}
+            found[title] = figures | {"seconds": round(time.perf_counter() - began, 3)}
             print(f"  {title}: {report}", flush=True)
     return found
 
@@ -91,7 +92,7 @@ def main() -> None:
     found: dict[str, Any] = {"machine": where, "models": {}}
     for name, ranker, data in models(parts):
         with tempfile.TemporaryDirectory() as folder:
-            shape = f"{ranker.n_trees_} trees" if hasattr(ranker, "n_trees_") else str(ranker.model_name_)
+            shape = f"{ranker.n_trees_:,} trees" if hasattr(ranker, "n_trees_") else str(ranker.model_name_)
             found["models"][name] = {"shape": shape, "exports": export_all(ranker, data, Path(folder))}
     options.out.write_text(json.dumps(found, indent=1) + "\n")
     print(f"wrote {options.out}")

@@ -57,7 +57,9 @@ def test_force_is_defined_where_readers_first_meet_it() -> None:
         assert re.search(r"our word for\b[^.]*(−∂cost/∂score|λ)", (ROOT / page).read_text()), page
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/benchmarks.md", "docs/classics.md", "docs/export.md", "docs/structrank.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/benchmarks.md", "docs/classics.md", "docs/export.md", "docs/structrank.md"]
+)
 def test_figures_are_those_of_the_benchmarks(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     import tables
