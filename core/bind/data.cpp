@@ -1,4 +1,5 @@
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -6,6 +7,7 @@
 #include <string>
 
 #include "bind/bind.hpp"
+#include "data/json_matrix.hpp"
 #include "data/letor.hpp"
 #include "data/letor_file.hpp"
 #include "data/scan.hpp"
@@ -116,6 +118,21 @@ nb::bytes format_rows(Matrix<float> features, Vector<double> labels, const std::
   return nb::bytes(text[0].data(), text[0].size());
 }
 
+// The JSON array at an offset of the text, as (values, rows, end, fault, row, column). Bytes end in a zero that Python
+// adds, which no number contains.
+nb::tuple parse_json(nb::bytes text, std::size_t columns, std::size_t max_rows, std::size_t offset) {
+  if (offset > text.size()) throw nb::index_error("the offset is behind the text");
+  JsonMatrix matrix;
+  std::size_t end = 0;
+  {
+    const nb::gil_scoped_release release;
+    matrix = parse_json_matrix(text.c_str() + offset, text.c_str() + text.size(), columns, max_rows);
+    if (matrix.end != nullptr) end = static_cast<std::size_t>(matrix.end - text.c_str());
+  }
+  return nb::make_tuple(to_numpy(std::move(matrix.values)), matrix.rows, end, static_cast<int>(matrix.fault),
+                        matrix.row, matrix.column);
+}
+
 void bind_block(nb::module_& m) {
   nb::class_<QueryRun>(m, "QueryRun")
       .def_ro("id", &QueryRun::id)
@@ -180,6 +197,10 @@ void bind_data(nb::module_& m) {
   m.def("format_letor", &format_rows, nb::arg("features"), nb::arg("labels"), nb::arg("query_ids"),
         nb::arg("query_of_row"), nb::arg("comment_offsets"), nb::arg("comments"), nb::arg("base"), nb::arg("sparse"),
         nb::arg("edges"), nb::arg("num_threads"), "Rows as LETOR text.");
+  m.def("parse_json_matrix", &parse_json, nb::arg("text"), nb::arg("columns"), nb::arg("max_rows"), nb::arg("offset"),
+        nb::sig("def parse_json_matrix(text: bytes, columns: int, max_rows: int, offset: int) -> "
+                "tuple[Annotated[NDArray[numpy.float32], dict(shape=(None,))], int, int, int, int, int]"),
+        "A JSON array of arrays of numbers: values, rows, where it ends, and the fault with its row and column.");
   m.def("fill_part", &fill_part, nb::arg("block"), nb::arg("begin"), nb::arg("features"), nb::arg("base"),
         nb::arg("absent"), "Copies rows of one block, as many as the matrix has.");
 }

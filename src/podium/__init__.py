@@ -46,10 +46,11 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "training": ("Checkpoint", "Epoch"),
     "posteriors": (),
     "scoring": ("Scorer", "load_scorer"),
+    "serve": (),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = sorted(["posteriors", *_HOMES])
+__all__ = sorted(["posteriors", "serve", *_HOMES])
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,7 @@
 """The public names, for editors and type checkers; `__init__.py` imports each when it is first used."""
 
 from podium import posteriors as posteriors
+from podium import serve as serve
 from podium.data import Pairs as Pairs
 from podium.data import RankingData as RankingData
 from podium.data import Run as Run

@@ -83,7 +83,7 @@ def undeclared(folder: Path, known: set[str], *, top_level: bool = False) -> dic
 @pytest.mark.parametrize(
     ("folder", "extras"),
     [
-        ("src", ["frames", "numba", "papers", "peers", "tune"]),
+        ("src", ["frames", "numba", "papers", "peers", "serve", "tune"]),
         ("tests", ["dev", "bench"]),
         ("benchmarks", ["bench", "numba", "torch"]),
         ("docs", ["docs"]),
@@ -97,8 +97,8 @@ def test_every_imported_package_is_declared(folder: str, extras: list[str]) -> N
 def test_what_modules_import_at_once_comes_with_the_package() -> None:
     """Only the modules behind an extra import it at once; they are themselves imported when it is used."""
     found = undeclared(PACKAGE, declared(), top_level=True)
-    assert {Path(file).parent.relative_to(PACKAGE).as_posix() for file in found.values()} <= {"rankers/tuning"}
-    assert set(found) <= {"optuna"}
+    assert {Path(file).parent.relative_to(PACKAGE).as_posix() for file in found.values()} <= {"rankers/tuning", "serve"}
+    assert set(found) <= {"fastapi", "msgspec", "optuna", "uvicorn"}
 
 
 def test_torch_is_imported_by_its_own_package_alone() -> None:

@@ -21,6 +21,7 @@ from podium.cli import (
     papers,
     rankers,
     score,
+    serve,
     split,
     synth,
     train,
@@ -31,7 +32,7 @@ from podium.cli.ranker_options import RankerCommand
 
 app = typer.Typer(
     name="podium",
-    help="Learning to rank: train, evaluate, compare, explain and tune rankers.",
+    help="Learning to rank: train, evaluate, compare, explain, tune and serve rankers.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -43,6 +44,7 @@ paper = typer.Typer(help="Reproduce the tables and figures of the source papers.
 
 app.command("train", cls=RankerCommand)(train.train)
 app.command("score")(score.score)
+app.command("serve")(serve.serve)
 app.command("cv", cls=RankerCommand)(cv.cv)
 app.command("tune", cls=RankerCommand)(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
