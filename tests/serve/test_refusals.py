@@ -12,8 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 import pytest
-
-from conftest import CEILING, NAMES, Running, X, serving, wait_for
+from running import CEILING, NAMES, Running, X, serving, wait_for
 
 RAW, STREAM = "application/octet-stream", "application/vnd.apache.arrow.stream"
 KEY, OTHER_KEY = "correct-horse-battery", "0123456789abcdef0123456789abcdef"

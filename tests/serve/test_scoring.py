@@ -8,9 +8,9 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
+from running import DATA, NAMES, Running, X
 
 import podium
-from conftest import DATA, NAMES, Running, X
 
 RAW = "application/octet-stream"
 STREAM, FILE = "application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file"

@@ -97,6 +97,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         with contextlib.suppress(asyncio.CancelledError):
             await watching
     await asyncio.to_thread(app.endpoint.close)
+    app.meter.close()
 
 
 def create_app(settings: ServiceSettings) -> ServiceApp:

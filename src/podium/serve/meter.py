@@ -86,6 +86,13 @@ class Meter:
             return row
         raise RuntimeError("more workers are running than the file of counters has rows")
 
+    def close(self) -> None:
+        """Count no longer."""
+        self._row.release()
+        self._all.release()
+        self._map.close()
+        self._file.close()
+
     def add(self, name: str, labels: tuple[str, ...], amount: float = 1.0) -> None:
         """Add to a counter."""
         self._row[self._places[name, labels]] += amount
