@@ -98,6 +98,34 @@ def test_a_function_sees_the_preferences_of_each_query_once():
         assert len(each) == (labels[:, None] > labels).sum()
 
 
+@pytest.mark.parametrize(
+    ("model", "schedule"),
+    [("nadaraya-watson", "feasible(epochs=2, starts=1)"), ("nadaraya-watson", "adam(epochs=2)"), ("linear", "adam(epochs=2)")],
+)  # fmt: skip
+def test_training_asks_a_function_once_per_query(model, schedule):
+    seen = []
+
+    def look(preferences: Preferences) -> Any:
+        seen.append(preferences.query_id)
+        return neighbors(preferences)
+
+    force = podium.forces.Force.of(podium.forces.FORCES["structrank"], topology=look)
+    podium.Ranker(force=force, model=model, schedule=schedule, metric="ndcg").fit(DATA)
+    assert sorted(seen) == sorted(DATA.query_ids.tolist())
+
+
+def test_a_part_of_the_data_has_the_inputs_of_its_queries():
+    force = podium.force(f"structrank({__name__}:neighbors, noise_scale='b', noise_features=('c',))")
+    values = np.append(force.own_values(None)[:-1], 0.6)
+    whole = ForceData(DATA)
+    for queries in ([1, 0], [1]):
+        part = DATA.select(np.array(queries))
+        found = force.compute(SCORES[: len(part)], whole.part(part, np.array(queries)), parameters=values, cost=True)
+        expected = force.compute(SCORES[: len(part)], ForceData(part), parameters=values, cost=True)
+        np.testing.assert_array_equal(found.force, expected.force)
+        np.testing.assert_array_equal(found.parameter_force, expected.parameter_force)
+
+
 def test_names_of_functions_print_and_read_back():
     force = podium.force(f"structrank({__name__}:neighbors, noise_scale='{__name__}:spread', w1=2)")
     assert str(force) == f"structrank({__name__}:neighbors, w1=2, noise_scale='{__name__}:spread')"

@@ -16,6 +16,7 @@ from podium.parameters import Flag, Integer, Parameter, Real, Search
 if TYPE_CHECKING:
     from podium import _core
     from podium.forces.force import Force
+    from podium.forces.network_inputs import DocumentInputs
 
 Floats = npt.NDArray[np.float64]
 POSITIVE = Real(above=0, integer_kept=True)
@@ -106,7 +107,7 @@ class ForceDefinition:
         unmoved: why it exerts no force on equal scores, where boosting starts; None if it does.
         core_options: further options of the core's kernel, given the force.
         needs_documents: whether it needs more of the documents than labels, weights and pairs.
-        add_inputs: tells the core what the force needs of the documents, given the force and the data.
+        document_inputs: what it needs of them, given the force, the data, and the data as the core has it so far.
     """
 
     name: str
@@ -138,7 +139,7 @@ class ForceDefinition:
     unmoved: Callable[[Force], str | None] = lambda force: None
     core_options: Callable[[Force], dict[str, Any]] = lambda force: {}
     needs_documents: Callable[[Force], bool] = lambda force: False
-    add_inputs: Callable[[Force, RankingData, _core.ForceInputs], None] = lambda force, data, core: None
+    document_inputs: Callable[[Force, RankingData, _core.ForceInputs], DocumentInputs] | None = None
 
     @property
     def example(self) -> str:

@@ -22,7 +22,7 @@ from podium.data.hashing import query_hashes
 from podium.errors import DataError, ParameterError, UnknownNameError, short_repr
 from podium.forces.custom_function import CustomFunction
 from podium.forces.definition import ForceDefinition
-from podium.forces.network_inputs import NamedFunction
+from podium.forces.network_inputs import DocumentInputs, NamedFunction
 from podium.metrics import Documents, Metric, metric, per_query
 from podium.metrics.compute import core_spec
 from podium.threads import resolve_threads
@@ -62,6 +62,14 @@ class ForceData:
         self._data, self._keys = data, query_hashes(data.query_ids, 0) if query_keys is None else query_keys
         self._plain: _core.ForceInputs | None = None
         self._special: dict[Force, _core.ForceInputs] = {}  # of forces that need more of the documents
+        self._document_inputs: dict[Force, DocumentInputs] = {}
+        self._part_of: tuple[ForceData, npt.NDArray[np.int64]] | None = None
+
+    def part(self, data: RankingData, queries: npt.NDArray[np.int64]) -> ForceData:
+        """Return the form of some of the queries, given their data; a function of the user's is not asked again."""
+        found = ForceData(data, levels=self.levels)
+        found._part_of = self, queries
+        return found
 
     def core_for(self, force: Force) -> _core.ForceInputs:
         """Return the data as the core takes it for a force."""
@@ -71,9 +79,19 @@ class ForceData:
             return self._plain
         if acting not in self._special:
             core = self._make_core()
-            acting.definition.add_inputs(acting, self._data, core)
+            self._inputs_for(acting, core).pass_to(core)
             self._special[acting] = core
         return self._special[acting]
+
+    def _inputs_for(self, force: Force, core: _core.ForceInputs | None = None) -> DocumentInputs:
+        if self._part_of is not None:
+            whole, queries = self._part_of
+            return whole._inputs_for(force).select(whole._data.query_offsets, queries)
+        if force not in self._document_inputs:
+            find = force.definition.document_inputs
+            assert find is not None
+            self._document_inputs[force] = find(force, self._data, self._make_core() if core is None else core)
+        return self._document_inputs[force]
 
     def _make_core(self) -> _core.ForceInputs:
         data = self._data

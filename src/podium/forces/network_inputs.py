@@ -81,8 +81,41 @@ class Preferences:
         return len(self.winner)
 
 
-def set_joins(function: NamedFunction, data: RankingData, core: _core.ForceInputs) -> None:
-    """Ask a function which preferences of each query meet, and tell the core."""
+@dataclass(frozen=True)
+class DocumentInputs:
+    """What a network takes from the documents of some queries.
+
+    Attributes:
+        joins: the pairs of preferences that meet, each numbered inside its query; query after query.
+        join_offsets: where the pairs of each query begin.
+        scales: the given scale of each document's noise; empty if none is given.
+        inputs: what the noise of each document is learned from, one column per feature.
+    """
+
+    joins: Integers
+    join_offsets: Integers
+    scales: Floats
+    inputs: Floats
+
+    def select(self, query_offsets: Integers, queries: Integers) -> DocumentInputs:
+        """Return those of some of the queries, in their order."""
+        documents = np.concatenate([np.arange(*query_offsets[query : query + 2]) for query in queries])
+        joins = [self.joins[slice(*self.join_offsets[query : query + 2])] for query in queries]
+        ends = np.cumsum([0, *(len(each) for each in joins)])
+        scales = self.scales[documents] if len(self.scales) else self.scales
+        return DocumentInputs(np.concatenate(joins), ends, scales, self.inputs[documents])
+
+    def pass_to(self, core: _core.ForceInputs) -> None:
+        """Give everything to the core."""
+        first, second = np.ascontiguousarray(self.joins.T)
+        _core.set_joins(core, first, second, self.join_offsets)
+        _core.set_noise(core, self.scales, np.ascontiguousarray(self.inputs))
+
+
+def find_joins(function: NamedFunction | None, data: RankingData, core: _core.ForceInputs) -> tuple[Integers, Integers]:
+    """Return the pairs of preferences that meet, as a function says of each query, and where those of each query begin."""
+    if function is None:
+        return np.empty((0, 2), np.int64), np.zeros(data.n_queries + 1, np.int64)
     winner, loser, offsets = _core.preferences(core)
     joins, ends = [np.empty((0, 2), np.int64)], [0]
     for query, name in enumerate(data.query_ids.tolist()):
@@ -91,8 +124,7 @@ def set_joins(function: NamedFunction, data: RankingData, core: _core.ForceInput
         seen = Preferences(name, data.labels[documents], winner[own], loser[own])
         joins.append(_checked_joins(function, function.call("topology", seen), seen))
         ends.append(ends[-1] + len(joins[-1]))
-    first, second = np.ascontiguousarray(np.concatenate(joins).T)
-    _core.set_joins(core, first, second, np.array(ends))
+    return np.concatenate(joins), np.array(ends)
 
 
 def _checked_joins(function: NamedFunction, found: Any, seen: Preferences) -> Integers:
@@ -113,16 +145,17 @@ def _checked_joins(function: NamedFunction, found: Any, seen: Preferences) -> In
     return joins.astype(np.int64)
 
 
-def set_noise(scale: Any, features: tuple[Any, ...], data: RankingData, core: _core.ForceInputs) -> None:
-    """Tell the core the given scales of the documents' noise, and the inputs that learned noise is a function of."""
-    scales = np.empty(0) if scale is None else noise_scales(scale, data)
+def noise_inputs(features: tuple[Any, ...], data: RankingData) -> Floats:
+    """Return the features that learned noise is a function of, standardized in each query."""
     columns = feature_indices(features, data.feature_names, data.n_features, parameter="noise_features")
-    inputs = np.column_stack([_standardized(data.features[:, column], data) for column in columns] or [np.empty((data.n_documents, 0))])  # fmt: skip
-    _core.set_noise(core, scales, np.ascontiguousarray(inputs, np.float64))
+    found = [_standardized(data.features[:, column], data) for column in columns]
+    return np.column_stack(found or [np.empty((data.n_documents, 0))])
 
 
 def noise_scales(scale: Any, data: RankingData) -> Floats:
-    """Return the scale of each document's noise: a feature, or what a function says of each query's features."""
+    """Return the scale of each document's noise, if any: a feature, or what a function says of each query's features."""
+    if scale is None:
+        return np.empty(0)
     if isinstance(scale, NamedFunction):
         parts = []
         for begin, end in zip(data.query_offsets[:-1], data.query_offsets[1:], strict=True):

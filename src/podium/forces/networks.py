@@ -11,7 +11,7 @@ from podium.data import RankingData
 from podium.errors import ParameterError
 from podium.forces.definition import Floats, ForceDefinition
 from podium.forces.force import Force
-from podium.forces.network_inputs import NamedFunction, set_joins, set_noise
+from podium.forces.network_inputs import DocumentInputs, NamedFunction, find_joins, noise_inputs, noise_scales
 from podium.forces.network_settings import (
     COMPONENTS,
     FUNCTION,
@@ -71,11 +71,11 @@ def _needs_documents(force: Force) -> bool:
     return topology(force) == "given" or force.setting("noise_scale") is not None or bool(_noise_features(force))
 
 
-def _add_inputs(force: Force, data: RankingData, core: _core.ForceInputs) -> None:
+def _document_inputs(force: Force, data: RankingData, core: _core.ForceInputs) -> DocumentInputs:
     function = force.setting("topology")
-    if isinstance(function, NamedFunction):
-        set_joins(function, data, core)
-    set_noise(force.setting("noise_scale"), _noise_features(force), data, core)
+    joins, ends = find_joins(function if isinstance(function, NamedFunction) else None, data, core)
+    scales = noise_scales(force.setting("noise_scale"), data)
+    return DocumentInputs(joins, ends, scales, noise_inputs(_noise_features(force), data))
 
 
 def _start(force: Force, data: object, levels: int) -> Floats:
@@ -150,6 +150,6 @@ FORCES = (
         draws=lambda force: topology(force) == "random",
         core_options=_network,
         needs_documents=_needs_documents,
-        add_inputs=_add_inputs,
+        document_inputs=_document_inputs,
     ),
 )

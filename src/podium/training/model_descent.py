@@ -21,7 +21,8 @@ class ModelDescent:
 
     def __init__(self, model: GradientModel, force: Force, data: RankingData, num_threads: int) -> None:
         self.model, self.force, self.data, self.num_threads = model, force, data, num_threads
-        self.learned, self.levels = LearnedParameters(force, data), force.n_classes(data)
+        self.learned = LearnedParameters(force, data)
+        self.force_data = ForceData(data, levels=force.n_classes(data))
         self.n_own = self.learned.size
         self.own = np.zeros(self.n_own)  # free numbers
         self.first = np.zeros(self.size)
@@ -107,7 +108,7 @@ class ModelDescent:
             self._show(queries, scores, seen)
         outcome = self.force.compute(
             scores,
-            ForceData(part, levels=self.levels),
+            self.force_data.part(part, queries),
             cost=cost,
             parameters=self.learned.values(self.own),
             seed=seed,

@@ -195,7 +195,7 @@ class FeasibleRun(TrainingRun):
         kinds = [kind.name for kind in self.learned.kinds.kinds] if self.learned.size else []
         self.limits = Limits(len(self.model.vector), kinds)
         self.keys = query_hashes(data.query_ids, 0)
-        self.levels = force.n_classes(data)
+        self.force_data = ForceData(data, levels=force.n_classes(data))
         self.passed = 0  # of this start
         self.progress = Progress(rate=self.schedule.learning_rate)
         self.theta = self._begin()
@@ -309,7 +309,7 @@ class FeasibleRun(TrainingRun):
             seen[data.query_offsets[query] : data.query_offsets[query + 1]] = scores
             outcome = plan.force.compute(
                 scores,
-                ForceData(part, levels=self.levels),
+                self.force_data.part(part, np.array([query])),
                 cost=plan.force.has_cost,
                 parameters=self._own(theta),
                 seed=plan.seed,
