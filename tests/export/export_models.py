@@ -23,10 +23,11 @@ SETTINGS: dict[str, Any] = {
     "raw linear": lambda: podium.RankSVM(standardize=False),
     "net": lambda: podium.RankNet(hidden=(5,), epochs=3),
     "deep net": lambda: podium.LambdaRank(hidden=(6, 4), activation="sigmoid", epochs=2),
+    "net with an output": lambda: podium.RankNet(hidden=(4,), output="tanh", epochs=3),
     "relu net": lambda: podium.LambdaRank(hidden=(6,), activation="relu", epochs=2),
 }
 TREES = ["plain", "missing", "symmetric", "stumps", "base"]
-DENSE = ["linear", "raw linear", "net", "deep net", "relu net"]
+DENSE = ["linear", "raw linear", "net", "deep net", "net with an output", "relu net"]
 
 
 @cache

@@ -159,6 +159,16 @@ def test_models_of_other_kinds_are_refused(tmp_path):
         ranker("linear").export(tmp_path / "a", format="lightgbm")
 
 
+@pytest.mark.parametrize("path", sorted((FOLDER.parent / "models").glob("*.podium")), ids=lambda path: path.stem)
+def test_every_kind_of_model_is_exported_or_refused(path, tmp_path):
+    """No model ends with a file that scores differently: what a format cannot hold is known before it is written."""
+    scorer = podium.load_scorer(path)
+    for format in WRITABLE:
+        if format not in NEEDED or importlib.util.find_spec(NEEDED[format]) is not None:
+            with contextlib.suppress(ParameterError):
+                assert export_model(scorer, tmp_path / format, format=format, allow=ALLOWED).passed
+
+
 def test_names_and_options_are_checked(tmp_path):
     made = ranker("plain")
     for options, words in [
@@ -285,6 +295,13 @@ def test_unknown_categories_that_do_not_go_with_missing_ones_are_refused_by_ligh
     with pytest.raises(ParameterError, match="the model tells them apart"):
         imported.export(tmp_path / "a.txt", format="lightgbm", allow=ALLOWED)
     assert imported.export(tmp_path / "b.json", format="xgboost").passed
+
+
+def test_reports_name_the_versions_that_know_missing_values(tmp_path):
+    assert "since OpenSearch 3.8" in str(ranker("missing").export(tmp_path / "a", format="opensearch"))
+    changed = ranker("missing").export(tmp_path / "b", format="opensearch", trees_as="ranklib", allow=ALLOWED)
+    assert "since" not in str(changed)
+    assert "since" not in str(ranker("linear").export(tmp_path / "c", format="opensearch", allow=ALLOWED))
 
 
 def test_reports_are_json(tmp_path):

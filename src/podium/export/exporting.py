@@ -8,7 +8,7 @@ from typing import Any
 
 from podium.data import RankingData
 from podium.errors import OutputError, UnknownNameError
-from podium.export.changes import NORMALIZED_INPUT, Changes
+from podium.export.changes import MISSING_AS_ZERO, NORMALIZED_INPUT, Changes
 from podium.export.format import ExportFormat
 from podium.export.options import ExportOptions
 from podium.export.source import kind_of_model, refuse
@@ -83,7 +83,7 @@ def export_model(
         found.changed_orders,
         found.changed_probes,
         tuple(changes.made),
-        tuple(_notes(scorer, row)),
+        tuple(_notes(scorer, row, changes)),
     )
     if not report.passed:
         raise OutputError(
@@ -127,8 +127,10 @@ def _others(rows: Iterable[ExportFormat]) -> str:
     return f"use {' or '.join(f'{{format={name!r}}}' for name in names)}"
 
 
-def _notes(scorer: Scorer, row: ExportFormat) -> list[str]:
+def _notes(scorer: Scorer, row: ExportFormat, changes: Changes) -> list[str]:
     notes = []
+    if row.missing_since and isinstance(scorer.model, TreeModel) and MISSING_AS_ZERO not in changes.made:
+        notes.append(f"missing values go where the trees send them since {row.missing_since}")
     if isinstance(scorer.model, TreeModel) and len(scorer.model.arrays()["category_features"]):
         notes.append(
             "categories are given as whole numbers; other values of a categorical feature may score differently"

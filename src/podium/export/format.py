@@ -35,6 +35,7 @@ class ExportFormat:
         runtime: What does that.
         arithmetic: How the target adds.
         zero_is_missing: Whether a file can count zeros as missing.
+        missing_since: The version of the engine from which on missing values go where trees send them, and what older ones do.
         kind: The kind of its files, if formats share one.
     """
 
@@ -52,6 +53,7 @@ class ExportFormat:
     runtime: Callable[[], str] = lambda: "an evaluator of its rules"
     arithmetic: Callable[[ExportOptions], Arithmetic] = lambda options: Arithmetic.FLOAT32
     zero_is_missing: bool = False
+    missing_since: str = ""
     kind: str = ""
 
     @property

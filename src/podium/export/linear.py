@@ -21,13 +21,11 @@ class Standardized:
     Attributes:
         mean, deviation: one number per feature; 0 and 1 leave a feature as it is.
         layers: of the first layer, weights of features that do not vary are 0.
-        activation: between layers.
     """
 
     mean: Floats
     deviation: Floats
     layers: list[Layer]
-    activation: str
 
     def has_normalizer(self, feature: int) -> bool:
         """Whether a feature is changed at all."""
@@ -46,7 +44,7 @@ def standardized(net: Net, format: str, changes: Changes) -> Standardized:
     weights = np.where(varies[:, None], first.weights, 0.0)
     mean = np.where(varies, net.map.center, 0.0)
     deviation = np.where(varies, 1 / np.where(varies, net.map.scale, 1.0), 1.0)
-    return Standardized(mean, deviation, [Layer(weights, first.bias), *rest], net.activation)
+    return Standardized(mean, deviation, [Layer(weights, first.bias, first.activation), *rest])
 
 
 def without_bias(model: Standardized, format: str) -> Standardized:
@@ -60,4 +58,4 @@ def without_bias(model: Standardized, format: str) -> Standardized:
     strongest = int(np.argmax(np.abs(weights / model.deviation)))
     mean = model.mean.copy()
     mean[strongest] -= bias * model.deviation[strongest] / weights[strongest]
-    return Standardized(mean, model.deviation, [Layer(layer.weights, np.zeros(1))], model.activation)
+    return Standardized(mean, model.deviation, [Layer(layer.weights, np.zeros(1), layer.activation)])

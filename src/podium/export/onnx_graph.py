@@ -15,7 +15,7 @@ from podium.errors import MissingExtraError
 from podium.export.changes import Changes
 from podium.export.onnx_trees import ensemble_regressor, tree_ensemble
 from podium.export.options import ExportOptions
-from podium.export.source import layers_of
+from podium.export.source import IDENTITY, layers_of
 from podium.models.feature_rules import ZERO_IS_MISSING, ZERO_THRESHOLD
 from podium.models.net import Net
 from podium.models.trees import TreeModel
@@ -112,12 +112,11 @@ def _net(graph: GraphBuilder, features: str, net: Net) -> str:
     moved = graph.add("Sub", features, graph.constant(net.map.center[None, :]))
     scaled = graph.add("Mul", moved, graph.constant(net.map.scale[None, :]))
     values = graph.add("Where", missing, graph.constant(net.map.filled[None, :]), scaled)
-    layers = layers_of(net)
-    for number, layer in enumerate(layers):
+    for layer in layers_of(net):
         product = graph.add("MatMul", values, graph.constant(layer.weights))
         values = graph.add("Add", product, graph.constant(layer.bias[None, :]))
-        if number < len(layers) - 1:
-            values = graph.add(ACTIVATIONS[net.activation], values)
+        if layer.activation != IDENTITY:
+            values = graph.add(ACTIVATIONS[layer.activation], values)
     return values
 
 

@@ -137,13 +137,12 @@ def _linear(model: Standardized, names: list[str]) -> tuple[str, dict[str, Any],
 
 
 def _net(model: Standardized) -> tuple[str, dict[str, Any], dict[int, Any]]:
-    last = len(model.layers) - 1
     layers = [
         {
             "matrix": [[short32(weight) for weight in unit] for unit in layer.weights.T.tolist()],
             "bias": [short32(value) for value in layer.bias.tolist()],
-            "activation": "identity" if number == last else model.activation,
+            "activation": layer.activation,
         }
-        for number, layer in enumerate(model.layers)
+        for layer in model.layers
     ]
     return "NeuralNetworkModel", {"layers": layers}, _norms(model)

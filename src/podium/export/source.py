@@ -15,6 +15,7 @@ from podium.models.trees import TreeModel, categories_of
 from podium.scoring import Scorer
 
 MISSING_BIT = 255
+IDENTITY = "identity"
 Floats = npt.NDArray[np.float64]
 
 
@@ -95,16 +96,21 @@ def written_tree(model: TreeModel, number: int) -> WrittenTree:
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of a net: inputs · weights + bias, weights [inputs × units]."""
+    """One layer of a net: activation(inputs · weights + bias), weights [inputs × units]; identity leaves sums as they are."""
 
     weights: Floats
     bias: Floats
+    activation: str
 
 
 def layers_of(net: Net) -> list[Layer]:
     """Return the layers of a net; a linear model has one."""
-    arrays = net.arrays()
-    return [Layer(arrays[f"layer{k}.weights"], arrays[f"layer{k}.bias"]) for k in range(1, len(net.widths))]
+    arrays, count = net.arrays(), len(net.widths) - 1
+    activations = [net.activation] * (count - 1) + [net.output]
+    return [
+        Layer(arrays[f"layer{k}.weights"], arrays[f"layer{k}.bias"], activation)
+        for k, activation in enumerate(activations, start=1)
+    ]
 
 
 def feature_names(scorer: Scorer) -> list[str]:

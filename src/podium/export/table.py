@@ -69,7 +69,7 @@ def _onnx_arithmetic(options: ExportOptions) -> Arithmetic:
     return Arithmetic.FLOAT64_ROUNDED if options.opset == 3 else Arithmetic.FLOAT64
 
 
-def _ltr_plugin(name: str, engine: str) -> ExportFormat:
+def _ltr_plugin(name: str, engine: str, missing_since: str) -> ExportFormat:
     return ExportFormat(
         name,
         f"The body of PUT _ltr/_model/NAME for {engine}'s learning to rank: features and model.",
@@ -79,6 +79,7 @@ def _ltr_plugin(name: str, engine: str) -> ExportFormat:
         models=("trees", "linear"),
         options=("name", "features", "trees_as"),
         score=lambda raw, scorer, options, rows: score_elasticsearch(raw, rows),
+        missing_since=missing_since,
         kind="ltr-plugin",
     )
 
@@ -134,8 +135,8 @@ EXPORTS: dict[str, ExportFormat] = {
             write=write_ranklib,
             score=lambda raw, scorer, options, rows: score_ranklib(raw.decode(), rows),
         ),
-        _ltr_plugin("elasticsearch", "Elasticsearch"),
-        _ltr_plugin("opensearch", "OpenSearch"),
+        _ltr_plugin("elasticsearch", "Elasticsearch", "version 1.5.9 of the plugin; before, they were 0"),
+        _ltr_plugin("opensearch", "OpenSearch", "OpenSearch 3.8; before, they went right, and before 3.2 they were 0"),
         ExportFormat(
             "solr",
             "A feature store and a model for Solr.",
@@ -145,6 +146,7 @@ EXPORTS: dict[str, ExportFormat] = {
             models=("trees", "linear", "net"),
             options=("name", "features"),
             score=lambda raw, scorer, options, rows: score_solr(raw, rows),
+            missing_since="Solr 9.2; before, they were 0",
         ),
         ExportFormat(
             "vespa",

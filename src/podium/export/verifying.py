@@ -17,7 +17,7 @@ import numpy.typing as npt
 from podium.data import RankingData
 from podium.export.changes import CHANGES, Changes
 from podium.export.probing import probe_rows
-from podium.export.source import layers_of
+from podium.export.source import IDENTITY, layers_of
 from podium.models.heads import to_scores
 from podium.models.net import Net
 from podium.models.trees import TreeModel
@@ -216,13 +216,12 @@ def _net_bounds(net: Net, rows: Features, unit: float) -> Floats:
     center, scale = np.abs(net.map.center), np.abs(net.map.scale)
     values = net.map(rows)
     errors = 8 * unit * (np.abs(np.nan_to_num(rows.astype(np.float64))) + center) * scale + 4 * unit * np.abs(values)
-    layers = layers_of(net)
-    for number, layer in enumerate(layers):
+    for layer in layers_of(net):
         weights, size = np.abs(layer.weights), len(layer.weights) + 8
         errors = errors @ weights + size * unit * ((np.abs(values) + errors) @ weights + np.abs(layer.bias))
         values = values @ layer.weights + layer.bias
-        if number < len(layers) - 1:
-            values = _activate(net.activation, values)
+        if layer.activation != IDENTITY:
+            values = _activate(layer.activation, values)
             errors = errors + 8 * unit
     return np.asarray(errors.max(axis=1) * SLACK + 1e-300)
 

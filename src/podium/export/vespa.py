@@ -18,7 +18,7 @@ from podium.export.deep_json import dumps
 from podium.export.definitions import feature_definitions
 from podium.export.floats import LARGEST, above
 from podium.export.options import ExportOptions
-from podium.export.source import CategorySides, Layer, WrittenTree, layers_of, refuse, written_trees
+from podium.export.source import IDENTITY, CategorySides, Layer, WrittenTree, layers_of, refuse, written_trees
 from podium.models.net import Net
 from podium.models.trees import TreeModel, categories_of
 from podium.scoring import Scorer
@@ -157,7 +157,8 @@ def _profile(net: Net, names: list[str], name: str) -> str:
         units = [f"{name}_score"] if is_last else [f"{name}_h{number}_{k + 1}" for k in range(layer.weights.shape[1])]
         for k, unit in enumerate(units):
             total = _weighted_sum(layer, k, inputs)
-            functions.append((unit, total if is_last else f"{FUNCTIONS[net.activation]}({total})"))
+            is_plain = layer.activation == IDENTITY
+            functions.append((unit, total if is_plain else f"{FUNCTIONS[layer.activation]}({total})"))
         inputs = units
     lines = [f"rank-profile {name} inherits default {{"]
     for function, expression in functions:
