@@ -79,12 +79,12 @@ def rankers_table() -> str:
 
 
 def schedules_table() -> str:
-    """Return every schedule with its settings."""
+    """Return every schedule with the forces and models that it goes with, and its settings."""
     found = [
-        (f"`{name}`", kind.summary, ", ".join(f"`{p.short}`" for p in kind.parameters().values()))
+        (f"`{name}`", kind.summary, kind.fits, ", ".join(f"`{p.short}`" for p in kind.parameters().values()))
         for name, kind in SCHEDULES.items()
     ]
-    return rows(("schedule", "what it does", "settings"), found)
+    return rows(("schedule", "what it does", "forces; models", "settings"), found)
 
 
 def settings_page() -> str:

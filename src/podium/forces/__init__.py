@@ -1,4 +1,4 @@
-"""Forces: how the documents of a query want to move. One table; any force drives any function class."""
+"""Forces: how the documents of a query want to move. One table."""
 
 from __future__ import annotations
 

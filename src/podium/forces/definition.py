@@ -95,6 +95,9 @@ class ForceDefinition:
         least_cost: a number that the cost of a query never falls below; −∞ if none is known.
         balanced: whether the forces of a query sum to 0, so that a constant added to all scores changes nothing. Forces on
             documents alone never do.
+        online: whether it is the force of a perceptron, whose updates `perceptron` and `committee` make.
+        slope_of_metric: whether it is the slope of its metric, so that a schedule may compare values of the metric instead.
+        stump_weights: whether the force of a pair is its cost, so that the best weight of a stump has a closed form.
         has_curvature: whether it has a second derivative to divide by; without one, a leaf gives the mean force.
         labels: which labels it is defined on.
         outputs: how many scores it needs per document: one, or one per level.
@@ -127,6 +130,9 @@ class ForceDefinition:
     convex: bool | Callable[[Force], bool] = False
     least_cost: float = 0.0
     balanced: bool = True
+    online: bool = False
+    slope_of_metric: bool = False
+    stump_weights: bool = False
     has_curvature: bool = True
     labels: Literal["any", "not negative", "levels"] = "any"
     outputs: Literal["one", "levels"] = "one"

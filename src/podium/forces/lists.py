@@ -47,6 +47,7 @@ FORCES = (
         parameters=(STEP_SHARE,),
         takes="metric",
         metric_calls="twice for every document",
+        slope_of_metric=True,
         over="lists",
         has_cost=False,
         has_curvature=False,

@@ -89,6 +89,7 @@ FORCES = (
         summary="Exponential pairs; O(n log n) per query. Below o = −60 the cost continues as its tangent.",
         formula="C = e^{−o}; force e^{−o}",
         source="RankBoost",
+        stump_weights=True,
         convex=True,
     ),
     ForceDefinition(

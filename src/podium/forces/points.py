@@ -56,6 +56,7 @@ FORCES = (
         summary="The perceptron's force: one unit per threshold on the wrong side of the score; thresholds are learned too.",
         formula="C = Σ_k max(0, −z_k (s − b_k)), z_k = 1 if l > k, else −1; λ = Σ_k z_k [z_k (s − b_k) ≤ 0]",
         source="PRank, NIPS 2001",
+        online=True,
         over="points",
         convex=True,
         has_curvature=False,

@@ -1,4 +1,4 @@
-"""Function classes: what turns features into scores. One table; any of them can be fitted to any force."""
+"""Function classes: what turns features into scores. One table; gradient descent and boosting fit any of them to any force."""
 
 from __future__ import annotations
 

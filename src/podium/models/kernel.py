@@ -24,7 +24,16 @@ from podium.data.canonical import canonical_order
 from podium.data.hashing import counter_uniform, query_hashes, splitmix64
 from podium.errors import DataError, UnknownNameError
 from podium.models.inputs import InputMap, InputSettings, saved
-from podium.models.model import CoreInputs, CoreModel, Features, Floats, GradientModel, GradientSpec, Model
+from podium.models.model import (
+    CoreInputs,
+    CoreModel,
+    Features,
+    Floats,
+    GradientModel,
+    GradientSpec,
+    Model,
+    PerceptronForm,
+)
 from podium.parameters import Choice, Integer, Real, Search, setting
 
 KERNELS = ("rbf", "poly", "linear")
@@ -221,9 +230,13 @@ class KernelSpec(KernelSettings, GradientSpec):
     model = KernelModel
 
     @property
-    def perceptron(self) -> str:
-        """A quadratic function is held by support documents."""
-        return "supports" if (self.kernel, self.degree, self.offset) == ("poly", 2, 1.0) else ""
+    def perceptron(self) -> PerceptronForm | None:
+        """Support documents, for the quadratic function (1 + x·x′)²."""
+        if (self.kernel, self.degree, self.offset) != ("poly", 2, 1.0):
+            return None
+        from podium.models.perceptrons import SupportQuadratic
+
+        return PerceptronForm(SupportQuadratic, frozenset({"kernel", "standardize", "width"}))
 
     def resolve(self, data: RankingData) -> Self:
         """Choose the width, and whether to standardize."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,41 @@ from podium.errors import DataError
 from podium.models.inputs import InputMap
 from podium.parameters import Value
 
+if TYPE_CHECKING:
+    from podium.models.perceptrons import Learner
+    from podium.models.weak_rankers import WeakRankers
+
 Floats = npt.NDArray[np.float64]
 Features = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class PerceptronForm:
+    """How a perceptron holds a function class.
+
+    Attributes:
+        make: returns what learns, given the map of the inputs, the number of thresholds, and the maximum number of support
+            documents.
+        reads: names of the model's settings that it depends on.
+        averages: whether many perceptrons can be held side by side, and their mean kept.
+    """
+
+    make: Callable[[InputMap, int, int], Learner]
+    reads: frozenset[str]
+    averages: bool = False
+
+
+@dataclass(frozen=True)
+class WeakRankerForm:
+    """The weak rankers of a function class.
+
+    Attributes:
+        make: returns the weak rankers, given the training data and the number of threads.
+        reads: names of the model's settings that they depend on.
+    """
+
+    make: Callable[[RankingData, int], WeakRankers]
+    reads: frozenset[str]
 
 
 class Spec(Value, ABC):
@@ -35,14 +69,19 @@ class Spec(Value, ABC):
     grows: ClassVar[bool] = False
 
     @property
-    def perceptron(self) -> str:
-        """How a perceptron holds this function class; empty if it cannot."""
-        return ""
+    def perceptron(self) -> PerceptronForm | None:
+        """How a perceptron holds this function class; None if it cannot."""
+        return None
 
     @property
-    def weak_rankers(self) -> str:
-        """Which weak rankers a sum of this function class has: 'features', 'stumps', or '' if it has none."""
-        return ""
+    def weak_rankers(self) -> WeakRankerForm | None:
+        """The weak rankers whose weighted sums are of this function class; None if there are none."""
+        return None
+
+    @property
+    def is_stumps(self) -> bool:
+        """Whether it is a sum of trees with two leaves each."""
+        return False
 
     def resolve(self, data: RankingData) -> Self:
         """Return the same settings with every default that depends on the data chosen."""

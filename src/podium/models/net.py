@@ -15,7 +15,7 @@ from podium.data import RankingData
 from podium.data.hashing import counter_uniform
 from podium.errors import DataError, ParameterError
 from podium.models.inputs import InputMap, InputSettings, saved
-from podium.models.model import CoreInputs, CoreModel, Features, Floats, GradientSpec
+from podium.models.model import CoreInputs, CoreModel, Features, Floats, GradientSpec, PerceptronForm, WeakRankerForm
 from podium.parameters import Choice, Integer, Tuple, setting
 
 ACTIVATIONS = ("tanh", "sigmoid", "relu")
@@ -186,11 +186,21 @@ class LinearSpec(InputSettings, DenseSpec):
     init = "uniform"
 
     @property
-    def perceptron(self) -> str:
-        """Held as it is."""
-        return "linear"
+    def perceptron(self) -> PerceptronForm:
+        """One weight per feature."""
+        from podium.models.perceptrons import LinearPerceptrons
+
+        def make(map: InputMap, thresholds: int, supports: int) -> LinearPerceptrons:
+            return LinearPerceptrons(map, thresholds, (1.0,), (1,))
+
+        return PerceptronForm(make, frozenset({"standardize"}), averages=True)
 
     @property
-    def weak_rankers(self) -> str:
+    def weak_rankers(self) -> WeakRankerForm:
         """Each feature by itself."""
-        return "features"
+        from podium.models.weak_rankers import FeatureRankers
+
+        def make(data: RankingData, num_threads: int) -> FeatureRankers:
+            return FeatureRankers(InputMap.of(data, standardize=bool(self.standardize), num_threads=num_threads))
+
+        return WeakRankerForm(make, frozenset({"standardize"}))

@@ -14,7 +14,7 @@ from podium.data import RankingData
 from podium.data.hashing import counter_uniform
 from podium.errors import DataError
 from podium.models.inputs import InputMap, InputSettings, saved
-from podium.models.model import Features, Floats, GradientModel, GradientSpec
+from podium.models.model import Features, Floats, GradientModel, GradientSpec, PerceptronForm
 from podium.parameters import Real, Search, setting
 
 MOST_FEATURES = 10_000  # whose A takes 800 MB
@@ -125,9 +125,15 @@ class QuadraticSpec(WidthSettings, GradientSpec):
     model = QuadraticModel
 
     @property
-    def perceptron(self) -> str:
-        """Held by one weight per product of features."""
-        return "products"
+    def perceptron(self) -> PerceptronForm:
+        """One weight per feature and per product of two features."""
+        from podium.models.perceptrons import WholeQuadratic
+
+        def make(map: InputMap, thresholds: int, supports: int) -> WholeQuadratic:
+            check_features(len(map.center))
+            return WholeQuadratic(map, thresholds)
+
+        return PerceptronForm(make, frozenset({"standardize", "width"}))
 
     def resolve(self, data: RankingData) -> Self:
         """Choose whether to standardize."""

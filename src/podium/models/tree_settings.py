@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from podium.data import RankingData
 from podium.data.feature_names import feature_index
 from podium.errors import ParameterError, is_integer
-from podium.models.model import Spec
+from podium.models.model import Spec, WeakRankerForm
 from podium.models.trees import TreeModel
 from podium.parameters import Choice, Custom, Flag, Integer, Real, Search, Settings, setting
+
+if TYPE_CHECKING:
+    from podium.models.weak_rankers import StumpRankers
 
 LARGE_DATA_DOCUMENTS = 100_000  # documents from which trees are large and grown from a sample
 FEW_QUERIES = 20  # below this number every tree sees all queries
@@ -198,9 +201,21 @@ class TreesSpec(TreeSettings, Spec):
         return out
 
     @property
-    def weak_rankers(self) -> str:
+    def is_stumps(self) -> bool:
+        """Whether trees have two leaves."""
+        return self.num_leaves == 2
+
+    @property
+    def weak_rankers(self) -> WeakRankerForm | None:
         """Stumps, if trees have two leaves and every feature is a number."""
-        return "stumps" if self.num_leaves == 2 and not self.categorical else ""
+        if not self.is_stumps or self.categorical:
+            return None
+        from podium.models.weak_rankers import stump_rankers
+
+        def make(data: RankingData, num_threads: int) -> StumpRankers:
+            return stump_rankers(data, self.max_bins, num_threads)
+
+        return WeakRankerForm(make, frozenset({"num_leaves", "max_bins"}))
 
     @property
     def is_random(self) -> bool:

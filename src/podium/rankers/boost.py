@@ -93,7 +93,7 @@ class AdaRank(ReweightingSettings, InputSettings, BaseRanker):
     def _model(self) -> Spec:
         if self.parameters()["weak"].check(self.weak) == "features":
             return LinearSpec(**self.settings_of(LinearSpec))
-        return TreesSpec(num_leaves=2, max_bins=self.max_bins, forests=1)
+        return TreesSpec(num_leaves=2, max_bins=self.max_bins)
 
     def _schedule(self) -> Schedule:
         return Reweighting(**self.settings_of(Reweighting))

@@ -17,12 +17,12 @@ from podium.models import Spec
 from podium.models.inputs import InputMap
 from podium.models.kernel import KernelModel, KernelSpec
 from podium.models.net import LinearSpec, Net
+from podium.models.perceptrons import Learner
 from podium.models.quadratic import QuadraticModel, QuadraticSpec
 from podium.parameters import Choice, setting
 from podium.rankers.base import BaseRanker
 from podium.scoring import check_names
 from podium.training import Plan, Trained
-from podium.training.perceptron_learners import Learner
 from podium.training.schedules.perceptron import (
     Committee,
     CommitteeSettings,
@@ -103,8 +103,8 @@ class OnlineRanker(PerceptronSettings, BaseRanker):
         with self._features_kept():
             data = self._as_data(X, y, qid, reset=first)
             plan = self._plan(data)
-            plan = plan.schedule.resolve(plan, data)
             plan.schedule.check(plan)
+            plan = plan.schedule.resolve(plan, data)
             learner = self._first_learner(plan, data) if first else self._next_learner(plan, data)
             calls = 1 if first else self.n_epochs_ + 1
             documents = online_documents(data, learner.map, document_keys(data, salt=calls))

@@ -1,4 +1,4 @@
-"""The ranker of any force × model × schedule, and the base class of the named rankers that follow gradients."""
+"""The ranker of a force × a model × a schedule, and the base class of the named rankers that follow gradients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from podium.training.schedules.optimizers import OptimizerSettings, optimizer_na
 
 
 class Ranker(BaseRanker):
-    """Any force × any model × any schedule."""
+    """A force × a model × a schedule that goes with them."""
 
     force: Any = setting(
         "lambdarank(ndcg@10)",

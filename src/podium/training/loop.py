@@ -27,6 +27,7 @@ COST_FACTORS = {"halve": 0.5, "shrink_on_cost": SHRINK}  # of the learning rate 
 class DescentSchedule(Schedule):
     """A schedule that follows gradients; subclasses say how epochs are taken."""
 
+    fits = "any force; any model but `trees`"
     epochs: int
     rate_rule = "constant"
     restart_rounds: int | None = None

@@ -11,6 +11,7 @@ from podium.errors import ParameterError
 from podium.parameters import Integer, Settings, Value, setting
 
 if TYPE_CHECKING:
+    from podium.models import Spec
     from podium.training.checkpoint import Checkpoint
     from podium.training.run import Plan, TrainingRun
 
@@ -42,6 +43,7 @@ class Schedule(Value, ABC):
 
     Attributes:
         summary: one sentence for lists of schedules.
+        fits: which forces it follows, and which models it fits to them, in words for tables.
         unit: what one step of the log is called.
         grows: whether it adds trees and does not follow gradients.
         continues: whether it can start from a trained model.
@@ -50,6 +52,7 @@ class Schedule(Value, ABC):
     """
 
     summary: ClassVar[str]
+    fits: ClassVar[str]
     unit: ClassVar[str] = "epoch"
     grows: ClassVar[bool] = False
     continues: ClassVar[bool] = False
@@ -81,5 +84,20 @@ class Schedule(Value, ABC):
             raise ParameterError(
                 "schedule", str(self), f"cannot fit {plan.model}, which {kind}", f"use {{schedule={other!r}}}"
             )
+        self.check_start(plan)
+
+    def check_start(self, plan: Plan) -> None:
+        """Raise ParameterError if the plan starts from a trained model, and this schedule cannot."""
         if plan.start_from is not None and not self.continues:
             raise ParameterError("start_from", rule=f"needs boosted trees; {self} cannot continue a trained model")
+
+    def check_read(self, model: Spec, read: frozenset[str]) -> None:
+        """Raise ParameterError if a setting of the model was given that this schedule does not read."""
+        for name, parameter in model.parameters().items():
+            if name not in read and getattr(model, name) != parameter.default:
+                raise ParameterError(
+                    name,
+                    getattr(model, name),
+                    f"has no effect on {model.name} with the schedule {self.name}",
+                    "leave it out",
+                )

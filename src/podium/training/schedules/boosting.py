@@ -129,6 +129,7 @@ class Boosting(BoostingSettings, TreeSchedule):
     """Gradient boosting with Newton steps. [Friedman 2001]"""
 
     name = "boosting"
+    fits = "any force that moves equal scores; `trees`"
     summary = "Boosting: each round grows trees on the present forces: boosting(rounds=1000, rate=0.05)."
 
     def resolve(self, plan: Plan, data: RankingData) -> Plan:
@@ -171,11 +172,30 @@ class Stumps(StumpSettings, TreeSchedule):
     """Boosting of stumps, each with its weight in closed form. [Freund, Iyer, Schapire and Singer 2003]"""
 
     name = "stumps"
+    fits = "`exponential`; `trees(num_leaves=2)`"
     summary = "RankBoost's boosting: stumps with weights in closed form: stumps(rounds=300)."
     closed_form = True
     dart = 0.0
     smoothing = 0
     max_seconds = None
+
+    def check(self, plan: Plan) -> None:
+        """Trees have two leaves, and the best weight of one of them has a closed form."""
+        super().check(plan)
+        if not plan.model.is_stumps:
+            raise ParameterError(
+                "model",
+                str(plan.model),
+                f"must have two leaves per tree for the schedule {self.name}",
+                "use {model='trees(num_leaves=2)'}",
+            )
+        if not plan.force.definition.stump_weights:
+            raise ParameterError(
+                "force",
+                str(plan.force),
+                f"has no closed form for the weight of a stump, which the schedule {self.name} needs",
+                "use {force='exponential'} or {schedule='boosting'}",
+            )
 
     def resolve(self, plan: Plan, data: RankingData) -> Plan:
         """Grow one forest."""

@@ -83,12 +83,20 @@ class FeasibleSteps(FeasibleSettings, Schedule):
     """One update per query over θ ≥ 0 with Σθ ≤ norm, θ the model's parameters and those that the force learns."""
 
     name = "feasible"
+    fits = "any force without thresholds and with one score per document; any model but `trees`"
     summary = "StructRank's feasible steps: parameters at least 0 that sum to at most a norm: feasible(norm=30)."
     budget = ("max_seconds",)
 
     def check(self, plan: Plan) -> None:
-        """The force's own parameters have no order among each other."""
+        """The force takes one score per document, and its own parameters have no order among each other."""
         super().check(plan)
+        if plan.force.definition.outputs != "one":
+            raise ParameterError(
+                "force",
+                str(plan.force),
+                f"takes several scores per document, and {self.name} fits one",
+                "use {schedule='adam'}",
+            )
         if plan.force.definition.has_thresholds:
             raise ParameterError(
                 "force",

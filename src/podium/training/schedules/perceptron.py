@@ -16,10 +16,10 @@ from podium.data import RankingData
 from podium.data.hashing import query_hashes, splitmix64
 from podium.errors import DataError, ParameterError
 from podium.models.inputs import InputMap, InputSettings
-from podium.models.quadratic import WidthSettings, check_features, scaled_map
+from podium.models.perceptrons import Learner, LinearPerceptrons
+from podium.models.quadratic import WidthSettings, scaled_map
 from podium.parameters import Integer, Real, setting
 from podium.training.checkpoint import Arrays, Checkpoint
-from podium.training.perceptron_learners import Learner, LinearPerceptrons, SupportQuadratic, WholeQuadratic
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Trained, TrainingRun
 from podium.training.schedule import EpochSettings, Schedule
@@ -54,12 +54,41 @@ class OnlineSchedule(PerceptronSettings, Schedule):
         """Return what learns; without validation data there is one candidate."""
 
     def check(self, plan: Plan) -> None:
-        """The model is one that perceptrons can learn."""
+        """The model is one that a perceptron can hold, and the force is a perceptron's."""
         super().check(plan)
-        if not plan.model.perceptron:
+        form = plan.model.perceptron
+        if form is None:
             raise ParameterError(
                 "schedule", str(self), f"cannot fit {plan.model}", "use linear, quadratic or kernel(poly)"
             )
+        if not plan.force.definition.online:
+            raise ParameterError(
+                "force",
+                str(plan.force),
+                f"is not the force of a perceptron, and the schedule {self.name} follows no other",
+                "use {force='prank'} or {schedule='adam'}",
+            )
+        self.check_read(plan.model, form.reads)
+        self.shared(plan)
+
+    def shared(self, plan: Plan) -> dict[str, Any]:
+        """Return the settings that schedule and model both have, as one of them gives them."""
+        found: dict[str, Any] = {}
+        theirs = plan.model.parameters()
+        for name, parameter in self.parameters().items():
+            if name in theirs:
+                mine, other = getattr(self, name), getattr(plan.model, name)
+                if mine != other and mine != parameter.default and other != theirs[name].default:
+                    raise ParameterError(name, mine, f"differs from the one in {plan.model}", "give it once")
+                found[name] = other if mine == parameter.default else mine
+        return found
+
+    def resolve(self, plan: Plan, data: RankingData) -> Plan:
+        """Let schedule and model agree on the settings that both have."""
+        model: Any = plan.model
+        shared = self.shared(plan)
+        schedule = replace(self, width=shared.get("width", self.width))
+        return replace(plan, schedule=schedule, model=replace(model, **shared).resolve(data))
 
     def settled(self, chosen: Mapping[str, Any]) -> Self:
         """Return the schedule with what an earlier training chose, for training on from it."""
@@ -88,15 +117,13 @@ class Perceptron(SupportSettings, OnlineSchedule):
     """One perceptron with thresholds, which takes every document. [Crammer and Singer 2002]"""
 
     name = "perceptron"
+    fits = "`prank`; `linear`, `quadratic` or `kernel(poly)`"
     summary = "PRank: a perceptron with thresholds between levels, one document after the other: perceptron(epochs=20)."
 
     def make_learner(self, plan: Plan, map: InputMap, levels: int, *, has_valid: bool) -> Learner:
-        """Return a linear or a quadratic perceptron."""
-        if plan.model.perceptron == "products":
-            return WholeQuadratic(map, levels - 1)
-        if plan.model.perceptron == "supports":
-            return SupportQuadratic(map, levels - 1, self.supports)
-        return LinearPerceptrons(map, levels - 1, (1.0,), (1,))
+        """Return a perceptron in the form that the model has."""
+        assert plan.model.perceptron is not None
+        return plan.model.perceptron.make(map, levels - 1, self.supports)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -122,12 +149,13 @@ class Committee(CommitteeSettings, OnlineSchedule):
     """The mean of many perceptrons, each of which takes a document with some probability. [Harrington 2003]"""
 
     name = "committee"
+    fits = "`prank`; `linear`"
     summary = "OAP-BPM: the mean of many perceptrons, each on its own sample of the documents: committee(share=0.3)."
 
     def check(self, plan: Plan) -> None:
-        """The model is linear."""
+        """The model is one whose perceptrons can be averaged."""
         super().check(plan)
-        if plan.model.perceptron != "linear":
+        if plan.model.perceptron is None or not plan.model.perceptron.averages:
             raise ParameterError("schedule", str(self), f"cannot fit {plan.model}", "use {model='linear'}")
 
     def settled(self, chosen: Mapping[str, Any]) -> Self:
@@ -313,6 +341,4 @@ def input_map(schedule: OnlineSchedule, plan: Plan, data: RankingData) -> InputM
     """Return the map from features to inputs that the plan's model and schedule describe."""
     model = plan.model
     assert isinstance(model, InputSettings)
-    if model.perceptron == "products":
-        check_features(data.n_features)
     return scaled_map(data, standardize=bool(model.standardize), width=schedule.width, num_threads=plan.num_threads)

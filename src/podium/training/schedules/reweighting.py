@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,9 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
-from podium.data.hashing import query_hashes
 from podium.errors import DataError, ParameterError
 from podium.metrics import Documents, Metric, per_query
-from podium.models.growing import bin_sample
-from podium.models.inputs import InputMap
-from podium.models.weak_rankers import FeatureRankers, StumpRankers, WeakRankers
+from podium.models.weak_rankers import WeakRankers
 from podium.parameters import Integer, Real, Search, Settings, setting
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.progress import Epoch, Progress
@@ -71,6 +67,7 @@ class Reweighting(ReweightingSettings, Schedule):
     """Boosting of weak rankers over reweighted queries. [Xu and Li 2007]"""
 
     name = "reweighting"
+    fits = "`finite_difference` of a bounded metric; `linear` or `trees(num_leaves=2)`"
     summary = "AdaRank's boosting: the weak ranker that is best on reweighted queries: reweighting(rounds=500)."
     unit = "round"
     budget = ("n_estimators",)
@@ -82,13 +79,15 @@ class Reweighting(ReweightingSettings, Schedule):
 
     def check(self, plan: Plan) -> None:
         """The model is a sum of weak rankers, and the force has a bounded metric."""
-        if not plan.model.weak_rankers:
+        form = plan.model.weak_rankers
+        if form is None:
             raise ParameterError(
                 "schedule",
                 str(self),
                 f"cannot fit {plan.model}",
                 "use {model='linear'} or {model='trees(num_leaves=2)'}",
             )
+        self.check_read(plan.model, form.reads)
         if plan.force.metric is None:
             raise ParameterError(
                 "force",
@@ -96,29 +95,35 @@ class Reweighting(ReweightingSettings, Schedule):
                 f"has no metric for {self} to raise",
                 "use {force='finite_difference(ndcg@10)'}",
             )
+        if not plan.force.definition.slope_of_metric:
+            raise ParameterError(
+                "force",
+                str(plan.force),
+                f"is not the slope of its metric, and {self.name} raises the metric itself",
+                f"use {{force='finite_difference({plan.force.metric})'}}",
+            )
+        for name, value in plan.force.given:
+            raise ParameterError(
+                name, value, f"has no effect on {plan.force.name} with the schedule {self.name}", "leave it out"
+            )
         if None in plan.force.metric.bounds:
             raise ParameterError(
                 "force", str(plan.force), f"needs a bounded metric for {self}, and {plan.force.metric} has no bounds"
             )
-        if plan.start_from is not None:
-            raise ParameterError("start_from", rule=f"needs boosted trees; {self} cannot continue a trained model")
+        self.check_start(plan)
+
+    def resolve(self, plan: Plan, data: RankingData) -> Plan:
+        """Choose the defaults of those settings of the model that weak rankers depend on; the others play no part."""
+        model: Any = plan.model
+        assert model.weak_rankers is not None
+        chosen = model.resolve(data)
+        return replace(plan, model=replace(model, **{name: getattr(chosen, name) for name in model.weak_rankers.reads}))
 
     def make_run(
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
     ) -> ReweightingRun:
         """Return the training."""
         return ReweightingRun(self, plan, data, valid, checkpoint)
-
-
-def _features(spec: Any, data: RankingData, num_threads: int) -> FeatureRankers:
-    return FeatureRankers(InputMap.of(data, standardize=bool(spec.standardize), num_threads=num_threads))
-
-
-def _stumps(spec: Any, data: RankingData, num_threads: int) -> StumpRankers:
-    return StumpRankers(data, bin_sample(data, query_hashes(data.query_ids, 0)), spec.max_bins, num_threads)
-
-
-MAKERS: dict[str, Callable[[Any, RankingData, int], WeakRankers]] = {"features": _features, "stumps": _stumps}
 
 
 class QueryValues:
@@ -171,7 +176,8 @@ class ReweightingRun(TrainingRun):
         super().__init__(plan, data, valid, checkpoint)
         assert plan.force.metric is not None
         self.schedule = schedule
-        self.rankers = MAKERS[plan.model.weak_rankers](plan.model, data, plan.num_threads)
+        assert plan.model.weak_rankers is not None
+        self.rankers = plan.model.weak_rankers.make(data, plan.num_threads)
         if not len(self.rankers):
             raise DataError("no feature takes two values, so there is no weak ranker to choose; give other features")
         self.values = QueryValues(plan.force.metric, data, plan.num_threads)

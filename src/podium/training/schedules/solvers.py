@@ -60,6 +60,7 @@ class LBFGS(SolverSchedule):
     """L-BFGS with a line search, for forces with a smooth cost."""
 
     name = "lbfgs"
+    fits = "any force with a cost; any model but `trees`"
     summary = "L-BFGS over all queries at once, for a force with a smooth cost: lbfgs(l2=0.01)."
 
 
@@ -68,6 +69,10 @@ class Bundle(SolverSchedule):
     """The bundle method, for convex costs that may have corners, such as the hinge. [Teo et al. 2010]"""
 
     name = "bundle"
+    fits = (
+        "any force with a convex cost, whose forces sum to 0 in each query and which learns no parameters of its own; a model "
+        "that is linear in its parameters: `linear` or `kernel`"
+    )
     summary = "The bundle method over all queries at once, for a convex cost that may have corners: bundle(l2=0.01)."
     takes_corners = True
 

@@ -14,15 +14,15 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data.hashing import splitmix64
-from podium.models import Model
 from podium.models.inputs import InputMap
 from podium.models.kernel import Kernel, KernelModel
+from podium.models.model import Model
 from podium.models.net import Net
 from podium.models.quadratic import QuadraticModel
-from podium.training.checkpoint import Arrays
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
+Arrays = dict[str, npt.NDArray[Any]]
 Counts = tuple[int, int, int]  # documents taken, mistakes, levels off
 
 
