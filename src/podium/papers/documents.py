@@ -32,7 +32,7 @@ class Display:
 
     Attributes:
         document: the letter of the document.
-        section: the section that it stands in.
+        section: the section that contains it.
         name: as the document calls it.
         shows: what it shows.
         experiments: the experiments that make it again.
@@ -90,7 +90,7 @@ DISPLAYS = (
     ),
     Display(
         "c", "§6", "Table 4", "six systems by NDCG@15", ("c-table4",),
-        reason=f"{ENGINE}; the order of the systems is looked for on another search engine's",
+        reason=f"{ENGINE}; the order of the systems is tested on another search engine's",
     ),
     Display(
         "c", "§6", "Table 5", "NDCG@15 on the training set", ("c-table5",),
@@ -98,7 +98,7 @@ DISPLAYS = (
     ),
     Display(
         "c", "§6", "Table 6", "training times", ("c-table6",),
-        reason=f"{ENGINE}; the order of the times is looked for on another search engine's",
+        reason=f"{ENGINE}; the order of the times is tested on another search engine's",
     ),
     Display("d", "§6.1", "Figure 1", "the speed of one update per query", ("d-figure1",)),
     Display("d", "§6.1", "text", "updates per pair and per query converge alike and take the same time", ("d-updates",)),

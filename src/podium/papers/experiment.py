@@ -75,7 +75,7 @@ class Experiment:
 
     Attributes:
         name: on the command line.
-        paper: where it stands, e.g. "RankNet, Table 1".
+        paper: its place in a paper, e.g. "RankNet, Table 1".
         title: what it shows, in a line.
         work: one cell: settings in, a result that JSON can hold out. The same settings give the same result.
         full: the settings of every cell, as the paper has it.
@@ -83,7 +83,7 @@ class Experiment:
         report: tables, plots and claims from the cells.
         data: sets it cannot do without, folders of PODIUM_DATA.
         more_data: sets without which a part of it is left out.
-        alone: it measures time, so its cells are worked out one after the other with nothing beside them.
+        alone: it measures time, so its cells are computed one after the other, and nothing runs beside them.
         extends_results: results.json keeps the values per query, so that a later run takes from it every cell that it has and
             computes only the new ones, for example those of a new force.
         minutes: what the full version takes on two cores, roughly.

@@ -16,7 +16,7 @@ from podium.papers.report import Report, Spread, Table
 from podium.papers.sets import Parts, artificial, ohsumed, yandex
 
 METRIC = "ndcg@10"
-# what stands inside the parentheses of forces that need a metric or another force
+# the arguments of forces that need a metric or another force
 FILLED = {
     "lambdarank": "lambdarank(ndcg@10)",
     "step": "step(ndcg@10, margin=1)",

@@ -1,11 +1,11 @@
 """LambdaRank (NIPS 2006), Figure 2: LambdaRank and RankNet on polynomial data, NDCG at ten truncation levels.
 
-As in the paper: 50 features, 50 documents a query, 5 levels, 10,000 / 5,000 / 10,000 queries; an update a query; the learning
+As in the paper: 50 features, 50 documents per query, 5 levels, 10,000 / 5,000 / 10,000 queries; one update per query; the learning
 rate that is best on validation counts, and falls when the cost (RankNet) or the training NDCG@10 (LambdaRank) gets worse; new
 weights after 50 epochs without progress.
 The paper says that its labels are distributed as in real sets, without saying how; ours have the shares of MSLR-WEB, a public
 set of the same search engine. Equally frequent levels, RankNet's own, show what the difference owes to that. Descent is plain
-in the paper; here validation also chooses between plain descent and Adam, and what plain descent alone gives stands beside it.
+in the paper; here validation also chooses between plain descent and Adam, and the results of plain descent alone are shown too.
 """
 
 from __future__ import annotations

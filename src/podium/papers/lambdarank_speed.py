@@ -109,7 +109,7 @@ def _plan(queries: int, sizes: tuple[int, ...], web_queries: int, epochs: int) -
 D_FIGURE1 = Experiment(
     name="d-figure1",
     paper=f"{PAPER}, Figure 1",
-    title="Training time of RankNet with an update a pair and with forces summed by query.",
+    title="Training time of RankNet with one update per pair and with forces summed by query.",
     work=figure1_cell,
     full=_plan(1000, SIZES, 1000, 25),
     quick=_plan(100, SIZES[:-1], 100, 3),

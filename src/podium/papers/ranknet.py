@@ -1,6 +1,6 @@
 """RankNet (ICML 2005) on artificial data: Table 1, Table 2, and the net that learns its training data without an error.
 
-A file of the paper is a query of 50 vectors here, so 100 training vectors are two queries. Its schedule: an update a pair,
+A file of the paper is a query of 50 vectors here, so 100 training vectors are two queries. Its schedule: one update per pair,
 rate 0.001, halved when the mean cost of an epoch rises; up to 100 epochs; the epoch with the fewest wrong pairs on
 validation is kept.
 """
@@ -58,7 +58,7 @@ def table1_cell(task: str, model: str, vectors: int, generator: int, epochs: int
     """Trains on so many vectors of a task and counts the test pairs that stand right."""
     train, valid, test = artificial(task, generator, vectors // 50, JUDGED, JUDGED)
     ranker = ranknet(hidden=HIDDEN[model], epochs=epochs, seed=generator)
-    learned(ranker, train, valid, callbacks=lambda row: row.train == 1)  # no training pair stands wrong
+    learned(ranker, train, valid, callbacks=lambda row: row.train == 1)  # no training pair is wrong
     return {
         "correct": correct(ranker.predict(test), test),
         "valid": 100 * (ranker.best_value_ or 0.0),
@@ -239,7 +239,7 @@ CLEAN = 20  # epochs without a training error end training
 
 
 def zero_error_cell(schedule: str, generator: int, epochs: int, vectors: int) -> dict[str, Any]:
-    """Trains until no training pair stands wrong, and follows the wrong pairs of training and validation."""
+    """Train until no training pair is wrong, and follow the wrong pairs of training and validation."""
     train, valid, test = artificial("network", generator, vectors // 50, JUDGED, JUDGED)
     how: dict[str, Any] = {"hidden": (10,), "init": "zero_first", "metric": "pairwise_error", **SCHEDULES[schedule]}
     ranker = ranknet(**how, epochs=epochs, seed=generator)

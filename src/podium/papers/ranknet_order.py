@@ -1,6 +1,6 @@
 """RankNet (ICML 2005), Tables 4 and 6: the order of six systems by NDCG@15 and by training time.
 
-The paper's data is a search engine's and not public; the order is looked for on another search engine's set.
+The paper's data is a search engine's and not public; the order is tested on another search engine's set.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the RankNet paper leaves open about its artificial data, tried one by one against its Table 1.
 
-The base is equally frequent levels, tanh units without biases, an update a pair, and pairs of equal labels left out. Each
+The base is equally frequent levels, tanh units without biases, one update per pair, and pairs of equal labels left out. Each
 variant changes one of these.
 """
 

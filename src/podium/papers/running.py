@@ -36,8 +36,8 @@ class ExperimentOutcome:
         files: what was written.
         kept: how many cells an earlier run had done.
         done: how many this one did.
-        failed: settings and the error of cells that broke; they are worked out again next time.
-        skipped: reasons why cells could not be worked out here.
+        failed: settings and the error of cells that broke; they are computed again next time.
+        skipped: reasons why cells could not be computed here.
         seconds: that all cells took together, the kept ones too.
     """
 
