@@ -8,8 +8,7 @@ query, by Wilcoxon's test with Holm's correction for the number of members. Memb
 benchmarks/results/structrank_family.json, so that the same command resumes a run that was stopped, and prints the table at the end.
 `python benchmarks/tables.py` writes the table into docs/structrank.md.
 
-ohsumed-nw      OHSUMED's five folds, StructRank with its own estimator, schedule and default settings: the values by query that
-                `podium papers run e-figure4 --out docs/reproduced` wrote; nothing is trained again
+ohsumed-nw      OHSUMED's five folds, StructRank with its own estimator and schedule, from one start and with norm 30
 ohsumed-linear  OHSUMED's five folds, a linear model by Adam
 yandex-linear   yandex, four fifths of the training file to train on and a fifth to choose by; a linear model as above
 yandex-trees    the same queries; boosted trees, at most 100 rounds
@@ -34,9 +33,7 @@ import quality_sets
 from letor_ohsumed import MAP
 from machine import machine, short_repr
 from podium.evaluation.paired_tests import holm, paired_differences, wilcoxon
-from podium.papers import structrank as figure4
 from podium.papers.compact import pack_values, unpack_values
-from podium.papers.store import read_results
 from structrank_tables import family_table
 
 RESULTS = Path(__file__).parent / "results" / "structrank_family.json"
@@ -57,17 +54,10 @@ MEMBERS: dict[str, dict[str, Any]] = {
     "independent, learned noise": {"topology": "independent", "noise_features": ...},
 }
 RATES = (0.0002, 0.002)  # of linear models
-FIGURE4 = Path(__file__).parents[1] / "docs" / "reproduced" / "e-figure4" / "results.json"
-OF_FIGURE4 = {
-    BASE: figure4.INDEPENDENT,
-    "full": figure4.FULL,
-    "random": figure4.RANDOM,
-    "shared": "StructRank, shared",
-    "winner": "StructRank, winner",
-    "independent, gaussian": "StructRank, probit",
-    "full, gaussian": "StructRank, gaussian",
-    "full, two functions": "StructRank, two functions",
-}
+
+
+def own(network: dict[str, Any], metric: str) -> list[Any]:
+    return [podium.StructRank(**network, starts=1, norm=30.0, metric=metric, num_threads=1)]
 
 
 def linear(network: dict[str, Any], metric: str) -> list[podium.Ranker]:
@@ -90,7 +80,7 @@ class Setting:
     """What all members share. `metrics` are what they are judged by; the first one chooses on validation."""
 
     tasks: quality_sets.Tasks
-    make: Callable[[dict[str, Any], str], list[podium.Ranker]] | None  # None: read from Figure 4
+    make: Callable[[dict[str, Any], str], list[Any]]
     metrics: tuple[str, ...]
     noise_features: tuple[int, ...]  # that the scale of a document's noise is learned from
 
@@ -98,7 +88,7 @@ class Setting:
 LETOR = (MAP, "ndcg(convention='letor')@10")
 BM25 = (10, 25)  # OHSUMED's scores of title and abstract
 SETTINGS = {
-    "ohsumed-nw": Setting(quality_sets.ohsumed, None, LETOR, BM25),
+    "ohsumed-nw": Setting(quality_sets.ohsumed, own, LETOR, BM25),
     "ohsumed-linear": Setting(quality_sets.ohsumed, linear, LETOR, BM25),
     "yandex-linear": Setting(quality_sets.yandex, linear, ("ndcg@10", "map"), (0, 1)),
     "yandex-trees": Setting(quality_sets.yandex, trees, ("ndcg@10", "map"), (0, 1)),
@@ -128,24 +118,6 @@ def judged(setting: Setting, member: str) -> dict[str, Any]:
         "learned": learned,
         "processor_seconds": round(time.process_time() - began, 1),
         "by_query": {metric: pack_values(values) for metric, values in by_query.items()},
-    }
-
-
-def of_figure4(setting: Setting, member: str) -> dict[str, Any] | None:
-    """What Figure 4 has of a member; None if it has nothing."""
-    cells = [cell for cell in read_results(FIGURE4) if cell.settings["system"] == OF_FIGURE4.get(member)]
-    cells = sorted(
-        (cell for cell in cells if cell.settings["source"] == "ours"), key=lambda cell: cell.settings["fold"]
-    )
-    if len(cells) < len(figure4.FOLDS):
-        return None
-    return {
-        "network": MEMBERS[member],
-        "test": {metric: float(np.mean([cell.result["mean"][metric] for cell in cells])) for metric in setting.metrics},
-        "by_query": {
-            metric: pack_values([value for cell in cells for value in cell.result["per_query"][metric]])
-            for metric in setting.metrics
-        },
     }
 
 
@@ -184,12 +156,9 @@ def main() -> None:
         setting = SETTINGS[name]
         held = kept["settings"].setdefault(name, {"metrics": setting.metrics, "members": {}})
         for member in options.members.split(";"):
-            if setting.make is not None and member in held["members"] and not options.again:
+            if member in held["members"] and not options.again:
                 continue
-            found = of_figure4(setting, member) if setting.make is None else judged(setting, member)
-            if found is None:
-                continue
-            held["members"][member] = found
+            held["members"][member] = found = judged(setting, member)
             held["members"] = {each: held["members"][each] for each in MEMBERS if each in held["members"]}
             if BASE in held["members"]:
                 held["paired"] = {metric: compared(held["members"], metric) for metric in setting.metrics}

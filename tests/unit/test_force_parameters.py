@@ -16,6 +16,7 @@ MODELS = {
     "net(4)": "sgd(epochs=6, rate=0.05, batch=4)",
     "kernel(rbf, landmarks=20)": "lbfgs(epochs=6, l2=0.1)",
     "quadratic": "adam(epochs=6, rate=0.01)",
+    "net(3)": "phases(epochs=6, phase_epochs=2)",
     "nadaraya-watson": "adam(epochs=6, rate=0.05)",
     "nadaraya-watson(references=40)": "feasible(epochs=3, starts=1)",
     "trees(num_leaves=4, forests=1)": "boosting(rounds=12, rate=0.1, smoothing=2)",

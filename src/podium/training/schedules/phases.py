@@ -216,7 +216,7 @@ class PhasesRun(DescentRun):
 
     def _scores(self) -> Floats:
         """Of the training documents, by the model as it stands."""
-        self.model.vector = self.steps.vector
+        self.model.vector = self.steps.vector[: len(self.steps.vector) - self.own.size]
         return self.model.scores(self.data.features, num_threads=self.plan.num_threads)
 
     def _teach(self, targets: Floats) -> None:
