@@ -8,7 +8,7 @@
 of two layers with 10 hidden units (RankNet). Each trains for up to 100 epochs at Podium's defaults, keeps the epoch that is
 best in NDCG@15 on validation queries, and is judged once on the test queries. The paper's data is not public; the sets here
 are yandex (four fifths of its training queries to train on), OHSUMED (five folds) and `unlabeled`, made to be like the
-paper's: 50 documents a query, of which an earlier ranker's first five carry a rating of 1 to 5 and all others are
+paper's: 50 documents per query, of which an earlier ranker's first five carry a rating of 1 to 5 and all others are
 called 0 whatever they are, and of which a fifth is trained on. Three such tasks of 600 training, 200 validation and 400 test
 queries. Three more rows are perceptrons whose inputs are not divided by √features; the paper says nothing of any division. A
 figure is the mean over the folds or tasks; intervals and paired tests take all test queries together. Every system has one
@@ -16,7 +16,7 @@ seed, 0: intervals and tests are about other queries, not about other orders of 
 
 `--seeds`: how much that matters to a single perceptron, linear and quadratic: the mean of each of so many seeds.
 
-Without it: seconds an epoch (the least of several) and the memory that training adds to the documents' own, on documents with
+Without it: seconds per epoch (the least of several) and the memory that training adds to the documents' own, on documents with
 136 features, each system in a process of its own.
 """
 
@@ -116,7 +116,7 @@ def examined(name: str, threads: int) -> dict:
 
 
 def compared(scores: dict[str, np.ndarray], data: podium.RankingData, lower: str, upper: str) -> dict:
-    """Whether the system that stands higher in the paper does here."""
+    """Return whether the system that ranks higher in the paper does so here."""
     (pair,) = podium.compare({upper: scores[upper], lower: scores[lower]}, data, METRIC).pairs
     low, high = pair.interval
     holds = "holds" if low > 0 else "reversed" if high < 0 else "level"
@@ -273,7 +273,7 @@ def main() -> None:
         whole = options.sets == list(SETS)
     else:
         print(
-            "seconds an epoch, and memory that training adds to the documents' own; slope of log seconds by log documents"
+            "seconds per epoch, and memory that training adds to the documents' own; slope of log seconds by log documents"
         )
         print(f"{'documents':<21}" + "".join(f"{n:>21,}" for n in options.documents) + f"{'slope':>8}")
         result |= {"epochs": options.epochs, "systems": costs(options)}

@@ -1,4 +1,4 @@
-"""What a figure was measured on: processor, cores, versions."""
+"""The machine on which a figure was measured: processor, cores, versions."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def mslr_like(queries: int = 6000, seed: int = 0, *, task_seed: int = 0, documen
 
 
 class _Task:
-    """How documents look and what makes them relevant; drawn once."""
+    """The distribution of the features and the rule of relevance; drawn once."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.group = rng.integers(0, GROUPS, FEATURES)
@@ -83,7 +83,7 @@ class _Task:
         return seen.astype(np.float32)
 
     def value(self, latent: Matrix, sizes: npt.NDArray[np.int64], rng: np.random.Generator) -> Matrix:
-        """What the label is cut from."""
+        """Return the numbers from which labels are cut."""
         z = latent[:, self.signal]
         steps = np.tanh(2 * (z - self.bend)) @ self.weight
         products = (np.tanh(z) * np.tanh(z[:, self.partner])) @ self.product

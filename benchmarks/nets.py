@@ -84,8 +84,8 @@ class Padded:
     """Queries as PyTorch wants them: [queries × longest], True in the mask where there is a document."""
 
     features: torch.Tensor
-    labels: torch.Tensor  # NaN where there is no document: no comparison with it is true
-    gains: torch.Tensor  # (2^label − 1) / ideal DCG, 0 where there is no document
+    labels: torch.Tensor  # NaN if there is no document: comparisons with it are false
+    gains: torch.Tensor  # (2^label − 1) / ideal DCG, 0 if there is no document
     mask: torch.Tensor
 
     @classmethod
@@ -135,7 +135,7 @@ Net = Callable[[torch.Tensor], torch.Tensor]
 
 
 def slope_of(force: str, queries: Padded) -> tuple[Slope, torch.Tensor]:
-    """The function of a force, and what it wants of each document beside the score."""
+    """Return the function of a force, and its inputs per document in addition to the score."""
     return (ranknet_slope, queries.labels) if force == "ranknet" else (lambdarank_slope, queries.gains)
 
 

@@ -12,9 +12,9 @@ MAP). A figure is the mean over the folds (or seeds) of the set; intervals and p
 Peers' scores are kept in `build/quality` by version, so that running Podium alone is quick: `--systems podium` runs Podium
 and compares it with whatever is kept. On the MSLR-like data XGBoost and CatBoost, which takes hours, run only with `--slow`.
 
-`--develop` is for choosing defaults. It looks at no test queries of the fold at hand: each system is cross-validated inside the training queries
+`--develop` is for choosing defaults. It uses no test queries of the current fold: each system is cross-validated inside the training queries
 (of each OHSUMED fold, training and validation queries together), validation cut out of what a fold trains on. `--set`
-gives Podium other parameters and is refused elsewhere. Of OHSUMED every query stands in four of the five folds there, so that
+gives Podium other parameters and is refused elsewhere. Every query of OHSUMED is in four of the five folds there, so that
 intervals are too narrow and the folds together have seen every query. It writes no results.
 """
 

@@ -45,7 +45,7 @@ def folder() -> Path:
 
 
 def bare(data: RankingData) -> RankingData:
-    """What judging needs: no features."""
+    """The parts that judging needs, without features."""
     return data.replace_grouped(features=np.zeros((data.n_documents, 1), np.float32), feature_names=None)
 
 

@@ -3,7 +3,7 @@
 Run: python benchmarks/schedules.py [--rounds 5]
 
 Speed-up: one epoch of 1,000 queries of 26 documents with 367 features and 5 levels, the shape of the paper's web data,
-one layer and two layers of 10 hidden units. Slopes: training time against documents a query, 4 to 512, 50 features, two
+one layer and two layers of 10 hidden units. Slopes: training time against documents per query, 4 to 512, 50 features, two
 layers; 100 queries where the paper has 1,000, which moves the line and not its slope. Both schedules run on the same
 kernels and one thread; rounds are interleaved and the median is reported.
 """

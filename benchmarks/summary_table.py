@@ -1,4 +1,4 @@
-"""The README's table: quality and speed of boosted trees beside LightGBM, XGBoost and CatBoost, and its picture.
+"""The README's table: quality and speed of boosted trees compared with LightGBM, XGBoost and CatBoost, and its picture.
 
 Every row lists what was measured, whether Podium is ahead or behind. What has not been measured is a dash, and a row of
 which nothing has been measured is left out.
@@ -132,7 +132,7 @@ def milliseconds(seconds: dict[str, float]) -> dict[str, float]:
 
 
 def notes() -> list[str]:
-    """Return the list below the table: what the marks mean, who is ahead, and what other settings make of the times."""
+    """Return the list below the table: what the marks mean, who is ahead, and the times with other settings."""
     marks = (
         f"**Bold** is best. \\* differs from Podium with p < {SIGNIFICANT} in a paired {TEST} test over the queries."
     )
@@ -162,7 +162,7 @@ def equal_trees_note() -> str:
 
 
 def target_notes() -> list[str]:
-    """Return what other settings and another machine make of the time to the target."""
+    """Return the time to the target with other settings and on another machine."""
     systems, sentences = large()["systems"], []
     if exact := systems.get("podium, exact"):
         sentences.append(

@@ -44,7 +44,7 @@ class Growing(ABC):
 
     Attributes:
         binning: seconds until the first tree can begin.
-        seconds: of each tree.
+        seconds: the time of each tree.
         curve: NDCG@10 on the test data after 1 · STAGE, 2 · STAGE, … trees, as far as it has been judged.
         at_once: whether it cannot continue from the trees it has, so that growing them again takes long.
     """
@@ -74,7 +74,7 @@ class Staged(Growing):
 
     @abstractmethod
     def parts(self, test: RankingData) -> Iterator[np.ndarray]:
-        """What each whole stage adds."""
+        """Return the contribution of each stage."""
 
 
 def ndcg(scores: np.ndarray, data: RankingData) -> float:
@@ -121,7 +121,7 @@ class GrowPodium(Growing):
 
 
 class GrowLightGBM(Staged):
-    """What LightGBM sets up when its booster is made (its choice of layout among it) counts as binning."""
+    """Time what LightGBM sets up when its booster is made (including its choice of layout) as binning."""
 
     def __init__(self, data: RankingData, plan: Plan, **settings: object) -> None:
         import lightgbm

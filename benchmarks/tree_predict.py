@@ -34,7 +34,7 @@ def trained(options: argparse.Namespace) -> dict[str, Predict]:
 
     data = mslr_like(options.queries, seed=0)
     settings = {"num_leaves": options.leaves, "learning_rate": 0.1, "min_documents": 20, "num_threads": options.threads}
-    settings |= {"query_sampling": 1, "column_sampling": 1}  # of however few queries, a tree a round
+    settings |= {"query_sampling": 1, "column_sampling": 1}  # of however few queries, one tree per round
     ranker = podium.LambdaMART(n_estimators=options.trees, **settings).fit(data)
     given = {"objective": "lambdarank", "num_leaves": options.leaves, "verbosity": -1, "num_threads": options.threads}
     bins = lightgbm.Dataset(data.features, data.labels, group=data.query_sizes)

@@ -145,7 +145,7 @@ EXAMPLE = re.compile(r"```python\n(.*?)```(\n\n```text\n.*?```)?", re.DOTALL)
 
 
 def laws_table() -> str:
-    """Which laws the built-in forces keep."""
+    """Return the table of the laws that the built-in forces obey."""
     lines = ["| force | momentum | action = reaction | conservative | convex | consistent |", "|---" * 6 + "|"]
     names = [name for definition in FORCES.values() for name in (definition.example, *definition.examples)]
     for name in names:

@@ -1,4 +1,4 @@
-// What the binding files share. These are the only files of the core that know Python.
+// Shared by the binding files, which are the only files of the core that know Python.
 #pragma once
 
 #include <nanobind/nanobind.h>

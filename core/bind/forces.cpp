@@ -27,9 +27,9 @@ void set_pairs(ForceInputs& data, Vector<std::int64_t> winner, Vector<std::int64
   }
 }
 
-// A user's force: Python functions whose answers are checked there and, where Numba compiled them, their addresses.
-// Compiled code gives 0, or anything else where it would not answer: then the Python function has the query, and with
-// it the error that the user meant to see.
+// A user's force: Python functions whose answers are checked there and, if Numba compiled them, their addresses.
+// Compiled code returns 0, or anything else if it raised an exception: then the Python function is called for the query
+// and raises the error that the user should see.
 using CompiledForce = std::int64_t (*)(std::int64_t, const double*, const double*, double*, double*);
 using CompiledCost = std::int64_t (*)(std::int64_t, const double*, const double*, double*);
 

@@ -38,7 +38,7 @@ void on_bus_error(int number, siginfo_t* info, void*) {
     errno = error_before;
     return;
   }
-  sigaction(SIGBUS, &handler_before, nullptr);  // nothing of ours: what would have happened without us happens
+  sigaction(SIGBUS, &handler_before, nullptr);  // not one of our mappings: restore the earlier handler
   if (info->si_code <= 0) raise(number);        // sent by a program; otherwise the instruction is executed again
   errno = error_before;
 }

@@ -25,7 +25,7 @@ namespace {
 
 using Flags = std::optional<Vector<std::uint8_t>>;
 using TieOrder = std::optional<Vector<std::int64_t>>;
-// What was refused (0: nothing), at which row, by which metric.
+// The kind of refusal (0: none), its row, and the metric that refused.
 using Problem = std::tuple<int, std::size_t, std::size_t>;
 
 template <class T>
@@ -87,9 +87,9 @@ auto swap_deltas(const MetricSpec& spec, Vector<double> scores, Vector<double> l
   return std::make_tuple(deltas, to_problem(refusal));
 }
 
-// A user's metric: a Python function whose answer is checked there and, where Numba compiled it, its address. Compiled
-// code gives 0, or anything else where it would not answer: then the Python function has the query, and with it the
-// error that the user meant to see.
+// A user's metric: a Python function whose answer is checked there and, if Numba compiled it, its address. Compiled
+// code returns 0, or anything else if it raised an exception: then the Python function is called for the query and
+// raises the error that the user should see.
 using CompiledMetric = std::int64_t (*)(std::int64_t, const double*, const double*, double*);
 
 struct UserMetric {

@@ -42,7 +42,7 @@ Bins make_bins(Matrix<float> features, Vector<std::int64_t> sample, std::size_t 
 void make_booster(Booster* self, Matrix<float> features, const Bins& bins, Vector<std::int64_t> query_offsets,
                   Vector<std::uint64_t> query_keys, bool share_bytes, int num_threads) {
   check_size(bins.features.size(), features.shape(1), "bins of as many features as there are");
-  check_size(query_offsets.size(), query_keys.size() + 1, "one key a query");
+  check_size(query_offsets.size(), query_keys.size() + 1, "one key per query");
   if (features.shape(0) >= (std::size_t{1} << 31)) throw std::invalid_argument("fewer than 2^31 documents");
   const ReleasedGil released;
   new (self)
@@ -51,7 +51,7 @@ void make_booster(Booster* self, Matrix<float> features, const Bins& bins, Vecto
 
 BoostedTree grow(Booster& booster, Vector<double> force, Vector<double> curvature, const BoostSettings& settings,
                  std::uint64_t draw) {
-  check_size(force.size(), booster.rows(), "one force a document");
+  check_size(force.size(), booster.rows(), "one force per document");
   check_size(curvature.size(), booster.rows(), "one curvature a document");
   if (!settings.grow.monotone.empty()) {
     check_size(settings.grow.monotone.size(), booster.features().size(), "monotone must have one entry per feature");
@@ -65,7 +65,7 @@ void add(Booster& booster, const BoostedTree& tree, const BinColumns* columns, d
   const std::size_t rows = columns == nullptr ? booster.rows() : columns->rows();
   check_size(scores.size(), rows * outputs, "one score per document and output");
   if (output >= outputs) throw std::invalid_argument("there is no such output");
-  const nb::gil_scoped_release release;  // it is quick, and scores half updated would be of no use
+  const nb::gil_scoped_release release;  // it is quick, and half-updated scores would be useless
   if (columns == nullptr) {
     booster.add(tree, scale, scores.data() + output, outputs);
   } else {
@@ -174,7 +174,7 @@ void bind_booster(nb::module_& m) {
       .def(
           "set_values",
           [](BoostedTree& tree, Vector<double> values) {
-            check_size(values.size(), tree.values.size(), "one value a leaf");
+            check_size(values.size(), tree.values.size(), "one value per leaf");
             tree.values.assign(values.data(), values.data() + values.size());
           },
           "values"_a, "Replaces the values of the leaves.");

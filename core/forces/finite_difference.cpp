@@ -20,13 +20,13 @@ double step_size(std::span<const double> scores, double share) {
   return *most > *least && step > 0 ? step : share;
 }
 
-// What an additive metric gains if one document moves, from running sums of what its neighbors gain by making room.
+// The change of an additive metric if one document moves, from running sums of the changes of its neighbors.
 class AdditiveMoves {
  public:
   AdditiveMoves(const Metric& metric, const AdditiveForm& form, const ForceQuery& query, ForceScratch& scratch)
       : query_(query), order_(scratch.ranked.order()), gains_(scratch.row), down_(scratch.force), up_(scratch.extra) {
     const std::size_t n = order_.size();
-    weights_.assign(n + 1, 0.0);  // past the last position that counts the weight is 0
+    weights_.assign(n + 1, 0.0);  // beyond the last position that counts the weight is 0
     std::copy_n(form.weights.begin(), std::min(n, form.weights.size()), weights_.begin());
     for (double& weight : weights_) weight /= form.norm;
     gains_.resize(n), down_.assign(n + 1, 0.0), up_.assign(n + 1, 0.0);
@@ -61,7 +61,7 @@ class AdditiveMoves {
   std::vector<double> weights_;
 };
 
-// The same for any metric, which is computed anew for each move.
+// The same for any metric, which is computed again for each move.
 class RankedMoves {
  public:
   RankedMoves(const Metric& metric, const ForceQuery& query, ForceScratch& scratch)
@@ -89,7 +89,7 @@ class RankedMoves {
   MetricScratch metric_scratch_;
 };
 
-// What the metric gains if one document after the other is moved up and down a little; made to sum to 0.
+// The change of the metric if each document in turn is moved up and down a little; shifted to sum to 0.
 void finite_difference(const Force& force, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
   const ForceSpec& spec = force.spec();
   const Metric& metric = force.metric();

@@ -74,7 +74,7 @@ struct ForceQuery {
   double weight(std::size_t i) const { return weights.empty() ? 1.0 : weights[i]; }
 };
 
-// What a force is added to. All but `force` may be null.
+// The sums to which a force adds. All except `force` may be null.
 struct ForceSums {
   double* force;
   double* curvature = nullptr;
@@ -82,7 +82,7 @@ struct ForceSums {
   double* parameter_force = nullptr;
 };
 
-// Room a force works in, kept from query to query; one per thread.
+// Working memory of a force, kept from query to query; one per thread.
 struct ForceScratch {
   RankedQuery ranked;
   LabelSummary summary;

@@ -53,7 +53,7 @@ class Lambdas {
   }
 
   void all_pairs() {
-    std::size_t rows = std::min(n_, scratch_.swaps.depth());  // two documents past the depth swap without effect
+    std::size_t rows = std::min(n_, scratch_.swaps.depth());  // swapping two documents below the depth has no effect
     if (spec_.truncation > 0) rows = std::min(rows, spec_.truncation);
     double least = scratch_.score[0], most = least;
     for (std::size_t p = 1; p < n_; ++p) {
@@ -140,8 +140,8 @@ class Lambdas {
   }
 
  private:
-  // Scores with noise: the places the documents might as well have. π(u₁ + u₂ + u₃ + u₄ − 2) is bell-shaped and has the
-  // variance of the logistic, π²/3, by which pairs are compared; it needs no logarithm.
+  // Scores with noise: the ranks that the documents could equally well have. π(u₁ + u₂ + u₃ + u₄ − 2) is bell-shaped
+  // and has the variance of the logistic, π²/3, by which pairs are compared; it needs no logarithm.
   std::span<const double> perturbed(std::size_t draw) {
     scratch_.noisy.resize(n_);
     const std::uint64_t key = random_bits(query_.seed, query_.round, query_.key, draw);
@@ -155,7 +155,7 @@ class Lambdas {
     return scratch_.noisy;
   }
 
-  // Where the metric and the truncation look at the first places only, the order of the others does not matter.
+  // If the metric and the truncation use the first ranks only, the order of the others does not matter.
   void rank(const QueryView& view, const Metric& metric) {
     const std::size_t depth = std::max(SwapDeltas::depth_of(metric, n_), std::min(n_, spec_.truncation));
     if (depth < n_ && !spec_.neighbors && !query_.has_pairs) {
@@ -178,7 +178,7 @@ class Lambdas {
   }
 
   // Metrics that count pairs see equal scores as half right, so that nothing would change when two of them swap; the
-  // force is about places, and the places stand.
+  // force depends on ranks, which stay as they are.
   void break_ties(QueryView view) {
     scratch_.extra.resize(n_);
     for (std::size_t p = 0; p < n_; ++p) scratch_.extra[scratch_.ranked.order()[p]] = -static_cast<double>(p);
@@ -219,7 +219,7 @@ class Lambdas {
   const bool curvature_;
   const double* label_ = nullptr;
   double total_ = 0;    // of the forces of all pairs
-  bool damps_ = false;  // not where all scores are equal [as LightGBM and XGBoost do]
+  bool damps_ = false;  // not if all scores are equal [as LightGBM and XGBoost do]
 };
 
 void lambda_force(const Force& force, bool is_step, const ForceQuery& query, ForceScratch& scratch,

@@ -36,7 +36,7 @@ void listnet(const Force&, const ForceQuery& query, ForceScratch& scratch, const
   cross_entropy(query, scratch, sums);
 }
 
-// The target is φ_i = (2^{l_i} − γ_i) / Σ_j (2^{l_j} − γ_j), γ uniform in [0, 1) anew each round. [Bruch 2021]
+// The target is φ_i = (2^{l_i} − γ_i) / Σ_j (2^{l_j} − γ_j), γ uniform in [0, 1), drawn in each round. [Bruch 2021]
 void xendcg(const Force&, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
   const std::size_t n = query.scores.size();
   if (n == 0) return;
@@ -51,8 +51,8 @@ void xendcg(const Force&, const ForceQuery& query, ForceScratch& scratch, const 
   cross_entropy(query, scratch, sums);
 }
 
-// C = −Σ_r [s_π(r) − log Σ_{t ≥ r} e^{s_π(t)}], π sorts by label, equal labels at random anew each round.
-// λ of the document at r is 1 − Σ_{t ≤ r} e^{s − L_t}, L_t the log of the sum from t on. [Xia et al. 2008]
+// C = −Σ_r [s_π(r) − log Σ_{t ≥ r} e^{s_π(t)}], π sorts by label; equal labels are in a random order, drawn in each
+// round. λ of the document at r is 1 − Σ_{t ≤ r} e^{s − L_t}, L_t the log of the sum from t on. [Xia et al. 2008]
 void listmle(const Force&, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) {
   const std::size_t n = query.scores.size();
   if (n == 0) return;

@@ -21,7 +21,7 @@ struct LogisticRow {
   double* total;         // Σ |force| over pairs; or null
 };
 
-// What a row adds to document i itself, in four lanes.
+// The sums of document i itself over a row, in four lanes.
 struct LogisticLanes {
   double force[4] = {0, 0, 0, 0}, curvature[4] = {0, 0, 0, 0}, total[4] = {0, 0, 0, 0};
 };

@@ -13,7 +13,7 @@ struct ForceTable {
   std::span<const std::int64_t> query_offsets;
   std::span<const double> document_weights, query_weights;  // or empty
   std::span<const GivenPair> pairs;                         // sorted by query, documents numbered inside it
-  std::span<const std::int64_t> pair_offsets;               // one more than queries, or empty where labels count
+  std::span<const std::int64_t> pair_offsets;               // one more than queries, or empty if labels give the pairs
   std::span<const GivenJoin> joins;                         // sorted by query, preferences numbered inside it
   std::span<const std::int64_t> join_offsets;               // one more than queries, or empty
   std::span<const double> noise_scales, noise_inputs;       // of documents, or empty
@@ -26,7 +26,7 @@ struct ForceTable {
     return static_cast<std::size_t>(query_offsets[q + 1] - query_offsets[q]);
   }
   std::size_t longest() const;
-  // The query q; its scores are `outputs` numbers a document.
+  // The query q; its scores are `outputs` numbers per document.
   ForceQuery query(std::size_t q, std::size_t outputs) const;
   // The query q with scores that stand elsewhere.
   ForceQuery query(std::size_t q, std::span<const double> scores_of_q) const;

@@ -13,17 +13,17 @@
 namespace podium {
 namespace {
 
-// What tells the forces over pairs apart.
+// The functions in which the forces over pairs differ.
 struct PairForce {
   // The pull on a pair with gap o.
   Pull (*pull)(const ForceSpec& spec, double o, double target);
-  // What the labels want of a pair: the probability that the winner wins, or a gap in scores.
+  // The target of a pair: the probability that the winner wins, or a gap in scores.
   double (*target)(double winner, double loser) = [](double winner, double loser) {
     return winner > loser ? 1.0 : 0.5;
   };
   // Whether a probability below 1 is a target; otherwise it weighs the pair and the reversed pair.
   bool soft_target = false;
-  // Adds all pairs that labels give at once, and says whether it could. Null: one after the other.
+  // Adds all pairs of the labels at once, and returns whether that was possible. Null: they are added one by one.
   bool (*all_at_once)(const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch,
                       const ForceSums& sums) = nullptr;
 };
@@ -41,7 +41,7 @@ void add_pair(const ForceSpec& spec, const ForceQuery& query, const ForceSums& s
   if (sums.cost) *sums.cost += weight * p.cost;
 }
 
-// A pair as its labels have it; equal labels only where ties are trained on.
+// The pair in the order of its labels; equal labels only if ties are trained on.
 template <const PairForce& pair_force>
 void add_labeled(const ForceSpec& spec, const ForceQuery& query, const ForceSums& sums, std::size_t a, std::size_t b) {
   if (query.labels[b] > query.labels[a]) std::swap(a, b);
@@ -88,7 +88,7 @@ void neighbor_force(const ForceSpec& spec, const ForceQuery& query, ForceScratch
 }
 
 // Σ over pairs of the margin losses in O(n log n): documents join a tree over score ranks in the order of their labels,
-// so that each asks only about lower (then higher) labels: how many stand inside the margin, and Σ s and Σ s² of them.
+// so that each asks only about lower (then higher) labels: how many are inside the margin, and Σ s and Σ s² of them.
 class MarginSums {
  public:
   MarginSums(bool squared, const ForceSpec& spec, const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums)

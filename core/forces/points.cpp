@@ -45,7 +45,7 @@ void ordinal(const Force&, const ForceQuery& query, ForceScratch&, const ForceSu
   }
 }
 
-// The perceptron's cost of every threshold on the wrong side: with z_k = 1 where label > k and −1 elsewhere,
+// The perceptron's cost of every threshold on the wrong side: with z_k = 1 if label > k and −1 otherwise,
 // C = Σ_k max(0, −z_k (s − b_k)), so λ = Σ_k z_k [z_k (s − b_k) ≤ 0]. It has no curvature. [Crammer and Singer 2002]
 void prank(const Force&, const ForceQuery& query, ForceScratch&, const ForceSums& sums) {
   const auto thresholds = query.parameters;

@@ -1,4 +1,4 @@
-// What one pair with score gap o = s_winner − s_loser feels: the force on the winner, the curvature, the cost.
+// Potentials of one pair with score gap o = s_winner − s_loser: the force on the winner, the curvature, the cost.
 #pragma once
 
 #include <cmath>
@@ -30,7 +30,7 @@ inline Pull logistic_pull(double o, double sigma, double target) {
   return {sigma * (target - 1 + rho), sigma * sigma * rho * (1 - rho), cost};
 }
 
-// 1 while the pair stands the wrong way, δ − o inside the margin, then nothing. [Ranking as Function Approximation, eq
+// 1 while the order is wrong, δ − o inside the margin, then 0. [Ranking as Function Approximation, eq
 // 26–31]
 inline Pull spring_pull(double o, double margin) {
   if (o < 0) return {1, 0, -o};
@@ -54,7 +54,7 @@ inline Pull regression_pull(double o, double gap) {
   return {gap - o, 1, 0.5 * (gap - o) * (gap - o)};
 }
 
-// e^{−o} [RankBoost]; past o = −60 it goes on as its tangent, so that no score overflows it.
+// e^{−o} [RankBoost]; below o = −60 it continues as its tangent, so that no score overflows it.
 inline constexpr double kSteepest = 60;
 inline Pull exponential_pull(double o) {
   if (o < -kSteepest) {

@@ -10,13 +10,13 @@
 namespace podium {
 namespace {
 
-// Below this chance that the reader gets so far, the rest of the list adds nothing to a double.
+// If the probability that the reader gets this far is smaller, the rest of the list does not change a double.
 constexpr double unreached = 1e-20;
 
-// M(s), the mean over the s-subsets of a tie group of the chance that none of them satisfies, for s = 0 … last.
+// M(s), the mean over the s-subsets of a tie group of the probability that none of them satisfies, for s = 0 … last.
 // Taking in the k-th document: M_k(s) = ((k − s)/k) M_{k−1}(s) + (s/k) (1 − R_k) M_{k−1}(s − 1).
-// Documents with R = 0 come first, where M(s) = 1, and M(s) ≤ M(1)^s (Maclaurin) says from where on M(s) is nothing: so
-// a group of m costs O(m · s), with few s, unless nearly all of its documents are unlikely to satisfy.
+// Documents with R = 0 come first, where M(s) = 1, and M(s) ≤ M(1)^s (Maclaurin) bounds the s for which M(s) matters: a
+// group of m documents costs O(m · s), with few s, unless nearly all of them are unlikely to satisfy.
 void mean_survivals(const Metric& metric, std::span<const double> labels, std::size_t last, std::vector<double>& passes,
                     std::vector<double>& means) {
   passes.clear();

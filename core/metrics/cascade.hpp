@@ -1,4 +1,4 @@
-// ERR: a reader goes down the list and stops at the first document that satisfies.
+// ERR: a reader goes down the list and stops at the first satisfying document.
 #pragma once
 
 #include "metrics/metric.hpp"

@@ -14,7 +14,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 bool any_nan(std::span<const double> scores) {
-  std::int64_t found = 0;  // as wide as a score, so that the loop becomes vectors
+  std::int64_t found = 0;  // as wide as a score, so that the loop is vectorized
   for (const double score : scores) found += score != score;
   return found != 0;
 }
@@ -46,7 +46,7 @@ std::vector<Ordering> plan(std::span<const Metric> metrics, std::size_t longest)
   return orderings;
 }
 
-// What one thread works in.
+// The working memory of one thread.
 struct Workspace {
   RankedQuery ranked;
   MetricScratch scratch;

@@ -13,18 +13,18 @@
 namespace podium {
 
 struct MetricValue {
-  double value;  // NaN where the query is empty and left out
+  double value;  // NaN if the query is empty and left out
   bool empty;    // no relevant document; for metrics over pairs, no pair of different labels
 };
 
 // Z = Σ_p gain(label at p) · weights[p] / norm, for the metrics of additive.cpp.
 struct AdditiveForm {
-  std::span<const double> weights;  // by position; past its end the weight is 0
+  std::span<const double> weights;  // by position; beyond its end the weight is 0
   double norm = 1;
   bool empty = false;
 };
 
-// Room that a metric works in, kept from query to query; one per thread.
+// Working memory of a metric, kept from query to query; one per thread.
 struct MetricScratch {
   std::vector<double> ideal, weights, scores, labels;
 };
@@ -37,12 +37,12 @@ class Metric {
   const MetricSpec& spec() const { return spec_; }
   MetricValue value(const RankedQuery& query, MetricScratch& scratch) const;
 
-  // How many positions from the top the value depends on.
+  // The number of positions from the top on which the value depends.
   std::size_t depth(std::size_t documents) const;
   double gain(double label) const;
   bool relevant(double label) const { return label >= relevant_from_; }
   std::size_t count_relevant(const RankedQuery& query) const { return query.count_relevant(relevant_from_); }
-  // ERR: the chance that a document of this label satisfies, (2^label − 1) / 2^largest.
+  // ERR: the probability that a document of this label satisfies, (2^label − 1) / 2^largest.
   double satisfaction(double label) const;
   // The gain of a document in an additive metric: WTA's depends on the labels of its query.
   double gain_in(const RankedQuery& query, double label) const;

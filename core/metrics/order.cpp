@@ -9,11 +9,11 @@
 namespace podium {
 namespace {
 
-constexpr std::size_t block = 8;  // scores taken at a time, in as many vectors as the machine needs
+constexpr std::size_t block = 8;  // scores per step, in as many vectors as the machine needs
 constexpr double lowest = -std::numeric_limits<double>::infinity();
 constexpr std::size_t most_candidates = 64;
 
-// Vectors as wide as the machine's: the compiler takes wider ones apart into single numbers.
+// Vectors as wide as the machine's: the compiler splits wider ones into single numbers.
 template <std::size_t width>
 struct Vector {
   using Doubles [[gnu::vector_size(width * sizeof(double))]] = double;

@@ -14,7 +14,7 @@ inline constexpr std::size_t longest_counted = 256;
 // Up to here the top is found without ordering the rest.
 inline constexpr std::size_t deepest_top = 32;
 
-// Room that the orders work in, kept from list to list.
+// Working memory of the orders, kept from list to list.
 struct OrderScratch {
   std::vector<double> scores;
   std::vector<std::uint32_t> candidates;
@@ -24,7 +24,7 @@ struct OrderScratch {
 // eight at a time.
 void order_by_counting(std::span<const double> scores, OrderScratch& scratch, std::vector<std::uint32_t>& order);
 
-// order[r] for the first `depth` ≤ deepest_top ranks, or false where so many scores tie that sorting is better.
+// order[r] for the first `depth` ≤ deepest_top ranks, or false if so many scores tie that sorting is better.
 bool order_top(std::span<const double> scores, std::size_t depth, OrderScratch& scratch,
                std::vector<std::uint32_t>& order);
 

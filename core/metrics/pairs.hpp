@@ -41,9 +41,9 @@ std::size_t label_levels(const Metric& metric, const RankedQuery& query, std::ve
 
 PairCounts count_pairs(const Metric& metric, const RankedQuery& query);
 
-// What one metric over pairs makes of the counts. There is a comparable pair.
+// The value of one metric over pairs, given the counts; there is at least one comparable pair.
 struct PairsKernel {
-  bool binary;  // whether it tells relevant from not relevant only, and no further levels
+  bool binary;  // whether it only distinguishes relevant from nonrelevant documents
   double (*value)(const PairCounts& counts);
   // How much the metric changes when `agreement` rises by one: nothing else changes when two documents swap places.
   double (*slope)(const PairCounts& counts);

@@ -13,7 +13,7 @@ std::size_t count_in_group(const Metric& metric, std::span<const double> labels,
   return relevant;
 }
 
-// Inside a group of m tied documents, r of them relevant, position t is relevant with chance r/m, and then
+// Inside a group of m tied documents, r of them relevant, position t is relevant with probability r/m, and then
 // (t − 1)(r − 1)/(m − 1) of those before it in the group are expected to be (McSherry and Najork 2008).
 double expected_average_precision(const Metric& metric, const RankedQuery& query) {
   const auto labels = query.labels();
@@ -33,7 +33,7 @@ double expected_average_precision(const Metric& metric, const RankedQuery& query
   return sum;
 }
 
-// The first group with relevant documents holds the first one; it is the t-th of the m with chance
+// The first group with relevant documents holds the first one; it is the t-th of the m with probability
 // C(m − t, r − 1) / C(m, r), taken from t to t + 1 by the factor (m − t − r + 1) / (m − t).
 double expected_reciprocal_first(const Metric& metric, const RankedQuery& query) {
   const auto labels = query.labels();

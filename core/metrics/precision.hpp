@@ -10,10 +10,10 @@ namespace podium {
 // AP@k = (1/R) Σ_{r ≤ k, relevant} (relevant documents in the first r) / r; `total` is R.
 double average_precision(const Metric& metric, const RankedQuery& query, std::size_t total);
 
-// RR@k = 1 / rank of the first relevant document, 0 where that is past k.
+// RR@k = 1 / rank of the first relevant document, 0 if that is below rank k.
 double reciprocal_rank(const Metric& metric, const RankedQuery& query);
 
-// How the judged documents of a query split, as bpref sees them.
+// The numbers of judged documents of a query that bpref uses.
 enum class Judgment { unjudged, nonrelevant, relevant };
 Judgment judgment(const Metric& metric, const RankedQuery& query, std::size_t position);
 // Judged nonrelevant documents of the query, ranked or not.
@@ -22,7 +22,7 @@ std::size_t count_nonrelevant(const Metric& metric, const RankedQuery& query);
 // bpref = (1/R) Σ_{relevant} (1 − min(judged nonrelevant above it, R) / min(N, R)).
 double binary_preference(const Metric& metric, const RankedQuery& query, std::size_t total);
 
-// The summand: what a relevant document below `above` judged nonrelevant ones adds.
+// The summand of a relevant document with `above` judged nonrelevant documents above it.
 inline double preference(std::size_t above, std::size_t total, std::size_t nonrelevant) {
   if (above == 0) return 1.0;
   return 1.0 - static_cast<double>(above < total ? above : total) /

@@ -25,7 +25,8 @@ void summarize_any(std::span<const double> labels, LabelSummary& out) {
 void summarize(std::span<const double> labels, LabelSummary& out) {
   out = {};
   if (labels.empty()) return;
-  // Added to 2^52 a label leaves its nearest whole number in the low bits: no conversion, so the loop becomes vectors.
+  // Added to 2^52 a label leaves its nearest whole number in the low bits: there is no conversion, so the loop is
+  // vectorized.
   constexpr double shift = 0x1p52;
   constexpr std::size_t most = 64;
   std::array<std::uint64_t, most> levels;

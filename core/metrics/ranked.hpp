@@ -12,11 +12,11 @@
 
 namespace podium {
 
-// One query as the caller holds it. A null flag pointer means that every document has the flag.
+// One query in the caller's arrays. A null flag pointer means that every document has the flag.
 struct QueryView {
   std::span<const double> scores;           // no NaN
-  std::span<const double> labels;           // finite; 0 where not judged
-  const std::uint8_t* judged = nullptr;     // 0: nobody gave this document a label
+  std::span<const double> labels;           // finite; 0 if not judged
+  const std::uint8_t* judged = nullptr;     // 0: this document has no label
   const std::uint8_t* retrieved = nullptr;  // 0: judged but not ranked; counts in ideals and totals only
   const std::int64_t* tie_order = nullptr;  // Ties::trec_eval: among equal scores the greater comes first
 };
@@ -27,7 +27,7 @@ struct LabelSummary {
   double least = 0, greatest = 0;
   bool finite = true;
   bool integral = true;                       // every label is a whole number in [0, small)
-  std::array<std::uint32_t, small> counts{};  // documents of each label, filled where integral
+  std::array<std::uint32_t, small> counts{};  // documents of each label, filled if integral
 };
 
 void summarize(std::span<const double> labels, LabelSummary& out);
@@ -38,16 +38,16 @@ class RankedQuery {
   // for fewer than all lets the sort stop early, and then there are no tie groups.
   void rank(const QueryView& query, const LabelSummary& summary, Ties ties, std::size_t depth);
 
-  // The first `depth` positions as rank() has them, then all other documents as they come; no tie groups, and equal
-  // scores keep the order given. For what depends on the first ones and on who the others are.
+  // The first `depth` positions as rank() gives them, then all other documents in the order given; there are no tie
+  // groups, and equal scores keep their order. Used if only the order of the first ones matters.
   void rank_first(const QueryView& query, const LabelSummary& summary, std::size_t depth);
 
   std::size_t size() const { return size_; }                            // documents that are ranked
   std::span<const std::uint32_t> order() const { return order_; }       // position → document
   std::span<const double> labels() const { return labels_; }            // by position
-  std::span<const double> all_labels() const { return query_.labels; }  // by document, not retrieved ones too
+  std::span<const double> all_labels() const { return query_.labels; }  // by document, including those not retrieved
   const LabelSummary& summary() const { return *summary_; }
-  // Position one past the last of those with the score of position p. Full sorts only.
+  // The position after the last one with the score of position p. Full sorts only.
   std::span<const std::uint32_t> group_ends() const { return group_ends_; }
   bool judged(std::uint32_t document) const { return query_.judged == nullptr || query_.judged[document] != 0; }
   std::size_t count_relevant(double from) const;
@@ -70,8 +70,8 @@ class RankedQuery {
   const LabelSummary* summary_ = nullptr;
   std::size_t size_ = 0;
   std::vector<Key> keys_;
-  std::vector<double> scores_;            // of the documents retrieved, where some are not
-  std::vector<std::uint32_t> documents_;  // which those are
+  std::vector<double> scores_;            // of the retrieved documents, if some are not
+  std::vector<std::uint32_t> documents_;  // the retrieved documents
   OrderScratch scratch_;
   std::vector<std::uint32_t> order_, group_ends_;
   std::vector<double> labels_;

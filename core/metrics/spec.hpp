@@ -1,4 +1,4 @@
-// What a metric is asked to be: a plain value, made once from its printable name.
+// The specification of a metric: a plain value, made once from its printable name.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ namespace podium {
 enum class Gain { exponential, linear, table };        // 2^label − 1 · label · given by integer label
 enum class Empty { zero, one, skip };                  // what a query without a relevant document counts as
 enum class Ties { input, trec_eval, average };         // order given · document id descending · expected value
-enum class Convention { textbook, letor, trec_eval };  // where the definitions in use differ
+enum class Convention { textbook, letor, trec_eval };  // for definitions that differ
 
 inline constexpr std::size_t whole_list = std::numeric_limits<std::size_t>::max();
 
 struct MetricKernel;
 
-// A metric from outside the core: a function of one query of n documents, best score first. It gives the value, or NaN
-// where the query has none. It may be called from several threads at once, and may throw.
+// A metric from outside the core: a function of one query of n documents, best score first. It returns the value, or
+// NaN if the query has none. It may be called from several threads at once, and may throw.
 struct CustomMetric {
   double (*value)(void* context, std::int64_t n, const double* scores, const double* labels) = nullptr;
   std::shared_ptr<void> context;  // kept for as long as the metric may be computed
@@ -70,14 +70,15 @@ inline LabelRange any_label(const MetricSpec&) {
   return {};
 }
 
-// One row of the table of metrics: all that the core knows of one. Each family keeps its rows in its own file.
+// One row of the table of metrics: everything that the core knows about one. Each family keeps its rows in its own
+// file.
 struct MetricKernel {
   std::string_view name;
   MetricFamily family;
   LabelRange (*labels)(const MetricSpec& spec) = any_label;
   const AdditiveKernel* additive = nullptr;  // of the additive family
   const PairsKernel* pairs = nullptr;        // of metrics over pairs
-  // Of the list family: the value given scores and labels by position, or NaN where the query has none.
+  // Of the list family: the value given scores and labels by position, or NaN if the query has none.
   double (*list)(const MetricSpec& spec, std::size_t n, const double* scores, const double* labels) = nullptr;
 };
 

@@ -74,7 +74,7 @@ std::size_t SwapDeltas::depth_of(const Metric& metric, std::size_t n) {
   return is_additive(metric.spec()) ? metric.depth(n) : n;
 }
 
-// Keeps gains_ and weights_ / norm by position, 0 past the depth.
+// Keeps gains_ and weights_ / norm by position, 0 below the depth.
 SwapDeltas::Kind SwapDeltas::prepare_additive() {
   const AdditiveForm form = metric_->additive(*query_, scratch_);
   depth_ = form.weights.size();
@@ -126,8 +126,8 @@ SwapDeltas::Kind SwapDeltas::prepare_pairs() {
   return Kind::pairs;
 }
 
-// Keeps scores_ and gains_ = labels by position, and the value as they stand. The function may see scores: tied ones
-// are told apart by their last bit, so that a swap of two tied documents is a change of places here too.
+// Keeps scores_ and gains_ = labels by position, and the value of that order. The function may use scores: tied ones
+// are made different in their last bit, so that a swap of two tied documents changes their places here too.
 SwapDeltas::Kind SwapDeltas::prepare_list() {
   depth_ = size_;
   query_->list(scores_, gains_);

@@ -13,7 +13,7 @@ struct CascadeRow {
   const double *satisfaction, *passes, *reaches, *sums, *ranks;
 };
 
-// If R_p becomes R_q, the chance to get to each position between is multiplied by (1 − R_q) / (1 − R_p).
+// If R_p becomes R_q, the probability of reaching each position between them is multiplied by (1 − R_q) / (1 − R_p).
 template <bool kCounts>  // whether position q is inside the cutoff
 PODIUM_INLINE double swap_delta(const CascadeRow& row, std::size_t q) {
   const double down = row.satisfaction[q];
@@ -38,7 +38,7 @@ PODIUM_AVX2 void row_avx2(const CascadeRow& row, std::size_t begin, std::size_t 
 
 }  // namespace
 
-// Sums run from the end: those past p then carry the factor 1 − R_p, so that dividing by it loses no digits.
+// Sums run from the end: those below p then have the factor 1 − R_p, so that dividing by it loses no digits.
 void CascadeSwaps::prepare(const Metric& metric, const RankedQuery& query, std::size_t cutoff) {
   size_ = query.size(), cutoff_ = depth_ = std::min(size_, cutoff);
   satisfaction_.resize(size_), pass_.resize(size_), ranks_.resize(size_);

@@ -8,7 +8,7 @@
 namespace podium {
 namespace {
 
-// A partner visited alone costs about as much as this many inside a row.
+// Visiting a single partner costs about as much as this many inside a row.
 constexpr std::size_t kCostOfOne = 7;
 
 struct RowChange {
@@ -16,7 +16,7 @@ struct RowChange {
   const double *lower, *between, *belongs;
 };
 
-// Where `belongs` is 1 the delta is written, or added if there is one; where it is 0 nothing changes hands.
+// If `belongs` is 1 the delta is written, or added to an existing one; if it is 0 nothing changes.
 template <bool kAdd>
 PODIUM_INLINE void change_row(const RowChange& c, std::size_t begin, std::size_t end, double* out) {
   for (std::size_t q = begin; q < end; ++q) {
@@ -59,7 +59,7 @@ void ClassSwaps::classify(std::size_t n, std::size_t cutoff, double scale, const
 // AP's summand at p is hit_p = (relevant above + 1) / (p + 1) if the document there is relevant. When a relevant
 // document moves down from p to q, the relevant ones between lose one above them, 1 / rank each; when one moves up they
 // gain one. First: hit; second: the summand of a relevant document that comes to q from above; third: Σ 1 / rank of the
-// relevant documents above. All summands are 0 past the cutoff.
+// relevant documents above. All summands are 0 below the cutoff.
 void ClassSwaps::prepare_map(const Metric& metric, const RankedQuery& query, std::size_t cutoff) {
   const std::size_t n = query.size();
   const auto labels = query.labels();
@@ -83,7 +83,7 @@ void ClassSwaps::prepare_map(const Metric& metric, const RankedQuery& query, std
 
 // RR changes if a relevant document comes above the first one, or if the first one moves down: then the second one, or
 // its new place, is the first. First: by how much it rises if a relevant document comes to p; second: RR when the first
-// one stands at q; third: RR as it is; fourth: zeros.
+// one is at q; third: RR without a swap; fourth: zeros.
 void ClassSwaps::prepare_mrr(const Metric& metric, const RankedQuery& query, std::size_t cutoff) {
   const std::size_t n = query.size();
   const auto labels = query.labels();
@@ -97,8 +97,7 @@ void ClassSwaps::prepare_mrr(const Metric& metric, const RankedQuery& query, std
     second_[p] = reciprocal(std::min(second, p));
   }
   change(0, 1) = {-1, 0, fourth_.data(), first_.data(), fourth_.data()};
-  change(1, 0) = {1, 0, second_.data(), third_.data(),
-                  fourth_.data()};  // at p = first; the others stand past the depth
+  change(1, 0) = {1, 0, second_.data(), third_.data(), fourth_.data()};  // at p = first; the others are below the depth
   depth_ = std::min(depth_, first + 1);
 }
 

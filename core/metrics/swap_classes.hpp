@@ -1,4 +1,4 @@
-// Swap deltas of metrics that know classes of documents only, such as relevant and not: MAP, MRR, bpref, AUC.
+// Swap deltas of metrics that only use classes of documents, such as relevant and nonrelevant: MAP, MRR, bpref, AUC.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@
 
 namespace podium {
 
-// Of a row's partners, the positions past p that are among `positions`, which rise; none if they are so many that a
+// The partners of a row: the positions below p among `positions`, in rising order; none if there are so many that a
 // whole row is faster.
 std::optional<std::span<const std::uint32_t>> few_past(std::size_t p, std::size_t size,
                                                        std::span<const std::uint32_t> positions);
 
-// A swap inside one class changes nothing. If a document of class a stands at p, above one of class b ≠ a at q, then
+// A swap inside one class changes nothing. If a document of class a is at p, above one of class b ≠ a at q, then
 //
 //     ΔZ = scale · (sign · (lower[q] − upper[p]) + step · (between[q] − between[p + 1]))
 //
@@ -30,15 +30,15 @@ class ClassSwaps {
   void prepare_map(const Metric& metric, const RankedQuery& query, std::size_t cutoff);
   void prepare_mrr(const Metric& metric, const RankedQuery& query, std::size_t cutoff);
   void prepare_bpref(const Metric& metric, const RankedQuery& query, std::size_t cutoff);
-  // `levels` are 0 and 1 by position and no scores are tied; `slope` is what one step of K is worth.
+  // `levels` are 0 and 1 by position and no scores are tied; `slope` is the change of the metric per step of K.
   void prepare_auc(std::span<const std::uint32_t> levels, double slope);
 
-  // Two documents that both stand at or past this position swap without effect.
+  // Swapping two documents at or below this position has no effect.
   std::size_t depth() const { return depth_; }
   double pair(std::size_t upper, std::size_t lower) const;
-  // ΔZ of position p with the positions past p, by position.
+  // ΔZ of position p with the positions below p, by position.
   void row(std::size_t p, std::span<double> out) const;
-  // The positions past p, in order, outside of which ΔZ with p is 0; none if a whole row is faster.
+  // The positions below p, in order, outside of which ΔZ with p is 0; none if a whole row is faster.
   std::optional<std::span<const std::uint32_t>> few_partners(std::size_t p) const;
 
  private:
@@ -59,7 +59,7 @@ class ClassSwaps {
   std::array<Array, kMostClasses> belongs_;  // 1 or 0 by position: a factor, so that rows need no branch
   std::array<std::vector<std::uint32_t>, kMostClasses> members_;  // positions of each class, in order
   std::array<Change, kMostClasses * kMostClasses> changes_;
-  Array first_, second_, third_, fourth_;  // by position; what they keep is said where they are filled
+  Array first_, second_, third_, fourth_;  // by position; the functions that fill them describe their contents
 };
 
 }  // namespace podium

@@ -10,14 +10,14 @@
 
 namespace podium {
 
-// Let i stand above j with labels a, b. A third document k counts w_k = 2 between them, 1 beside one of them in a tie,
+// Let i rank above j with labels a, b. A third document k counts w_k = 2 between them, 1 if tied with one of them,
 // and ΔK = −2 sgn(a − b) − Σ_k w_k (sgn(a − l_k) − sgn(b − l_k)). With F(x) = Σ w (l < x) + Σ w (l ≤ x) the sum is
 // F(a) − F(b). Without ties, and with few levels of labels, F over the documents above each position is tabulated and
 // each delta costs O(1); otherwise F is kept in a tree while a row is filled, O(log n) per delta.
 class PairSwaps {
  public:
-  // `levels` are dense labels by position, `distinct` of them; `tied` says whether any scores are tied; `slope` is what
-  // one step of K is worth.
+  // `levels` are dense labels by position, `distinct` of them; `tied` says whether any scores are tied; `slope` is the
+  // change of the metric per step of K.
   void prepare(const RankedQuery& query, std::vector<std::uint32_t> levels, std::size_t distinct, bool tied,
                double slope);
 

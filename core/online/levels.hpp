@@ -11,7 +11,7 @@
 
 namespace podium {
 
-// Documents are taken this many at a time: their inputs fit into the cache, and threads share the work on them.
+// Documents per block: their inputs fit into the cache, and threads share the work on them.
 inline constexpr std::size_t kOnlineBlock = 64;
 
 // Documents to learn from, one after the other in the order of `rows`. A level is at most the number of thresholds.
@@ -19,13 +19,13 @@ struct OnlineData {
   std::span<const float> features;
   InputMap map;
   std::span<const std::int32_t> levels;
-  std::span<const std::uint64_t> keys;  // a name a document, the same in any order of the data
+  std::span<const std::uint64_t> keys;  // one key per document, which does not depend on the order of the data
   std::span<const std::int64_t> rows;
 
   std::size_t width() const { return map.center.size(); }
 };
 
-// What a pass saw: documents taken, how many of them had the wrong level, and by how many levels in all.
+// Counts of a pass: documents taken, how many of them had the wrong level, and by how many levels in total.
 struct Tally {
   std::uint64_t taken = 0, mistakes = 0, levels_off = 0;
 
@@ -35,7 +35,7 @@ struct Tally {
 };
 
 // One document: Σ τ_r, and b_r −= τ_r, where y_r = +1 if the level is above r, else −1, and τ_r = y_r if
-// (s − b_r) · y_r ≤ 0, else 0; all of them 0 where the level is right. The thresholds are whole numbers, so that one
+// (s − b_r) · y_r ≤ 0, else 0; all of them are 0 if the level is right. The thresholds are whole numbers, so that one
 // that lies above another stays there. [Crammer and Singer 2002]
 inline double prank_step(double score, std::size_t level, std::size_t count, double* thresholds, Tally& tally) {
   std::size_t found = 0;

@@ -1,4 +1,4 @@
-// Linear PRanks that learn side by side: every document is read once, and each of them takes it or leaves it.
+// Linear PRanks that learn side by side: every document is read once, and each of them learns from it or skips it.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@ namespace podium {
 
 class Perceptrons {
  public:
-  // One perceptron a share: the probability with which it takes a document.
+  // One perceptron per share: the probability with which it learns from a document.
   Perceptrons(std::size_t width, std::size_t thresholds, std::vector<double> shares);
 
   std::size_t count() const { return shares_.size(); }
   std::vector<double>& weights() { return weights_; }        // [count × width]
   std::vector<double>& thresholds() { return thresholds_; }  // [count × thresholds]
 
-  // A perceptron takes a document where a number drawn from (seed, round, the document's key, its own number) is below
-  // its share. Each learns by itself, so that no number of threads changes anything.
+  // A perceptron learns from a document if a number drawn from (seed, round, the document's key, its own number) is
+  // below its share. Perceptrons are independent, so that the result does not depend on the number of threads.
   Tally pass(const OnlineData& data, std::uint64_t seed, std::uint64_t round, int num_threads);
 
  private:

@@ -7,7 +7,7 @@
 namespace podium {
 namespace {
 
-// The rest of a pass, the same for both ways to hold the function.
+// The rest of a pass, which both representations of the function share.
 template <class Function, class Absorb>
 Tally pass(Function& function, std::span<double> thresholds, const OnlineData& data, int num_threads, Absorb&& absorb) {
   const std::size_t width = data.width();

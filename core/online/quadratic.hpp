@@ -43,11 +43,11 @@ class Quadratic {
   std::vector<double> matrix_;  // [width × stride]
   std::vector<double> linear_;
   double constant_ = 0;
-  std::vector<double> sums_, raised_, taken_;  // room for one block
+  std::vector<double> sums_, raised_, taken_;  // memory for one block
 };
 
-// Support documents, at most `budget` of them between two blocks: where there are more, those whose part of f is least
-// in size, |α| · (1 + ‖x‖²), are given up.
+// Support documents, at most `budget` of them between two blocks: if there are more, those that contribute least
+// to f by |α| · (1 + ‖x‖²) are dropped.
 class Supports {
  public:
   Supports(std::size_t width, std::size_t budget) : width_(width), budget_(budget) {}
@@ -73,8 +73,8 @@ class Supports {
   std::vector<double> sums_;
 };
 
-// One pass of PRank over documents with a quadratic function. Blocks of documents are scored by the function as it
-// stands before the block; what the documents of the block itself change is added to the scores of those that follow.
+// One pass of PRank over documents with a quadratic function. Blocks of documents are scored by the function
+// before the block; the changes made by documents of the block are added to the scores of those that follow.
 Tally prank_pass(Quadratic& function, std::span<double> thresholds, const OnlineData& data, int num_threads);
 Tally prank_pass(Supports& function, std::span<double> thresholds, const OnlineData& data, int num_threads);
 

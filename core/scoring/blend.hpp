@@ -17,7 +17,7 @@
 namespace podium {
 
 // Documents of one block, and the distance between two of its columns of bins: not a power of two, so that columns do
-// not compete for the same lines of the cache.
+// not compete for the same cache lines.
 inline constexpr std::size_t kBlockRows = 256;
 inline constexpr std::size_t kBlockStride = kBlockRows + 64;
 

@@ -37,7 +37,7 @@ bool scan_line(const T* values, std::size_t count, std::ptrdiff_t stride) {
 
 template <class T>
 bool any_infinite(const ScoreTable<T>& table, int num_threads) {
-  // Lines are rows, or columns if their values stand side by side.
+  // Lines are rows, or columns if those are contiguous.
   const bool by_columns = table.row_stride == 1 && table.column_stride != 1;
   const std::size_t lines = by_columns ? table.features : table.rows, length = by_columns ? table.rows : table.features;
   const std::ptrdiff_t step = by_columns ? table.column_stride : table.row_stride,

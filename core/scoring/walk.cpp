@@ -12,7 +12,7 @@ namespace podium {
 namespace {
 
 constexpr std::size_t kAbreast = 8;  // walks that go side by side
-constexpr std::size_t kStride = 4;   // steps between two looks at whether all have arrived
+constexpr std::size_t kStride = 4;   // steps between two checks whether all have arrived
 
 template <class Field>
 constexpr Field missing_right_bit = static_cast<Field>(Field{1} << (std::numeric_limits<Field>::digits - 1));
@@ -44,7 +44,7 @@ WalkTrees::WalkTrees(const ForestArrays& arrays, const CategoryTable& categories
   for (std::size_t k = 0; k < by_depth_.size(); ++k) place_[by_depth_[k].tree] = k;
 }
 
-// Lays out the records of every tree level by level, so that the children of a node stand side by side.
+// Lays out the records of every tree level by level, so that the children of a node are next to each other.
 template <class Record>
 void WalkTrees::compile(const ForestArrays& arrays, std::vector<Record>& records) {
   using Feature = decltype(Record::feature);

@@ -1,7 +1,7 @@
 // Scores of few documents, or by trees of many leaves: documents walk from the root to a leaf.
 //
 // Eight walks go side by side, of one document through eight trees or of eight documents through one tree, so that none
-// of them waits for memory alone. A step has no branch: the children of a node stand next to each other, and a leaf is
+// of them waits for memory alone. A step has no branch: the children of a node are next to each other, and a leaf is
 // its own left child.
 #pragma once
 
@@ -23,7 +23,7 @@ class WalkTrees {
 
   // Writes the leaf of one document in every tree, numbered as in the arrays.
   void leaves_of_document(const float* row, std::span<std::uint32_t> leaf) const;
-  // Writes the leaf of each of `count` documents in tree t; the features of a document stand side by side.
+  // Writes the leaf of each of `count` documents in tree t; the features of a document are contiguous.
   void leaves_in_tree(std::size_t t, const float* rows, std::size_t count, std::uint32_t* leaf) const;
 
  private:

@@ -23,7 +23,7 @@ std::vector<RowBlock> make_blocks(std::size_t codes, std::size_t rows) {
   return blocks;
 }
 
-// Writes the codes of a tile into rows; the bins of its columns stand in `columns`.
+// Writes the codes of a tile into rows; the bins of its columns are in `columns`.
 void encode(const Code& code, const BinColumns& columns, std::size_t row, std::size_t count, std::uint8_t* target,
             std::size_t stride) {
   const std::uint8_t* first = columns.column(code.parts[0].column) + row;

@@ -1,4 +1,5 @@
-// Rows as bins, held twice: row after row in blocks of features for histograms, column after column for all else.
+// Rows as bins, stored twice: row by row in blocks of features for histograms, and column by column for everything
+// else.
 #pragma once
 
 #include <sys/mman.h>
@@ -64,7 +65,7 @@ class BinColumns {
   Bytes bins_;
 };
 
-// What one byte of a row holds: the bin of one column; or of several columns with few bins, code = Σ bin · stride, so
+// One byte of a row: the bin of one column; or of several columns with few bins, code = Σ bin · stride, so
 // that one addition adds to the histograms of all of them. There a missing value counts as one bin more.
 struct Code {
   struct Part {
@@ -103,8 +104,8 @@ struct RowBlock {
 // The training documents.
 struct Binned {
   std::vector<std::uint32_t> used;    // feature of each column: those with at least two bins
-  std::vector<std::uint16_t> bins;    // of each column, missing ones left out
-  std::vector<std::uint8_t> missing;  // whether any value of the column is
+  std::vector<std::uint16_t> bins;    // number of bins of each column, without the one for missing values
+  std::vector<std::uint8_t> missing;  // whether any value of the column is missing
   std::vector<std::uint8_t> categorical;
   BinColumns columns;
   std::vector<Code> codes;
@@ -116,7 +117,7 @@ struct Binned {
 BinColumns bin_columns(const FeatureTable& table, const Binner& binner, const std::vector<std::uint32_t>& used,
                        int num_threads);
 
-// Everything the training documents need.
+// Returns the training documents as bins.
 Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, bool share_bytes, int num_threads);
 
 }  // namespace podium

@@ -16,7 +16,7 @@
 namespace podium {
 namespace {
 
-// Numbers of 32 bits that rise as the values do.
+// Numbers of 32 bits in the same order as the values.
 std::uint32_t key_of(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value == 0 ? 0.0f : value);
   return bits ^ (static_cast<std::uint32_t>(-static_cast<std::int32_t>(bits >> 31)) | 0x80000000u);
@@ -51,7 +51,8 @@ float between(float low, float high) {
   return middle < high && middle >= low ? middle : low;
 }
 
-// Equal shares of the rows that are left for the bins that are left; a value with more than a share stands alone.
+// Equal shares of the rows that are left for the bins that are left; a value with more than a share gets a bin of its
+// own.
 std::vector<float> share_out(const Distinct& distinct, std::size_t most) {
   const std::size_t n = distinct.values.size();
   std::int64_t rows = 0, heavy_rows = 0;

@@ -11,12 +11,12 @@ namespace podium {
 inline constexpr std::size_t kMostBins = 255;  // of values
 inline constexpr std::uint8_t kMissingBin = 255;
 
-// How one feature is cut. `cuts` rise: of a number, bin b holds the values in (cuts[b − 1], cuts[b]]; of a category,
+// The bins of one feature. `cuts` rise: of a number, bin b holds the values in (cuts[b − 1], cuts[b]]; of a category,
 // bin b is the value cuts[b], and any other value is missing.
 struct FeatureBins {
   std::vector<float> cuts;
   bool categorical = false;
-  bool has_missing = false;  // seen where the cuts were chosen
+  bool has_missing = false;  // whether the sample had a missing value
 
   std::size_t bins() const { return categorical ? cuts.size() : cuts.size() + 1; }
   std::uint8_t bin(float value) const;
@@ -45,14 +45,14 @@ class Binner {
            std::uint8_t* out) const {
     bin_values(k, table.values + begin * table.features + f, static_cast<std::ptrdiff_t>(table.features), count, out);
   }
-  // Writes the bins of `count` values that stand `stride` apart, by the k-th of the cuts. Doubles count as the nearest
+  // Writes the bins of `count` values that are `stride` apart, by the k-th of the cuts. Doubles count as the nearest
   // float.
   template <class T>
   void bin_values(std::size_t k, const T* values, std::ptrdiff_t stride, std::size_t count, std::uint8_t* out) const;
 
  private:
   struct Search {
-    float pivots[16];  // the last cut of each group of 16 but the last
+    float pivots[16];  // the last cut of each group of 16, except of the last group
     float cuts[256];   // then +∞
     std::size_t count;
     bool categorical;

@@ -16,7 +16,7 @@ namespace podium {
 namespace {
 
 constexpr std::size_t kTile = Binner::kTile;
-constexpr std::size_t kTiles = 128;  // that one thread takes at a time
+constexpr std::size_t kTiles = 128;  // per piece of work
 
 template <class Body>
 void pieces(int num_threads, std::size_t count, Body&& body) {
@@ -119,7 +119,7 @@ void Booster::fill_cells(std::span<const double> force, std::span<const double> 
     fill(force.data(), curvature.data(), rows.rows, most, rows);
     return;
   }
-  // The kept ones, weighed, one after the other.
+  // The kept rows with their weights, one after the other.
   sampled_rows_.force.resize(rows.rows), sampled_rows_.curvature.resize(rows.rows);
   Extent largest_kept;
   std::mutex mutex;

@@ -1,4 +1,4 @@
-// Sums that no order of adding changes: numbers as multiples of a power of two.
+// Sums that do not depend on the order of addition: numbers as multiples of a power of two.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline int sum_exponent(double largest, std::size_t n) {
   return std::clamp(std::min(61 - bits, 50) - exponent_above(largest), -1000, 1000);
 }
 
-// The nearest whole number, even ones at half way: added to 1.5·2^52 it stands in the low bits. |value·scale| < 2^51.
+// The nearest whole number, with ties to even: added to 1.5·2^52 it is in the low bits. |value·scale| < 2^51.
 inline std::int64_t to_fixed(double value, double scale) {
   constexpr double kShift = 0x1.8p52;
   return std::bit_cast<std::int64_t>(value * scale + kShift) - std::bit_cast<std::int64_t>(kShift);

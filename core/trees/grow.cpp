@@ -64,7 +64,7 @@ class Growing {
            leaf.rows() >= 2 * std::size_t{settings_.split.min_documents};
   }
 
-  // Whether a waits longer than b.
+  // Returns whether leaf a is split after leaf b.
   bool later(std::size_t a, std::size_t b) const {
     const Leaf &first = leaves_[a], &second = leaves_[b];
     if (settings_.growth == Growth::depth && first.depth != second.depth) return first.depth > second.depth;
@@ -83,7 +83,8 @@ class Growing {
   std::size_t take_slot() {
     const std::size_t slot = histograms_.take();
     if (slot != kNoSlot) return slot;
-    // The least promising leaf gives its own up; if it is split after all, both children are built from their rows.
+    // The leaf with the smallest gain gives up its histograms; if it is split after all, both children are built from
+    // rows.
     std::size_t least = heap_.front();
     for (const std::size_t number : heap_) {
       if (leaves_[number].slot != kNoSlot && (leaves_[least].slot == kNoSlot || later(number, least))) least = number;
@@ -98,7 +99,7 @@ class Growing {
     return {all ? nullptr : order_.rows(leaf.run), leaf.rows(), leaf.slot};
   }
 
-  // Builds the smaller child, takes it off its parent for the other, and looks for the best split of both.
+  // Builds the smaller child, subtracts it from the parent for the other, and finds the best split of both.
   void look_at(Leaf& small, Leaf& large, std::size_t parent_slot) {
     const bool first = may_split(small), second = may_split(large);
     if (!first && !second) return histograms_.give(parent_slot);
@@ -111,8 +112,8 @@ class Growing {
     if (!first) release(small);
   }
 
-  // Histograms know no documents, so a split is counted when its turn comes; one with too few of them on a side sends
-  // the leaf back for the best split that has enough.
+  // Histograms hold no numbers of documents, so they are counted when a leaf is split; if a side has too few, the leaf
+  // gets the best split that has enough.
   void count_and_look_again(Leaf& leaf) {
     if (leaf.slot == kNoSlot) {
       leaf.slot = take_slot();
@@ -134,7 +135,7 @@ class Growing {
       return offer(number);
     }
     const auto node_number = static_cast<std::int32_t>(tree_.nodes.size());
-    // Where no document of the node misses the feature, one that does goes where most of them went.
+    // If no document of the node lacks the feature, missing values go to the larger child.
     append_node(leaves_[number], chosen, parted.missing > 0 ? chosen.goes_left(kMissingBin) : left > right);
     const std::size_t parent_slot = std::exchange(leaves_[number].slot, kNoSlot);
     Leaf first = child(leaves_[number], node_number, true), second = child(leaves_[number], node_number, false);

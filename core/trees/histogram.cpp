@@ -9,13 +9,13 @@
 namespace podium {
 namespace {
 
-constexpr std::size_t kAhead = 32;           // rows that are fetched before their turn
-constexpr std::size_t kLine = 64;            // bytes of the cache
+constexpr std::size_t kAhead = 32;           // rows that are prefetched
+constexpr std::size_t kLine = 64;            // bytes of a cache line
 constexpr std::size_t kChunk = 384;          // rows that are added up by eights of columns
-constexpr std::size_t kPitch = kChunk + 12;  // no power of two, for the same reason as kStride
-constexpr std::size_t kEights = 16;          // of columns at most, in one go
+constexpr std::size_t kPitch = kChunk + 12;  // not a power of two, for the same reason as kStride
+constexpr std::size_t kEights = 16;          // groups of eight columns at most per pass
 
-// Rows of a chunk, turned round: the bins of eight columns a word, the words of eight columns one after the other.
+// Rows of a chunk, transposed: one word holds the bins of eight columns, and the words of eight columns are contiguous.
 struct Turned {
   std::uint64_t words[kEights * kPitch];
   Cell cells[kChunk];
@@ -44,7 +44,7 @@ void turn(const std::uint8_t* bins, std::size_t stride, std::size_t eights, cons
   }
 }
 
-// Adds a chunk to the histograms of up to eight columns, which stay in the first cache meanwhile.
+// Adds a chunk to the histograms of up to eight columns, which stay in the first-level cache.
 template <std::size_t kColumns>
 void add_columns(const std::uint64_t* words, const Cell* cells, std::size_t count, Cell* at) {
   for (std::size_t i = 0; i < count; ++i) {

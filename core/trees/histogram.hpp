@@ -1,4 +1,5 @@
-// Histograms of force and curvature by bin: whole numbers in fixed point, so that no order of adding changes a sum.
+// Histograms of force and curvature by bin: whole numbers in fixed point, so that sums do not depend on the order of
+// addition.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ inline constexpr std::int64_t curvature_of(Cell cell) {
   return cell & 0xFFFFFFFF;
 }
 
-// What one unit of a cell is worth.
+// The value of one unit of a cell.
 struct Units {
   double force = 1, curvature = 1;
 };
@@ -30,8 +31,8 @@ struct Units {
 // same cache lines, and the kernel takes four times as long.
 inline constexpr std::size_t kStride = 264;
 
-// Adds the cells of documents to the histograms of `columns` columns whose bins stand in rows of `stride` bytes. The
-// i-th document is rows[i], or i where rows is null.
+// Adds the cells of documents to the histograms of `columns` columns whose bins are in rows of `stride` bytes. The
+// i-th document is rows[i], or i if rows is null.
 void add_rows(const std::uint8_t* bins, std::size_t stride, std::size_t columns, const std::uint32_t* rows,
               std::size_t count, const Cell* cells, Cell* histogram);
 

@@ -8,9 +8,10 @@ namespace podium {
 namespace {
 
 constexpr std::size_t kWorth = 1 << 14;  // additions below which one thread is faster than two
-constexpr std::size_t kScan = 1024;    // rows that are added in the time of looking through the histograms of two nodes
-constexpr std::size_t kPiece = 2048;   // rows that one thread adds at a time
-constexpr std::size_t kByRows = 8192;  // rows from which threads share them, and add up what each of them found
+constexpr std::size_t kScan = 1024;  // rows that are added in the time that searching the histograms of two nodes takes
+constexpr std::size_t kPiece = 2048;  // rows that one thread adds at a time
+constexpr std::size_t kByRows =
+    8192;  // number of rows from which threads divide them and add up their partial histograms
 
 Split best_of(const std::vector<Split>& found) {
   Split best;
@@ -87,8 +88,8 @@ void NodeHistograms::add(const Group& group, const std::uint32_t* rows, std::siz
   add_rows(bins + begin * block.stride, block.stride, group.count, nullptr, end - begin, work_.cells + begin, to);
 }
 
-// Each thread takes rows as it comes to them and adds them up in histograms of its own; whole numbers make every way of
-// sharing them give the same sums.
+// Each thread takes the next rows and adds them to histograms of its own; sums of whole numbers are the same however
+// the rows are divided.
 void NodeHistograms::add_by_rows(const NodeRows& node) {
   const std::size_t pieces = (node.count + kPiece - 1) / kPiece, all = pieces * work_.blocks.size();
   std::atomic<std::size_t> next{0};
@@ -124,7 +125,7 @@ void NodeHistograms::merge(const Group& group, Cell* cells) const {
   }
 }
 
-// The histograms of one group: added up from what threads found, or from the rows themselves.
+// The histograms of one group: the sum of the threads' histograms, or built from the rows themselves.
 void NodeHistograms::finish(const Group& group, const NodeRows& node) {
   Cell* cells = histogram(node.slot);
   if (by_rows(node)) return merge(group, cells);
@@ -142,7 +143,7 @@ void NodeHistograms::subtract(const Group& group, const Cell* part, Cell* whole)
   }
 }
 
-// The histogram of one column, taken out of its code where that is shared.
+// The histogram of one column, extracted from its code if that is shared.
 const Cell* NodeHistograms::column(std::size_t code, std::size_t part, const Cell* cells, Cell* scratch) const {
   const Cell* own = cells + code * kStride;
   if (!work_.codes[code]->shared()) return own;
@@ -223,8 +224,8 @@ void NodeHistograms::weigh(const NodeRows& node, Cell total, CutWorth* worth) {
   });
 }
 
-// What a column gains uncounted bounds what it gains counted, so columns are counted in the order of their promise,
-// until the best one is.
+// The gain of a column without counts bounds the gain with counts, so columns are counted in the order of that bound
+// until the best one is found.
 Split NodeHistograms::find_split_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info,
                                          const BinColumns& bins) {
   struct Promise {

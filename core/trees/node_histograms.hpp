@@ -32,12 +32,12 @@ struct GrowRows {
 // Memory that is kept from tree to tree.
 struct HistogramWorkspace {
   std::vector<std::vector<Cell>> slots;     // histograms of a node each
-  std::vector<std::vector<Cell>> partials;  // of a node's rows that one thread took
+  std::vector<std::vector<Cell>> partials;  // histograms of the rows of a node that one thread took
 };
 
 inline constexpr std::size_t kNoSlot = ~std::size_t{0};
 
-// A node whose histograms are wanted: its rows (null: all), where they go, and what to look for.
+// A node whose histograms are needed: its rows (null: all), the slot, and what to search for.
 struct NodeRows {
   const std::uint32_t* rows = nullptr;
   std::size_t count = 0, slot = kNoSlot;
@@ -54,12 +54,12 @@ class NodeHistograms {
 
   void build(const NodeRows& node);
   Split find_split(const NodeRows& node, const NodeInfo& info);
-  // Builds `small` (where it has a slot), and `large` in its own slot: its parent's histograms stand there if
-  // `derived`, and the small ones are taken off them; else it is built from its rows. Then looks for the best splits
-  // where asked.
+  // Builds `small` (if it has a slot), and `large` in its own slot: if `derived`, that slot holds its parent's
+  // histograms, from which the small ones are subtracted; else it is built from its rows. Then finds the best splits if
+  // asked.
   void build_children(const NodeRows& small, const NodeInfo* small_info, Split& small_split, const NodeRows& large,
                       const NodeInfo* large_info, Split& large_split, bool derived);
-  // Adds what every cut of every column is worth in this node of symmetric growth, whose sum is `total`.
+  // Adds the value of every cut of every column in this node of a symmetric tree, whose sum is `total`.
   void weigh(const NodeRows& node, Cell total, CutWorth* worth);
   // The best split that leaves enough documents on both sides. Their histograms are built.
   Split find_split_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info,

@@ -8,9 +8,9 @@
 namespace podium {
 namespace {
 
-constexpr std::size_t kPiece = 8192;  // rows that one thread parts at a time
+constexpr std::size_t kPiece = 8192;  // rows that one thread splits at a time
 
-// The left ones stay in `rows`, moved together; the others go to `spare`.
+// The left ones stay in `rows` without gaps; the others go to `spare`.
 Parted part_piece(std::uint32_t* rows, std::uint32_t* spare, std::size_t count, const std::uint8_t* bins,
                   const std::uint32_t* document, const std::uint8_t* left) {
   std::size_t l = 0, r = 0, missing = 0;

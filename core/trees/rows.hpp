@@ -26,11 +26,11 @@ struct Parted {
 // All rows in the order of the leaves. Kept from tree to tree for its memory.
 class RowOrder {
  public:
-  // One run of all rows, as they come.
+  // One run of all rows, in their order.
   void start(std::size_t rows);
   const std::uint32_t* rows(const RowRun& run) const { return places_[run.place].data() + run.begin; }
   // Splits a run by the bins of a column: those in `left` (256 flags) first; rows keep their order on each side.
-  // `document` is the row of `bins` each row stands for; null: its own number.
+  // `document` is the row of `bins` of each row; null: the same number.
   Parted part(const RowRun& run, const std::uint8_t* bins, const std::uint32_t* document, const std::uint8_t* left,
               int num_threads);
 

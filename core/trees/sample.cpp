@@ -27,7 +27,7 @@ double unit(std::uint64_t bits) {
 
 // μ with Σ min(1, r/μ) = wanted, r taken as the middle of its bucket.
 double solve(const std::vector<std::int64_t>& counts, double wanted) {
-  double above = 0, below = 0;  // documents that are kept surely, sizes of the others
+  double above = 0, below = 0;  // number of documents kept with certainty, and sum of the sizes of the others
   for (std::size_t b = 0; b < kBuckets; ++b) {
     if (counts[b] > 0) below += static_cast<double>(counts[b]) * middle_of(b);
   }
@@ -80,7 +80,7 @@ void sample_rows(std::span<const double> force, std::span<const double> curvatur
     if (!weighs) return settings.row_sampling;
     const double r = out.size[i];
     if (r >= threshold) return r > 0 ? 1.0 : 0.0;
-    return r > 1e-9 * threshold ? r / threshold : 0.0;  // a weight of a thousand million helps nobody
+    return r > 1e-9 * threshold ? r / threshold : 0.0;  // a larger weight than a billion would be useless
   };
   const std::size_t queries = query_keys.size();
   const std::size_t grain = std::max<std::size_t>(1, queries * kPiece / std::max<std::size_t>(force.size(), 1));
@@ -91,7 +91,7 @@ void sample_rows(std::span<const double> force, std::span<const double> curvatur
   const auto begin_of = [&](std::size_t k) {
     return static_cast<std::size_t>(query_offsets[std::min(queries, k * grain)]);
   };
-  // Each piece writes where its documents stand; then they are moved together.
+  // Each piece writes into its own part; then the gaps are closed.
   parallel_for(pieces, pieces > 2 ? num_threads : 1, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       std::size_t at = begin_of(k);

@@ -1,4 +1,4 @@
-// Which documents and columns a tree is grown from.
+// The sample of documents and columns from which a tree is grown.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace podium {
 
-// How documents are drawn: with a probability that grows with their force (minimal variance), or all alike.
+// How documents are drawn: with a probability that grows with their force (minimal variance), or uniformly.
 enum class Sampling : std::uint8_t { force, uniform };
 
-// Which share of the documents, whole queries and columns a tree is grown from.
+// The shares of documents, whole queries and columns from which a tree is grown.
 struct SampleSettings {
   double row_sampling = 1;
   Sampling sampling = Sampling::force;
@@ -22,9 +22,9 @@ struct SampleSettings {
 };
 
 struct Sample {
-  std::size_t count = 0;            // of the documents kept
+  std::size_t count = 0;            // number of documents kept
   std::vector<std::uint32_t> rows;  // the first `count` of them, rising
-  std::vector<double> weight;       // of each: one over the probability it was kept with; empty: all 1
+  std::vector<double> weight;       // of each: 1 / the probability of keeping it; empty: all 1
   std::vector<float> size;          // r of every document, while the sample is drawn
 };
 

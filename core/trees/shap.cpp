@@ -10,8 +10,8 @@
 namespace podium {
 namespace {
 
-constexpr std::size_t kRows = 256;  // documents that share the tables of a tree
-constexpr std::size_t kLanes = 2;   // points come in multiples of these
+constexpr std::size_t kRows = 256;  // documents for which the tables of a tree are used at once
+constexpr std::size_t kLanes = 2;   // the number of points is a multiple of this
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void ForestShap::compile(const ForestArrays& a, std::span<const std::int64_t> do
     const std::int32_t children[] = {a.left[first + n], a.right[first + n]};
     covered[n] = of(children[0], covered, documents) + of(children[1], covered, documents);
     for (std::size_t side = 0; side < 2; ++side) {
-      // Where no training document came, no side is the likelier one.
+      // If no training document reached the node, both sides are equally likely.
       const double share = covered[n] > 0 ? of(children[side], covered, documents) / covered[n] : 0.5;
       edges[2 * n + side] = {-1, children[side], share, share};
       mean[n] += share * of(children[side], mean, value_);
@@ -63,7 +63,7 @@ void ForestShap::compile(const ForestArrays& a, std::span<const std::int64_t> do
   expected_[tree % outputs_] += count == 0 ? value_[leaf] : mean[0];
 
   std::vector<std::int32_t> from(count, -1);
-  std::vector<std::size_t> distinct(count);  // features on the way to a node
+  std::vector<std::size_t> distinct(count);  // number of features on the path to a node
   std::size_t most = 1;
   for (std::size_t n = 0; n < count; ++n) {
     const std::int32_t feature = a.feature[first + n];
@@ -85,7 +85,7 @@ void ForestShap::compile(const ForestArrays& a, std::span<const std::int64_t> do
                       a.set[first + n], static_cast<std::int32_t>(known - a.category_features.begin()), from[n]});
   }
   edges_.insert(edges_.end(), edges.begin(), edges.end());
-  // The integrand has a factor for each feature of the way but one.
+  // The integrand has a factor for each feature on the path except one.
   const std::size_t needed = (most + 1) / 2;
   trees_.push_back({first, count, leaf, (needed + kLanes - 1) / kLanes * kLanes});
 }
@@ -100,7 +100,7 @@ class TreeAttributor {
  public:
   explicit TreeAttributor(const ForestShap& forest) : forest_(forest) {}
 
-  // Makes the tables of a tree.
+  // Computes the tables of a tree.
   void take(const ForestShap::Member& tree) {
     tree_ = &tree, points_ = tree.points;
     nodes_ = forest_.nodes_.data() + tree.first_node, edges_ = forest_.edges_.data() + 2 * tree.first_node;

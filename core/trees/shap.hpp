@@ -1,5 +1,5 @@
-// What each feature adds to a document's score: exact Shapley values of trees, features that are not known averaged
-// over the training documents of a node. [Lundberg et al. 2020, path-dependent tree SHAP]
+// The contribution of each feature to a document's score: exact Shapley values of trees, in which unknown features are
+// averaged over the training documents of a node. [Lundberg et al. 2020, path-dependent tree SHAP]
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace podium {
 
 class ForestShap {
  public:
-  // `documents`: how many training documents fell into each leaf. Throws std::invalid_argument where the arrays are not
+  // `documents`: how many training documents fell into each leaf. Throws std::invalid_argument if the arrays are not
   // a forest, or a number is negative.
   ForestShap(const ForestArrays& arrays, std::span<const std::int64_t> documents, std::size_t n_features,
              std::size_t outputs);
@@ -30,7 +30,7 @@ class ForestShap {
     float threshold;
     bool missing_left;
     std::int32_t set;         // of `sets_`, or −1
-    std::int32_t categories;  // of `categories_`, where there is a set
+    std::int32_t categories;  // of `categories_`, if there is a set
     std::int32_t from;        // the edge that leads here, or −1
   };
 

@@ -14,14 +14,14 @@ namespace podium {
 namespace {
 
 constexpr double kTiny = 1e-300;
-// Below what any node is worth: a value held between bounds may make that less than any number chosen beforehand.
+// Less than the value of any node: bounds on the leaf's value can make that smaller than any fixed number.
 constexpr double kForbidden = -std::numeric_limits<double>::infinity();
 
 double soft(double force, double l1) {
   return std::copysign(std::max(std::fabs(force) - l1, 0.0), force);
 }
 
-// Sums of the bins up to each, force and curvature apart, so that vectors of them can be made numbers of.
+// Running sums over the bins, with force and curvature apart, so that they can be converted in vectors.
 struct Prefix {
   std::int32_t force[256 + 4], curvature[256 + 4];
   std::uint8_t bin[256 + 4];
@@ -34,12 +34,12 @@ struct Prefix {
       force[b] = static_cast<std::int32_t>(force_of(sum));
       curvature[b] = static_cast<std::int32_t>(curvature_of(sum));
     }
-    for (count = bins; bins % 4 != 0; ++bins) {  // whole vectors; these can part nothing
+    for (count = bins; bins % 4 != 0; ++bins) {  // fills up whole vectors; no split is possible there
       force[bins] = 0, curvature[bins] = 0;
     }
   }
 
-  // The same of the first bin and of those that hold something: behind any other one a cut parts nothing new.
+  // The same over the first bin and the bins that are not empty: a cut behind an empty bin gives no new split.
   void fill_held(const Cell* histogram, std::size_t bins, Cell first) {
     Cell sum = first;
     std::size_t k = 0;
@@ -59,7 +59,7 @@ struct Sums {
 };
 
 struct Best {
-  double sides;  // of both sides, the node's own not yet taken off
+  double sides;  // of both sides, before the node's own is subtracted
   std::size_t place;
 };
 
@@ -106,7 +106,7 @@ PODIUM_AVX2 Best best_cut_avx2(const Prefix& prefix, const Sums& node, const Spl
                          : best_cut<false>(prefix, node, settings, units);
 }
 
-// Adds what both sides of every cut are worth; a side without enough curvature is worth nothing.
+// Adds the value of both sides of every cut; a side without enough curvature has value 0.
 template <bool kL1>
 PODIUM_INLINE void add_cuts(const Prefix& prefix, const Sums& node, const SplitSettings& settings, const Units& units,
                             double* worth) {
@@ -145,7 +145,7 @@ PODIUM_AVX2 void add_cuts_avx2(const Prefix& prefix, const Sums& node, const Spl
                   : add_cuts<false>(prefix, node, settings, units, worth);
 }
 
-// One column of one node, one cut after the other, with every rule looked at.
+// One column of one node, one cut after the other, with all rules checked.
 class Scan {
  public:
   Scan(const ColumnInfo& column, const NodeInfo& node, const SplitSettings& settings, const Units& units)
@@ -156,10 +156,10 @@ class Scan {
             static_cast<double>(curvature_of(cell)) * units.curvature};
   }
   const Sums& total() const { return total_; }
-  // What the node alone is worth.
+  // The value of the undivided node.
   double whole() const { return node_.bounded ? worth(total_, held(total_)) : squared(total_); }
 
-  // What both sides are worth, or kForbidden if a rule is broken.
+  // The value of both sides, or kForbidden if a rule is broken.
   double sides(Cell left_cell, std::uint32_t left_documents, bool counted) const {
     const Sums left = sums(left_cell, units_);
     const Sums right{total_.force - left.force, total_.curvature - left.curvature};
@@ -207,7 +207,7 @@ void scan_fast(const Cell* histogram, const ColumnInfo& column, std::uint32_t do
   Prefix prefix;
   const auto cut = has_avx2() ? best_cut_avx2 : best_cut_portable;
   const Cell missing = column.missing ? histogram[255] : 0;
-  const bool full = documents >= 2 * column.bins;  // most bins hold something
+  const bool full = documents >= 2 * column.bins;  // most bins are not empty
   for (int missing_left = 0; missing_left <= (missing != 0); ++missing_left) {
     const Cell first = missing_left ? missing : 0;
     full ? prefix.fill(histogram, column.bins, first) : prefix.fill_held(histogram, column.bins, first);
@@ -217,7 +217,7 @@ void scan_fast(const Cell* histogram, const ColumnInfo& column, std::uint32_t do
   }
 }
 
-// As add_cuts, but a side with too few documents is worth nothing either.
+// As add_cuts, but a side with too few documents has value 0 too.
 void add_counted_cuts(const Cell* histogram, const std::uint32_t* counts, std::size_t bins, bool missing_left,
                       Cell total, const SplitSettings& settings, const Units& units, double* worth) {
   struct Side {
@@ -244,7 +244,7 @@ void add_counted_cuts(const Cell* histogram, const std::uint32_t* counts, std::s
 void scan_careful(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
                   const Scan& scan, const SplitSettings& settings, Split& best) {
   std::size_t first = 0, last = column.bins;
-  if (settings.random_thresholds) {  // one cut, drawn from those with something on both sides
+  if (settings.random_thresholds) {  // one cut, drawn from those with both sides not empty
     while (first < last && histogram[first] == 0) ++first;
     while (last > first + 1 && histogram[last - 1] == 0) --last;
     if (last == first) return;
@@ -264,7 +264,7 @@ void scan_careful(const Cell* histogram, const std::uint32_t* counts, const Colu
   }
 }
 
-// Categories in the order of force over curvature, smoothed; then as if they were numbers. Missing is one of them.
+// Categories in the order of force over curvature, smoothed; then treated as numbers. Missing is one of them.
 void scan_categories(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
                      const Scan& scan, const Units& units, Split& best) {
   constexpr double kSmoothing = 10;  // documents
@@ -296,12 +296,12 @@ double normal_draw(std::uint64_t key) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
 }
 
-// What both sides must be worth for a split to count; less is rounding.
+// The smallest value of both sides for which a split counts; less is rounding.
 double least_gain(double whole, const SplitSettings& settings) {
   return whole + std::max(settings.min_gain, 1e-10 * std::fabs(whole));
 }
 
-// From what both sides are worth to what the split gains, and by what it is chosen.
+// Computes the gain of the split, and the number by which it is compared, from the value of both sides.
 void finish(Split& best, double floor, double whole, std::uint64_t draw, const SplitSettings& settings) {
   best.gain = best.gain > floor ? best.gain - whole : 0;
   best.compared = best.gain;

@@ -24,7 +24,7 @@ struct SplitSettings {
 
 struct Split {
   double gain = 0;      // 0: there is none
-  double compared = 0;  // what it was chosen by
+  double compared = 0;  // the number by which it was chosen
   std::uint32_t feature = 0, column = 0;
   std::uint8_t bin = 0;  // the last one on the left
   bool missing_left = false, categorical = false;
@@ -53,36 +53,36 @@ struct ColumnInfo {
 struct NodeInfo {
   Cell total;
   std::uint32_t documents;
-  std::uint64_t draw;  // what random numbers are a function of
+  std::uint64_t draw;  // the key of its random numbers
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
   bool bounded = false;  // whether any column has a monotone constraint
 };
 
-// The value of a leaf, before it is held between its bounds.
+// The value of a leaf, before its bounds are applied.
 double leaf_value(double force, double curvature, const SplitSettings& settings);
 
-// The best split of one column. `counts`, where given, are documents by bin, and min_documents is kept; without them it
-// is not looked at.
+// The best split of one column. `counts`, if given, are documents by bin, and min_documents is enforced; without them
+// it is not.
 Split scan_column(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
                   const SplitSettings& settings, const Units& units);
 
-// What each cut of a column is worth over many nodes: both sides together, missing values on the right and on the left.
+// The value of each cut of a column over many nodes: both sides together, with missing values on the right and on the
+// left.
 struct CutWorth {
-  double right[256], left[256];  // the second only where a value is missing
+  double right[256], left[256];  // the second only if a value is missing
   bool begun, missing;
 };
-// What so many documents with these sums are worth in a node of their own; nothing where they are too few or have not
-// enough curvature.
+// The value of a node of so many documents with these sums; 0 if there are too few or their curvature is too small.
 double side_worth(Cell total, std::size_t documents, const SplitSettings& settings, const Units& units);
-// Adds a node to what the cuts of a column are worth. `counts`, where given, are its documents by bin, and sides with
-// too few of them are worth nothing; without them that is not looked at.
+// Adds a node to the values of the cuts of a column. `counts`, if given, are its documents by bin, and sides with too
+// few of them have value 0; without them this is not checked.
 void add_worth(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, Cell total,
                const SplitSettings& settings, const Units& units, CutWorth& worth);
-// The best of the cuts, over what the nodes are worth undivided.
+// The best of the cuts, compared with the value of the undivided nodes.
 Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column, std::uint64_t draw,
                    const SplitSettings& settings);
 
-// Whether a is chosen before b.
+// Returns whether a is preferred to b.
 inline bool better(const Split& a, const Split& b) {
   return a.compared > b.compared || (a.compared == b.compared && a.found() && a.feature < b.feature);
 }

@@ -62,8 +62,8 @@ class Growing {
     return best_counted(found, whole, draw);
   }
 
-  // Histograms know no documents. What a column is worth uncounted bounds what it is worth counted, so columns are
-  // counted in the order of their promise, until the best one is.
+  // Histograms hold no numbers of documents. The value of a column without counts bounds the value with counts, so
+  // columns are counted in the order of that bound until the best one is found.
   Split best_counted(std::vector<Split>& found, double whole, std::uint64_t draw) const {
     std::vector<std::uint8_t> counted(found.size(), settings_.split.min_documents <= 1);
     for (;;) {
@@ -111,7 +111,7 @@ class Growing {
       gains_.push_back(std::max(gain, 0.0));
       below.push_back(low), below.push_back(high);
     }
-    // Where no document of the level misses the feature, one that does goes where most of them went.
+    // If no document of the level lacks the feature, missing values go to the larger side.
     const bool missing_left = missing > 0 ? chosen.missing_left : 2 * lefts > rows;
     for (std::size_t k = 0; k < level_.size(); ++k) {
       const auto child = static_cast<std::int32_t>(first + level_.size() + 2 * k);
@@ -131,7 +131,7 @@ class Growing {
       grown.leaves.push_back(few ? GrownLeaf{0, 0} : GrownLeaf{-kFree, kFree});
     }
     const std::size_t nodes = tree_.nodes.size();
-    for (TreeNode& node : tree_.nodes) {  // the children past the last node are leaves
+    for (TreeNode& node : tree_.nodes) {  // children behind the last node are leaves
       for (std::int32_t* child : {&node.left, &node.right}) {
         if (static_cast<std::size_t>(*child) >= nodes) *child = ~(*child - static_cast<std::int32_t>(nodes));
       }

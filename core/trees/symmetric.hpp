@@ -10,7 +10,7 @@
 namespace podium {
 
 // The split of a level is the one that gains most over all nodes of the level; a side of a node without enough
-// curvature is worth nothing. There are as many levels as num_leaves and max_depth allow, fewer where none gains.
+// curvature has value 0. There are as many levels as num_leaves and max_depth allow, or fewer if no split gains.
 GrownTree grow_symmetric(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
                          GrowWorkspace& workspace, int num_threads);
 

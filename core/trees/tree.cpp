@@ -25,8 +25,8 @@ void walk_tile(const Tree& tree, const BinColumns& columns, std::size_t row, std
 }
 
 #if defined(__x86_64__)
-// Every node on 32 documents at once, from the last to the root: a node's answer is that of the child each goes to.
-// Branch-free; answers are bytes, so there are at most 256 leaves.
+// Every node on 32 documents at once, from the last to the root: the answer of a node is that of the child to which a
+// document goes. Branch-free; answers are bytes, so there are at most 256 leaves.
 __attribute__((target("avx2"))) void blend_tile(const Tree& tree, const BinColumns& columns, std::size_t row,
                                                 std::uint8_t* answers, std::uint32_t* leaf) {
   const __m256i missing = _mm256_set1_epi8(static_cast<char>(kMissingBin));

@@ -30,7 +30,7 @@ class DataError(PodiumError, ValueError):
 
 
 class FormatError(DataError):
-    """A file cannot be read as the format says. Carries `path`, `line` and `column` (1-based, None where unknown)."""
+    """A file cannot be read as the format says. Carries `path`, `line` and `column` (1-based; None if unknown)."""
 
     def __init__(
         self, path: str | os.PathLike[str], message: str, *, line: int | None = None, column: int | None = None

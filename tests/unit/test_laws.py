@@ -296,7 +296,7 @@ def test_a_force_that_is_nowhere_smooth_is_left_out():
         return np.sign(np.sin(1e9 * scores)), np.ones(len(scores))
 
     verdict = podium.laws(plain(noisy), draws=5)
-    assert "left out: nothing smooth" in verdict["conservative"].words
+    assert "left out: no smooth point" in verdict["conservative"].words
 
 
 # Options and results

@@ -405,7 +405,7 @@ def test_many_perceptrons_continue_from_their_own_weights_or_from_their_mean(tmp
 def test_streams_that_change_are_refused():
     ranker = podium.PRank(levels=3).partial_fit(np.eye(3), [0, 1, 2])
     before = ranker.predict(np.eye(3))
-    with pytest.raises(podium.DataError, match=r"settled 3 levels, 0 to 2; begin anew with levels=5 or more"):
+    with pytest.raises(podium.DataError, match=r"determined 3 levels, 0 to 2; start over with levels=5 or more"):
         ranker.partial_fit(np.eye(3), [0, 1, 4])
     with pytest.raises(ValueError, match="4 features"):
         ranker.partial_fit(np.eye(4), [0, 1, 2, 0])

@@ -163,7 +163,7 @@ def compare(
         tests: which of "wilcoxon", "t" and "randomization" to compute.
         confidence: the confidence of the intervals of the differences, at most 0.9999.
         seed: the seed of the randomization test.
-        n_randomizations: how many signs the randomization test draws, where it cannot list all of them.
+        n_randomizations: number of random signs that the randomization test draws if it cannot list all of them.
         n_changed: how many of the queries that changed most to keep for each pair.
         num_threads: how many threads to use; all cores by default.
     """

@@ -126,7 +126,7 @@ def as_asked(metrics: Metrics, *, for_run: bool = False) -> Asked:
 def _trec_eval_by_default(each: str | Metric | Function, meant: Metric) -> Metric:
     if meant.custom is not None:
         return meant.with_parameters(ties="trec_eval") if meant.parameters["ties"] == "auto" else meant
-    # What the caller spelled out stays, also where it is the textbook's default and so not part of the metric's name.
+    # A parameter that the caller gave stays, even if it is the default and therefore not part of the metric's name.
     spelled = split_metric_name(each).settings if isinstance(each, str) else dict(meant.given)
     if "convention" not in meant.parameters or "convention" in spelled:
         return meant

@@ -68,7 +68,7 @@ def bootstrap_interval(
     Each draw takes n values with replacement and gives t = (its mean − mean) / (its SE). The interval is
     mean − t_high·SE to mean − t_low·SE, with the quantiles of those t in place of Student's. It follows skewed values, where
     mean ± reach does not. Where a resample has no spread t is infinite, so that with very few values the interval ends at
-    `bounds`, the range of the metric (None where it has none). NaN values are left out.
+    `bounds`, the range of the metric (None if it has none). NaN values are left out.
     """
     counted = _counted(values)
     n = len(counted)

@@ -86,7 +86,7 @@ class Evaluation:
         interval: by metric, the confidence interval of the mean: Student's, or what `interval_method` names.
         interval_method: "student" (mean ± t·SE) or "normal" (mean ± z·SE; 1.96·SE for 95 %).
         bootstrap_interval: by metric, the studentized bootstrap interval over queries; computed on first access.
-        per_query: by metric, one value per query; NaN where the query is left out.
+        per_query: by metric, one value per query; NaN for a query that is left out.
         n_empty: by metric, how many queries have no relevant document (metrics over pairs: no two labels).
         n_missing: with a run, how many judged queries it lacks; they are not in the means.
         mean_complete: by metric, the mean over all judged queries, those missing from the run counting 0.

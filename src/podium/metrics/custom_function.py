@@ -78,5 +78,5 @@ def _check_bounds(bounds: object) -> Bounds:
         if are_numbers and (low is None or high is None or low < high):
             return low, high
     raise ParameterError(
-        "bounds", bounds, "must be the least and the greatest value, None where there is none", "write (0, 1)"
+        "bounds", bounds, "must be the least and the greatest value, None for no bound", "write (0, 1)"
     )

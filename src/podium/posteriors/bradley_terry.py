@@ -155,7 +155,7 @@ def bradley_terry(
             documents are scored one per row, in the caller's order; or the ids of the documents that should win.
         loser: with ids as `votes`, those of the documents that should lose.
         probability: with ids as `votes`, P(winner ▷ loser) of each pair, 1 if not given.
-        weight: with ids as `votes`, how many votes each pair stands for, 1 if not given.
+        weight: with ids as `votes`, the number of votes of each pair; 1 by default.
         prior: votes to add to each side of every pair, as in `Votes.probabilities`. Above 0, a certain set gets finite scores.
         undetermined: 'error' refuses a query whose votes determine no scores; 'nan' gives NaN for its documents.
     """

@@ -129,8 +129,8 @@ def consistency(
         pairs: Pairs; or RankingData that holds pairs, whose documents are then named by id and scored one a row, in the
             caller's order; or the ids (text or whole numbers) of the documents that should win.
         loser: with ids as `pairs`, those of the documents that should lose.
-        probability: with ids as `pairs`, P of each pair, 1 where not given.
-        weight: with ids as `pairs`, how often each pair counts, 1 where not given.
+        probability: with ids as `pairs`, P of each pair; 1 by default.
+        weight: with ids as `pairs`, how often each pair counts; 1 by default.
         clip: log odds of 0 and 1 are infinite, so probabilities are kept inside [clip, 1 − clip]; 0 refuses 0 and 1.
     """
     graph = graph_of(pairs, loser, probability, weight)

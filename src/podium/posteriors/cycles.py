@@ -64,7 +64,7 @@ class Arcs:
 def worst_cycles(winner: Ints, loser: Ints, gain: Floats, part: Ints) -> list[tuple[Ints, npt.NDArray[np.bool_]]]:
     """Return for each connected part the cycle whose gains have the largest mean: (its pairs, whether each is walked forward).
 
-    Where no cycle has a mean above 0, one pair forth and back stands for none.
+    If no cycle has a mean above 0, the result is one pair forward and back.
 
     Args:
         winner: the document that each pair starts from when walked forward.

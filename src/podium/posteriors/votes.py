@@ -32,7 +32,7 @@ class Votes:
     """Votes added up by pair, pairs in the order of their first vote. Ids are kept as text.
 
     Attributes:
-        query_ids: the query of each pair, or None where the documents' ids alone say it.
+        query_ids: the query of each pair, or None if the documents' ids determine it.
         first: one document of each pair.
         second: the other.
         first_wins: votes for the first; not whole where a person's repeated votes share one.
@@ -60,7 +60,7 @@ class Votes:
         """Return the sums of single votes.
 
         Args:
-            qid: the query of each vote, one value for all, or None where document ids (or row numbers) alone are enough.
+            qid: the query of each vote, one value for all, or None if document ids (or row numbers) are enough.
             a: one document of each vote, by id or by row number.
             b: the other.
             outcome: 'a', 'b' or 'tie'.

@@ -32,7 +32,7 @@ class ExportMixin:
         """Write the model in another format, such as lightgbm, xgboost, onnx, elasticsearch, solr or vespa.
 
         The file is read back and scored by the target's own runtime, or by an evaluator of its rules, before it is written: on
-        values exactly on thresholds and beside them, on missing, tiny and huge ones, and on `data`. If a score differs by more
+        values exactly on thresholds and next to them, on missing, tiny and huge ones, and on `data`. If a score differs by more
         than rounding explains, nothing is written.
 
         Args:

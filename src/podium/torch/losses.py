@@ -54,7 +54,7 @@ def loss(
         name: a force such as `ranknet(sigma=1)` or `lambdarank(ndcg@10)`.
         reduction: over queries: `sum`, or `mean`, which divides value and gradient by the number of queries.
         levels: how many levels the labels of all data have; for `ordinal`, which then learns its own thresholds.
-        seed: of the forces that draw random numbers.
+        seed: the seed of forces that draw random numbers.
         num_threads: threads of the force; all cores by default. The result does not depend on it.
     """
     return ForceLoss(force(name), reduction=reduction, levels=levels, seed=seed, num_threads=num_threads)
@@ -104,7 +104,7 @@ class ForceLoss(Module):
             labels: instead of `data`, one label per document, with
             qid: one query id a document, in any order, or
             query_offsets: where each query begins, and the end: query q is rows query_offsets[q] to query_offsets[q + 1].
-            thresholds: of `ordinal`, rising, one fewer than there are levels; in place of the module's own.
+            thresholds: rising thresholds of `ordinal`, one fewer than there are levels, instead of the module's own.
             round: the number of the draw, for forces that draw random numbers; by default one more than at the last call.
         """
         flat = _checked_scores(self.force, scores)

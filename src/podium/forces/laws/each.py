@@ -15,9 +15,9 @@ from podium.forces.laws.verdict import Counterexample, Finding, number, row
 from podium.forces.laws.work import Loop
 from podium.metrics import Metric
 
-ZERO = 1e-9  # a sum of forces below this share of their sizes is rounding,
-ROUNDING = 1e-12  # and so is one below this share of what forces are elsewhere
-LOOP = 1e-6  # and so is work around a loop below this share of the work on the way
+ZERO = 1e-9  # a sum of forces below this share of their absolute values is rounding,
+ROUNDING = 1e-12  # and so is one below this share of the typical size of a force
+LOOP = 1e-6  # work around a loop below this share of ∮|λ·ds| is rounding
 
 
 def momentum(sample: Sample) -> Finding:
@@ -57,7 +57,7 @@ def _unbalanced(force: Floats, unit: float) -> float:
 
 
 def action_reaction(sample: Sample) -> Finding:
-    """λ_i = −λ_j in the query of any two documents alone: that is what can be seen of a pair from outside."""
+    """λ_i = −λ_j in a query that consists of any two documents: what one document does to another can be observed there."""
     field, points, whole = sample.field, sample.points, sample.forces
     pairs = [(k, *two) for k, point in enumerate(points) for two in itertools.combinations(range(len(point.labels)), 2)]
     alone = field.forces([points[k].part((i, j)) for k, i, j in pairs]) if pairs else []
@@ -76,11 +76,9 @@ def action_reaction(sample: Sample) -> Finding:
         else f"Any two documents, alone in a query, push each other equally and in opposite directions ({len(pairs)} pairs)."
     )
     if longer and not mixed and not broken:
-        words += " In longer lists a force is the sum of what each other document does to it alone."
+        words += " In longer lists, the force on a document is the sum of its forces in these pairs."
     elif longer and not broken:
-        words += (
-            f" In {len(mixed)} of {len(longer)} longer lists a force is not the sum over such pairs: others count too."
-        )
+        words += f" In {len(mixed)} of {len(longer)} longer lists, the force on a document is not the sum over such pairs: other documents matter too."
     return Finding(
         law="action = reaction",
         statement="λ_i = −λ_j for any two documents alone",
@@ -122,7 +120,7 @@ def conservative(field: Field, smooth: Sequence[Slopes], left_out: int, loops: S
 def _where_smooth(smooth: Sequence[Slopes], left_out: int, bent: int) -> str:
     aside = sum(at.aside for at in smooth)
     moved = f" ({aside} of them moved off a kink or jump)" if aside else ""
-    lost = f" ({left_out} more were left out: nothing smooth was found beside them)" if left_out else ""
+    lost = f" ({left_out} more were left out: no smooth point was found near them)" if left_out else ""
     if bent:
         return (
             f"The Jacobian is not symmetric at {bent} of {len(smooth)} points{moved}{lost}, so no cost has this force."
@@ -146,7 +144,7 @@ def _around(loops: Sequence[Loop], gaining: int, bent: bool) -> str:
 
 
 def convex(smooth: Sequence[Slopes], loops: Sequence[Loop], *, has_cost: bool) -> Finding:
-    """−J is positive semidefinite where the force is smooth, and where it jumps it falls; and the smallest α that makes it so."""
+    """−J is positive semidefinite where the force is smooth, and the force falls at its jumps; also finds the smallest α that makes it so."""
     alpha, bent, rising = 0.0, [], []
     for at in smooth:
         values, vectors = np.linalg.eigh((at.jacobian + at.jacobian.T) / 2)
@@ -161,7 +159,7 @@ def convex(smooth: Sequence[Slopes], loops: Sequence[Loop], *, has_cost: bool) -
             words = f"just beyond, the forces are {after}; along the way they jump up by {number(jump.change)}"
             rising.append((len(jump.before.labels), -jump.change, _at(jump.before, jump.force, words)))
     words = (
-        f"−J has a negative eigenvalue at {len(bent)} of {len(smooth)} points, {number(-alpha)} the least"
+        f"−J has a negative eigenvalue at {len(bent)} of {len(smooth)} points, the least is {number(-alpha)}"
         if bent
         else f"−J is positive semidefinite at all {len(smooth)} points"
     )
@@ -169,7 +167,7 @@ def convex(smooth: Sequence[Slopes], loops: Sequence[Loop], *, has_cost: bool) -
         words += f", and the force jumps up at {len(rising)} of {len(jumps)} jumps, which no α can correct."
     elif bent:
         enough = _rounded_up(alpha)
-        words += f". From α = {enough} on, taking α·s_i off each force makes it convex at all of them: regularized(…, alpha={enough})."
+        words += f". From α = {enough} on, subtracting α·s_i from each force makes it convex at all of them: regularized(…, alpha={enough})."
     else:
         words += f"{', and the force falls at every jump' if jumps else ''}: α = 0."
     words += "" if has_cost else " (There is no cost to be convex; the force alone is judged.)"
@@ -189,11 +187,14 @@ def _rounded_up(alpha: float) -> str:
     return f"{math.ceil(alpha / unit) * unit:.3g}"
 
 
-MEET, PART = 1e-11, 1e-5  # two neighbors are brought this close (a share of their gap), then move this far at most
+MEET, PART = (
+    1e-11,
+    1e-5,
+)  # two neighbors are moved this close together (a share of their gap), then at most this far along the force
 
 
 def consistent(sample: Sample, metric: Metric) -> Finding:
-    """Moving along the force does not lower Z: Z changes only where two neighbors meet, so there it is looked at."""
+    """Moving along the force does not lower Z: Z changes only where two neighbors meet, so it is tested there."""
     field = sample.field
     pairs = [pair for point in sample.points for pair in _meetings(field, point)]
     meetings = [point for point, _, _ in pairs]
@@ -223,7 +224,7 @@ def consistent(sample: Sample, metric: Metric) -> Finding:
 
 
 def _meetings(field: Field, point: Point) -> list[tuple[Point, int, int]]:
-    """The point with each two neighbors of different labels brought together until they all but meet; upper, lower."""
+    """Return (point, upper, lower) for each two neighbors with different labels, moved together until they nearly meet."""
     order = np.argsort(-field.ranked_by(point), kind="stable")
     out = []
     for upper, lower in itertools.pairwise(order.tolist()):

@@ -1,4 +1,4 @@
-"""A force as a field: λ as a function of the scores of a query, all else held fixed."""
+"""A force as a field: λ as a function of the scores of a query, everything else held fixed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Point:
 
     scores: Floats
     labels: Floats
-    key: int  # what the draws of a force that draws are a function of
+    key: int  # the key of the random numbers of a force that draws
 
     def at(self, scores: Floats) -> Point:
         """The same query at other scores."""
@@ -45,7 +45,7 @@ class Field:
         self.outputs = force.n_outputs(example)
         thresholds = force.n_parameters(example) if force.definition.has_thresholds else 0
         self._parameters = np.linspace(-1.5, 1.5, thresholds)  # other forces keep the values in their names
-        # How many levels there are is read off the labels, so one query has them all.
+        # The number of levels follows from the labels, so one query has them all.
         by_level = force.definition.labels == "levels"
         self._anchor = Point(self.shaped(np.zeros(len(levels))), levels, 0) if by_level else None
 
@@ -57,12 +57,12 @@ class Field:
         return np.column_stack([column, np.zeros((len(column), self.outputs - 1))])
 
     def forces(self, points: Sequence[Point]) -> list[Floats]:
-        """λ of each point, as its scores are shaped."""
+        """Return λ of each point, in the shape of its scores."""
         sizes = np.array([len(point.labels) for point in points])
         return np.split(self._outcome(points, sizes, cost=False).force[: sizes.sum()], np.cumsum(sizes)[:-1])
 
     def forces_at(self, points: Sequence[Point], scores: Sequence[Floats]) -> list[Floats]:
-        """λ at many scores of each point's query: [places × documents (× outputs)] for each."""
+        """Return λ at many scores of each point's query: [places × documents (× outputs)] for each."""
         places = [len(held) for held in scores]
         sizes = np.repeat([len(point.labels) for point in points], places)
         flat = np.concatenate(
@@ -75,7 +75,7 @@ class Field:
         return [part.reshape(held.shape) for part, held in zip(np.split(force, ends), scores, strict=True)]
 
     def costs(self, points: Sequence[Point]) -> Floats:
-        """C of each point, for a force that has a cost."""
+        """Return C of each point, for a force that has a cost."""
         cost = self._outcome(points, np.array([len(point.labels) for point in points]), cost=True).cost
         assert cost is not None
         return cost[: len(points)]
@@ -99,14 +99,14 @@ class Field:
         return self._acting.compute(scores, held, cost=cost, parameters=self._parameters, seed=self.seed, num_threads=1)
 
     def ranked_by(self, point: Point) -> Floats:
-        """The number that documents are ranked by: the score, or the expected gain of several outputs."""
+        """Return the numbers by which documents are ranked: the scores, or the expected gains of several outputs."""
         if self.outputs == 1:
             return point.scores
         odds = np.exp(point.scores - point.scores.max(axis=1, keepdims=True))
         return np.asarray((odds / odds.sum(axis=1, keepdims=True)) @ (2.0 ** np.arange(self.outputs) - 1))
 
     def values(self, metric: Metric, points: Sequence[Point]) -> Floats:
-        """The metric of each point."""
+        """Return the metric of each point."""
         offsets = np.cumsum([0, *(len(point.labels) for point in points)])
         labels = np.concatenate([point.labels for point in points])
         return metric.per_query(np.concatenate([self.ranked_by(p) for p in points]), labels, offsets, num_threads=1)
@@ -117,12 +117,12 @@ class Sample:
 
     def __init__(self, field: Field, points: Sequence[Point]) -> None:
         self.field, self.points, self.forces = field, list(points), field.forces(points)
-        # The size of a force here: what is far below it, where all but nothing acts, is rounding.
+        # The typical size of a force: values far below it are rounding.
         self.unit = float(np.median([np.abs(force).max() for force in self.forces]))
 
 
 def random_points(field: Field, count: int, rng: np.random.Generator, first_key: int = 0) -> list[Point]:
-    """Lists of 2 to 6 documents with at least two labels of 0 to 4, at scores of three sizes."""
+    """Return lists of 2 to 6 documents with at least two different labels from 0 to 4, at scores of three sizes."""
     out = []
     for key in range(first_key, first_key + count):
         n = int(rng.integers(2, 7))
@@ -135,7 +135,7 @@ def random_points(field: Field, count: int, rng: np.random.Generator, first_key:
 
 
 def given_point(field: Field, scores: npt.ArrayLike, labels: npt.ArrayLike, key: int) -> Point:
-    """A point of the caller's, checked."""
+    """Return a point that the caller gave, after checking it."""
     held, levels = field.shaped(scores), np.asarray(labels, np.float64)
     if levels.ndim != 1 or len(levels) == 0 or len(held) != len(levels):
         raise DataError(

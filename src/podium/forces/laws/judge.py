@@ -30,7 +30,9 @@ def judge(
 ) -> Verdict:
     """Return the verdict on a force; `podium.laws` describes the arguments."""
     if not is_integer(draws) or not 1 <= draws <= MOST_DRAWS:
-        raise ParameterError("draws", draws, f"must be a whole number from 1 to {MOST_DRAWS}: how many lists to draw")
+        raise ParameterError(
+            "draws", draws, f"must be a whole number from 1 to {MOST_DRAWS}, the number of lists to draw"
+        )
     rng = np.random.default_rng(check_seed(seed))
     given = list(points)
     highest = max([HIGHEST, *(int(np.max(labels)) for _, labels in given if np.size(labels))])
@@ -55,7 +57,7 @@ def judge(
 
 
 def _corners(asked: Sequence[Point], n_given: int, draws: int, rng: np.random.Generator) -> list[list[Point]]:
-    """Triangles in the scores of some lists, all given ones among them; two scores alone have no loop with an inside."""
+    """Return triangles in the scores of some lists, including all given ones; with two scores a loop encloses nothing."""
     able = [point for point in asked[n_given:] if len(point.labels) > 2][: max(5, min(20, draws // 5))]
     out = []
     for point in [*(point for point in asked[:n_given] if len(point.labels) > 2), *able]:

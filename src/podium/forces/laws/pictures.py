@@ -1,6 +1,6 @@
 """Pictures of forces as SVG: the pull on a pair against its score gap, and the field on three documents.
 
-They carry their own colors for light and dark, and need no package to be drawn or shown.
+They contain colors for light and dark backgrounds, and need no package to be drawn or shown.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ REACH = 4.0  # the pair's gap goes from −REACH to REACH
 
 
 def gap_picture(forces: Sequence[Force]) -> str:
-    """The force on the document that should win, against s_winner − s_loser, one line per force."""
+    """Draw the force on the document that should win, against s_winner − s_loser, with one line per force."""
     return _page([_gap_panel(forces)], [WIDE])
 
 
 def field_picture(forces: Sequence[Force], judged_by: str | Metric | None = None) -> str:
-    """Where forces drive three documents A, B, C with labels 2, 1, 0: arrows over the six orders they can stand in."""
+    """Draw the field on three documents A, B, C with labels 2, 1, 0: arrows over the six possible orders."""
     return _page([_field_panel(force, judged_by) for force in forces], [NARROW] * len(forces))
 
 
 def both_pictures(force: Force, beside: Sequence[Force], judged_by: str | Metric | None) -> str:
-    """The pull of a force on a pair, with others to compare, and its field."""
+    """Draw the pull of a force on a pair, with other forces to compare, and its field."""
     return _page([_gap_panel([force, *beside]), _field_panel(force, judged_by)], [WIDE, NARROW])
 
 
@@ -111,7 +111,7 @@ def _gap_panel(forces: Sequence[Force]) -> Iterable[str]:
         color = f'stroke="var(--c{k % len(LIGHT)})"'
         near, seen = 0.01 * (high - low), np.abs(pull) > 0.05 * (high - low)
         covers = any(np.mean(seen & (np.abs(pull - other) < near)) > 0.3 for other in pulls[:k])
-        color += ' stroke-dasharray="7 5"' if covers else ""  # what lies under it shows in the gaps
+        color += ' stroke-dasharray="7 5"' if covers else ""  # the line below it is visible in the gaps
         yield f'<polyline class="line" clip-path="url(#frame)" {color} points="{path}"/>'
         key = top + 14 + 24 * k
         yield f'<path class="line" {color} d="M{right + 18} {key}h19"/>'
@@ -119,7 +119,7 @@ def _gap_panel(forces: Sequence[Force]) -> Iterable[str]:
 
 
 def _heights(pulls: Sequence[Floats]) -> tuple[float, float, float]:
-    """(lowest force shown, highest, between grid lines): about twice the usual pull at no gap, since some pulls explode."""
+    """Return (lowest force shown, highest, distance of grid lines): about twice the usual pull at no gap, since some pulls explode."""
     usual = 2.2 * float(np.median([abs(pull[len(pull) // 2]) for pull in pulls])) or math.inf
     high = min(usual, 1.1 * max(float(pull.max()) for pull in pulls))
     low = max(-usual, 1.1 * min(float(pull.min()) for pull in pulls))
@@ -142,11 +142,11 @@ def _short(name: str, most: int) -> str:
 NAMES, LABELS = "ABC", np.array([2.0, 1.0, 0.0])
 # The plane of score differences, seen straight on: each document lifts towards its own corner of a triangle.
 CORNERS = np.array([[math.cos(math.radians(angle)), math.sin(math.radians(angle))] for angle in (90, -30, -150)])
-RADIUS, EXTENT, SPACING = 146.0, 3.0, 0.5  # of the picture, of the scores shown, of the arrows
+RADIUS, EXTENT, SPACING = 146.0, 3.0, 0.5  # of the picture in pixels; of the scores shown; between arrows
 
 
 def _scores(place: Floats) -> Floats:
-    """The scores, adding up to 0, of a place in the plane."""
+    """Return the scores, which add up to 0, of a place in the plane."""
     return np.asarray(CORNERS @ place * 2 / 3)
 
 
@@ -176,7 +176,7 @@ def _field_panel(force: Force, judged_by: str | Metric | None) -> Iterable[str]:
 
 
 def _sixths(field: Field, judge: Metric, middle: Floats) -> Iterable[str]:
-    """The six orders, each shaded by the metric and named at the rim."""
+    """Draw the six orders, each shaded by the metric and named at the rim."""
     centers = np.radians(np.arange(0, 360, 60))
     points = [Point(_scores(np.array([math.cos(angle), math.sin(angle)])), LABELS, 0) for angle in centers]
     values = field.values(judge, points)
@@ -196,7 +196,7 @@ def _sixths(field: Field, judge: Metric, middle: Floats) -> Iterable[str]:
 
 
 def _arrow(start: Floats, direction: Floats, length: float) -> str:
-    """An arrow with its middle at a place."""
+    """Draw an arrow whose middle is at a place."""
     across, tail, tip = (
         np.array([-direction[1], direction[0]]),
         start - direction * length / 2,

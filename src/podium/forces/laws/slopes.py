@@ -30,12 +30,12 @@ class Slopes:
 
     @property
     def tolerance(self) -> float:
-        """How far from the truth differences may be."""
+        """The error that finite differences may have."""
         return float(1e-6 * np.abs(self.jacobian).max() + 1e-9 * max(np.abs(self.force).max(), self.unit))
 
 
 def slopes(sample: Sample, rng: np.random.Generator) -> tuple[list[Slopes], int]:
-    """(the Jacobian at each point, or a little beside it where it is not smooth; how many points were given up)."""
+    """Return (the Jacobian at each point, or near it if the force is not smooth there; the number of points given up)."""
     found: list[Slopes] = []
     waiting, aside = list(sample.points), False
     for _ in range(TRIES):
@@ -52,7 +52,7 @@ def slopes(sample: Sample, rng: np.random.Generator) -> tuple[list[Slopes], int]
 
 
 def _differences(sample: Sample, points: Sequence[Point]) -> list[Slopes | None]:
-    """The Jacobian at each point, None where the slopes to the two sides differ."""
+    """Return the Jacobian at each point; None if the slopes on the two sides differ."""
     around = []
     for point in points:
         steps = STEP * np.eye(point.scores.size)

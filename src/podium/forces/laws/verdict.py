@@ -1,4 +1,4 @@
-"""What the laws found about a force: one finding per law, in words, with a counterexample if it is broken."""
+"""The verdict on a force: one finding per law, in words, with a counterexample if the law is broken."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found about one law: whether it holds at every point that was examined, and how that was seen."""
+    """The finding about one law: whether it holds at every point that was examined, and the evidence."""
 
     law: str
     statement: str
@@ -58,7 +58,7 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """The laws of a force. `print` says it in words; `verdict["momentum"]` is one finding."""
+    """The findings about a force. `print` shows them in words; `verdict["momentum"]` is one finding."""
 
     force: Force
     metric: Metric
@@ -76,7 +76,7 @@ class Verdict:
 
     @property
     def alpha(self) -> float:
-        """The smallest α for which taking α·s_i off each force makes it convex at every point looked at; may be infinite."""
+        """The smallest α for which subtracting α·s_i from each force makes it convex at every point tested; may be infinite."""
         return float(self.findings["convex"].numbers["alpha"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def number(value: float) -> str:
 
 
 def row(values: Floats) -> str:
-    """Return the numbers of documents as sentences show them; several outputs of a document stand in brackets."""
+    """Return the numbers of documents as sentences show them; several outputs of a document are in brackets."""
     if np.ndim(values) == 2:
         return " ".join(f"[{row(part)}]" for part in values)
     return " ".join(number(value) for value in values)

@@ -1,4 +1,4 @@
-"""The work that a field does on the way from one point to another, and the jumps it makes there."""
+"""The work of a field along the segment from one point to another, and its jumps there."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ import numpy as np
 from podium.forces.force import Floats
 from podium.forces.laws.field import Field, Point
 
-# Gauss's rule with both ends among its places (Lobatto): a jump just inside an end is then seen from there.
+# Gauss's rule that includes both ends (Lobatto), so that a jump just inside an end is noticed.
 NODES = np.array([-1, -((3 / 7) ** 0.5), 0, (3 / 7) ** 0.5, 1])
 WEIGHTS = np.array([1 / 10, 49 / 90, 32 / 45, 49 / 90, 1 / 10])
-PANELS, DEEPEST = 16, 36  # panels of a way at first, and how often one may be halved
-MOST_PANELS = 256  # of a way at once; a way that needs more is left as too rough to measure
-EXACT = 1e-9  # of the work: a panel is done when halving it changes less
-JUMP_LENGTH = 1e-7  # of the way: a panel that is shorter when it is done holds a jump
+PANELS, DEEPEST = 16, 36  # initial panels per segment, and how often one may be halved
+MOST_PANELS = 256  # per segment at once; a segment that needs more is too rough to measure
+EXACT = 1e-9  # share of the work: a panel is done when halving it changes less
+JUMP_LENGTH = 1e-7  # share of the segment: a panel that is shorter when it is done contains a jump
 
 Ends = tuple[Point, Point]
-Panel = tuple[int, float, float]  # which way, from where on it, to where
+Panel = tuple[int, float, float]  # number of the segment, and the begin and end of the panel on it
 
 
 @dataclass(frozen=True)
 class Jump:
-    """Where a force changes at once: λ before and after, along the way from one point towards another."""
+    """A discontinuity of a force: λ before and after it, along the segment from one point to another."""
 
     before: Point
     after: Point
-    change: float  # of λ along the way: below 0 where the force falls, as that of a convex cost does
+    change: float  # of λ along the segment: below 0 if the force falls, as that of a convex cost does
     force: Floats
     force_after: Floats
 
 
 @dataclass(frozen=True)
 class Way:
-    """The straight way from one point to another, with the work ∫λ·ds done on it and the jumps met.
+    """The segment from one point to another, with the work ∫λ·ds along it and its jumps.
 
-    Not `settled` if the field is too rough for its work to be measured.
+    It is not `settled` if the field is too rough for its work to be measured.
     """
 
     start: Point
@@ -51,13 +51,13 @@ class Way:
 
 @dataclass(frozen=True)
 class Loop:
-    """A closed way through some points; a force that has a cost does no work on it."""
+    """A closed loop through some points; a force that has a cost does no work along it."""
 
     ways: tuple[Way, ...]
 
     @property
     def start(self) -> Point:
-        """Where it begins and ends."""
+        """The point at which it begins and ends."""
         return self.ways[0].start
 
     @property
@@ -67,7 +67,7 @@ class Loop:
 
     @property
     def traveled(self) -> float:
-        """∮|λ·ds|, what the work is measured by."""
+        """∮|λ·ds|, to which the work is compared."""
         return sum(way.traveled for way in self.ways)
 
     @property
@@ -77,14 +77,14 @@ class Loop:
 
 
 def loops(field: Field, corners: Sequence[Sequence[Point]]) -> list[Loop]:
-    """The closed loops through points given, each of one query."""
+    """Return the closed loops through the given points, each of one query."""
     ends = [[(a, b) for a, b in zip(loop, [*loop[1:], loop[0]], strict=True)] for loop in corners]
     walked = iter(ways(field, [end for loop in ends for end in loop]) if ends else [])
     return [Loop(tuple(next(walked) for _ in loop)) for loop in ends]
 
 
 def ways(field: Field, ends: Sequence[Ends]) -> list[Way]:
-    """The work on each way, by Lobatto's rule on panels that are halved until halving changes nothing."""
+    """Return the work along each segment, by Lobatto's rule on panels that are halved until halving changes nothing."""
     panels: list[Panel] = [(way, k / PANELS, (k + 1) / PANELS) for way in range(len(ends)) for k in range(PANELS)]
     works, sizes = _rule(field, ends, panels)
     accuracy = EXACT * np.bincount([way for way, _, _ in panels], sizes, len(ends))
@@ -126,7 +126,7 @@ def _on(ends: Ends, at: float) -> Point:
 
 
 def _rule(field: Field, ends: Sequence[Ends], panels: Sequence[Panel]) -> tuple[Floats, Floats]:
-    """(∫λ·ds, ∫|λ·ds|) on each panel of a way; the panels of a way stand together."""
+    """Return (∫λ·ds, ∫|λ·ds|) on each panel; the panels of one segment are consecutive."""
     which, low, high = np.array(panels).T
     used, counts = np.unique(which.astype(np.int64), return_counts=True)
     places = np.split(low[:, None] + (high - low)[:, None] * (NODES + 1) / 2, np.cumsum(counts)[:-1])
@@ -142,7 +142,7 @@ def _rule(field: Field, ends: Sequence[Ends], panels: Sequence[Panel]) -> tuple[
 
 
 def _jumps(field: Field, ends: Sequence[Ends], places: Sequence[Panel]) -> list[list[Jump]]:
-    """The jumps at places on each way, without those where λ is only steep."""
+    """Return the jumps among these places on each segment, without those where λ is only steep."""
     out: list[list[Jump]] = [[] for _ in ends]
     if not places:
         return out
@@ -159,7 +159,7 @@ def _jumps(field: Field, ends: Sequence[Ends], places: Sequence[Panel]) -> list[
 
 
 def _merged(places: Sequence[Panel]) -> list[Panel]:
-    """Places that all but touch as one: halving leaves several about a jump."""
+    """Merge places that nearly touch, because halving leaves several around a jump."""
     out: list[Panel] = []
     for way, low, high in sorted(places):
         if out and out[-1][0] == way and low - out[-1][2] < JUMP_LENGTH:

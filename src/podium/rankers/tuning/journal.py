@@ -1,6 +1,6 @@
 """The file of a study: Optuna's journal of JSON lines, written by one process at a time.
 
-Optuna's own file backend guards each line by a lock file beside the journal, which a killed process leaves behind; this one
+Optuna's own file backend guards each line by a lock file next to the journal, which a killed process leaves behind; this one
 locks the journal itself for as long as the search lasts, so that the system gives the lock up, whatever ends the process. It also
 recovers from a line that was cut short, and it can hold a new study back until there is something worth replacing an old one.
 """

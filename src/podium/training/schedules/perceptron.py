@@ -1,4 +1,4 @@
-"""PRank and its kin: documents are learned from one by one, in an order drawn anew for every epoch."""
+"""PRank and related perceptrons, which learn from one document at a time, in a random order drawn for each epoch."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Floats = npt.NDArray[np.float64]
 U64 = npt.NDArray[np.uint64]
 
 
-SHARES = (0.3, 0.5, 0.7)  # one is chosen on validation data, and the first is taken without any [RankNet §6]
-COUNTS = (5, 10, 20, 50, 100)  # likewise the number of perceptrons, of which the last is taken
+SHARES = (0.3, 0.5, 0.7)  # the best on validation data is chosen; without any, the first [RankNet §6]
+COUNTS = (5, 10, 20, 50, 100)  # likewise for the number of perceptrons; without validation data, the last
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -42,7 +42,7 @@ class PerceptronSettings(WidthSettings, EpochSettings):
 
 
 class OnlineSchedule(PerceptronSettings, Schedule):
-    """What the schedules that learn from one document after the other share."""
+    """Base class of the schedules that learn from one document at a time."""
 
     @property
     def max_epochs(self) -> int:
@@ -51,10 +51,10 @@ class OnlineSchedule(PerceptronSettings, Schedule):
 
     @abstractmethod
     def make_learner(self, plan: Plan, map: InputMap, levels: int, *, has_valid: bool) -> Learner:
-        """Return what learns; without validation data there is one candidate."""
+        """Return the learner; without validation data there is one candidate."""
 
     def check(self, plan: Plan) -> None:
-        """The model is one that a perceptron can hold, and the force is a perceptron's."""
+        """Check that a perceptron can hold the model, and that the force is a perceptron's."""
         super().check(plan)
         form = plan.model.perceptron
         if form is None:
@@ -91,7 +91,7 @@ class OnlineSchedule(PerceptronSettings, Schedule):
         return replace(plan, schedule=schedule, model=replace(model, **shared).resolve(data))
 
     def settled(self, chosen: Mapping[str, Any]) -> Self:
-        """Return the schedule with what an earlier training chose, for training on from it."""
+        """Return the schedule with the choices of an earlier training, to continue from it."""
         return self
 
     def make_run(
@@ -153,7 +153,7 @@ class Committee(CommitteeSettings, OnlineSchedule):
     summary = "OAP-BPM: the mean of many perceptrons, each on its own sample of the documents: committee(share=0.3)."
 
     def check(self, plan: Plan) -> None:
-        """The model is one whose perceptrons can be averaged."""
+        """Check that perceptrons of the model can be averaged."""
         super().check(plan)
         if plan.model.perceptron is None or not plan.model.perceptron.averages:
             raise ParameterError("schedule", str(self), f"cannot fit {plan.model}", "use {model='linear'}")
@@ -170,12 +170,12 @@ class Committee(CommitteeSettings, OnlineSchedule):
 
 
 def check_levels(data: RankingData, levels: int | None, *, settled: bool = False) -> int:
-    """How many levels there are, where the data is of the kind that perceptrons learn from.
+    """Return the number of levels, after checking that perceptrons can learn from the data.
 
     Args:
-        data: what is learned from.
-        levels: how many there may be; None for one more than the highest label.
-        settled: whether that was settled before, so that another parameter would not help.
+        data: training data.
+        levels: the number of levels; None for one more than the highest label.
+        settled: whether an earlier call determined `levels`, so that changing the parameter would not help.
     """
     labels = data.labels
     if labels.min() < 0 or labels.max() >= 1000 or (labels != np.rint(labels)).any():
@@ -191,7 +191,7 @@ def check_levels(data: RankingData, levels: int | None, *, settled: bool = False
     most = int(labels.max()) + 1
     if settled and levels is not None and most > levels:
         raise DataError(
-            f"prank: a label is {most - 1}, and the first call settled {levels} levels, 0 to {levels - 1}; begin anew with "
+            f"prank: a label is {most - 1}, and the first call determined {levels} levels, 0 to {levels - 1}; start over with "
             f"levels={most} or more"
         )
     if levels is not None and most > levels:
@@ -202,7 +202,7 @@ def check_levels(data: RankingData, levels: int | None, *, settled: bool = False
 
 
 def document_keys(data: RankingData, salt: int = 0) -> U64:
-    """One number a document, of its query's id and its place in the query: the same in any order of the queries."""
+    """Return one number per document, computed from its query's id and its place in the query, whatever the order of queries."""
     sizes = data.query_sizes
     place = np.arange(data.n_documents) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     keys = np.repeat(splitmix64(query_hashes(data.query_ids, 0) ^ splitmix64(np.array([salt], np.uint64))), sizes)
@@ -210,13 +210,13 @@ def document_keys(data: RankingData, salt: int = 0) -> U64:
 
 
 def shuffled_documents(keys: U64, seed: int, round: int) -> npt.NDArray[np.int64]:
-    """Documents in an order that is a function of their keys, the seed and the round."""
+    """Return the documents in an order that depends only on their keys, the seed and the round."""
     start = splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(round))
     return np.argsort(splitmix64(splitmix64(keys ^ start)), kind="stable").astype(np.int64)
 
 
 def online_documents(data: RankingData, map: InputMap, keys: U64) -> _core.OnlineDocuments:
-    """The documents as the core takes them."""
+    """Return the documents in the form that the core takes."""
     features = np.ascontiguousarray(data.features, np.float32)
     return _core.OnlineDocuments(
         features, map.center, map.scale, map.filled, np.ascontiguousarray(data.labels, np.int32), keys
@@ -224,7 +224,7 @@ def online_documents(data: RankingData, map: InputMap, keys: U64) -> _core.Onlin
 
 
 def check_finite(parts: list[Floats], number: int) -> list[Floats]:
-    """What was learned by the end of an epoch, or its scores, if all of it is finite."""
+    """Return the parameters or scores of an epoch, after checking that all are finite."""
     if not all(np.isfinite(part).all() for part in parts):
         raise DataError(
             f"training diverged in epoch {number}: weights or scores are no longer finite; use standardize=True, a larger "
@@ -256,7 +256,7 @@ class OnlineRun(TrainingRun):
         self._resume()
 
     def _epoch(self, began: float) -> None:
-        """One pass; every candidate after it is judged, and the best so far kept."""
+        """Make one pass over the documents, evaluate every candidate after it, and keep the best so far."""
         before, plan = self.progress, self.plan
         number = before.epoch + 1
         order = shuffled_documents(self.keys, plan.seed, number)
@@ -287,7 +287,7 @@ class OnlineRun(TrainingRun):
             also=also,
         )
         kept = {"best_value": judged, "best_epoch": number, "best_vector": vector.copy()}
-        # A perceptron that left a document out may yet be wrong there, so that only a pass of all by all is proof.
+        # A perceptron that skipped a document may be wrong there, so only a pass of all perceptrons over all documents counts.
         self.perfect = mistakes == 0 and taken == self.data.n_documents * self.learner.perceptrons
         self.progress = before.moved(
             epoch=number,
@@ -297,13 +297,13 @@ class OnlineRun(TrainingRun):
         )
 
     def _best_candidate(self, number: int) -> tuple[Floats, float | None]:
-        """The best on validation data and its metric there; without any, the last."""
+        """Return the best candidate on validation data with its metric; without validation data, the last candidate."""
         candidates = check_finite(self.learner.candidates(), number)
         if self.valid is None:
             return candidates[-1], None
         values = [self._value(self.plan.metric, self.valid, self._scores(v, self.valid)) for v in candidates]
         sign = 1.0 if self.plan.metric.higher_is_better else -1.0
-        # The last of equals: more perceptrons, and fewer documents each, make a steadier mean.
+        # Among equals the last is chosen: the mean of more perceptrons with fewer documents each is more stable.
         at = max(range(len(values)), key=lambda k: (sign * (values[k] or 0.0), k))
         return candidates[at], values[at]
 
