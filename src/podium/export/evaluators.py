@@ -1,7 +1,7 @@
 """What engines without a Python package compute from an exported file: small evaluators that follow their documented rules.
 
-They read the file anew and share nothing with the writers. Rows go through a tree together: at each node, those that go left part
-from those that go right. docs/export.md names the source file of every rule.
+They read the file again and share no code with the writers. Rows go through a tree together, and each node divides them into those
+that go left and those that go right. docs/export.md names the source file of every rule.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from podium.export.format import ExportFormat
 from podium.export.options import ExportOptions
 from podium.export.source import kind_of_model, refuse
 from podium.export.table import EXPORTS
-from podium.export.verifying import ExportReport, check_scores
+from podium.export.verifying import Checked, ExportReport, check_scores
 from podium.files import atomic_write
 from podium.models.feature_rules import ZERO_IS_MISSING
 from podium.models.trees import TreeModel
@@ -53,37 +53,15 @@ def export_model(
             raise UnknownNameError(f"option of format {format!r}", name, row.options)
     asked, changes = ExportOptions(**options), Changes((allow,) if isinstance(allow, str) else allow)
     _check_model(scorer, row, changes)
-    assert row.write is not None
-    assert row.score is not None
-    try:
-        raw = row.write(scorer, asked, changes)
-        score = row.score
-        found = check_scores(
-            scorer,
-            lambda rows: score(raw, scorer, asked, rows),
-            row.arithmetic(asked),
-            changes,
-            data,
-            gives_scores=row.gives_scores,
-        )
-    except RecursionError:
-        raise refuse(
-            format, "nests trees, and those of the model are too deep for that", "train with {max_depth}"
-        ) from None
+    raw, found = _write_and_score(scorer, row, asked, changes, data)
     report = ExportReport(
         format,
         os.fspath(path),
         len(raw),
         row.runtime(),
-        found.rows,
-        found.largest_difference,
-        found.bound,
-        found.passed,
-        found.pairs,
-        found.changed_orders,
-        found.changed_probes,
-        tuple(changes.made),
-        tuple(_notes(scorer, row, changes)),
+        **vars(found),
+        changes=tuple(changes.made),
+        notes=tuple(_notes(scorer, row, changes)),
     )
     if not report.passed:
         raise OutputError(
@@ -92,6 +70,29 @@ def export_model(
     with atomic_write(path, row.file_kind) as file:
         file.write(raw)
     return report
+
+
+def _write_and_score(
+    scorer: Scorer, row: ExportFormat, options: ExportOptions, changes: Changes, data: RankingData | None
+) -> tuple[bytes, Checked]:
+    """Return the bytes of the file, and how its scores compare with the model's."""
+    write, score = row.write, row.score
+    assert write is not None
+    assert score is not None
+    try:
+        raw = write(scorer, options, changes)
+        return raw, check_scores(
+            scorer,
+            lambda rows: score(raw, scorer, options, rows),
+            row.arithmetic(options),
+            changes,
+            data,
+            gives_scores=row.gives_scores,
+        )
+    except RecursionError:
+        raise refuse(
+            row.name, "nests trees, and those of the model are too deep for that", "train with {max_depth}"
+        ) from None
 
 
 def _check_model(scorer: Scorer, row: ExportFormat, changes: Changes) -> None:

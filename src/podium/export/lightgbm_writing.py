@@ -1,6 +1,6 @@
 """Writing LightGBM's text files: the same scores to the last bit, because LightGBM also adds float64 values tree by tree.
 
-A base score becomes a last tree of one leaf. LightGBM sends missing categories right, so a split that sends them left is written
+A base score becomes an additional tree with one leaf. LightGBM sends missing categories right, so a split that sends them left is written
 with its children exchanged.
 """
 

@@ -20,7 +20,7 @@ def write_ranklib(scorer: Scorer, options: ExportOptions, changes: Changes) -> b
 
 
 def ranklib_text(model: TreeModel, changes: Changes, format: str) -> str:
-    """Return the text of a RankLib model; a base score becomes a last tree of one leaf."""
+    """Return the text of a RankLib model; a base score becomes an additional tree with one leaf."""
     trees = written_trees(model)
     if any(tree.categories for tree in trees):
         raise refuse(

@@ -76,7 +76,7 @@ class _EnsembleParser:
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self.text = []
         above = self.path[-1] if self.path else ""
-        require(tag in INSIDE.get(above, ()), f"a <{tag}> stands where none can be")
+        require(tag in INSIDE.get(above, ()), f"there is a <{tag}> where none may be")
         self.path.append(tag)
         if tag == "tree":
             self.weight = round32(float(attributes["weight"]))

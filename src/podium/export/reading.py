@@ -1,7 +1,7 @@
 """What the readers of other libraries' models share: trees in any numbering become the arrays of a forest.
 
-A reader hands over trees as it finds them. Here they are checked (every child inside its tree, no node met twice), numbered
-anew from the root, and laid out as arrays. Whatever a file claims, the work is bounded by its length.
+A reader hands over trees as it finds them. Here they are checked (every child inside its tree, no node met twice), renumbered
+from the root, and laid out as arrays. Whatever a file claims, the work is bounded by its length.
 """
 
 from __future__ import annotations

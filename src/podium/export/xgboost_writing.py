@@ -185,7 +185,7 @@ def condition_of(tree: WrittenTree, node: int) -> tuple[float, bool, list[int] |
 
 
 def dump_trees(trees: Sequence[WrittenTree], base: float, names: Sequence[str], format: str) -> list[dict[str, Any]]:
-    """Return the trees as XGBoost's `dump_model` nests them; a base score, which a dump loses, becomes a last tree."""
+    """Return the trees as XGBoost's `dump_model` nests them; a base score, which a dump loses, becomes an additional tree."""
     dumped = [_dumped(tree, names, format) for tree in trees]
     return [*dumped, {"nodeid": 0, "leaf": short32(base)}] if base else dumped
 
