@@ -19,6 +19,7 @@ import podium
 from podium.errors import OutputError, ParameterError
 from podium.export import CHANGES, EXPORTS, export_model, read_model
 from podium.export.verifying import Arithmetic
+from podium.models.trees import TreeModel, forest_of
 
 NEEDED = {"onnx": "onnxruntime", "treelite": "treelite"}
 WRITABLE = [name for name, row in EXPORTS.items() if row.write is not None]
@@ -124,6 +125,34 @@ def test_any_thresholds(format, values, tmp_path_factory):
         expected = contextlib.suppress(ParameterError)  # thresholds too far apart for one scale
     with expected:
         assert export_model(with_thresholds(values), path, format=format, allow=ALLOWED).passed
+
+
+def chain(depth: int) -> podium.scoring.Scorer:
+    """Return a model of one tree, each split of which has a leaf on the right."""
+    tree = {
+        "feature": np.zeros(depth, np.int32),
+        "threshold": -np.arange(depth, dtype=np.float32),
+        "left": np.array([*range(1, depth), -1], np.int32),
+        "right": (-2 - np.arange(depth)).astype(np.int32),
+        "missing_left": np.zeros(depth, np.uint8),
+        "set": np.full(depth, -1, np.int32),
+        "gain": np.ones(depth),
+        "value": np.linspace(-1, 1, depth + 1),
+        "documents": np.ones(depth + 1, np.int64),
+        "sets": np.empty(0, np.uint64),
+    }
+    return podium.scoring.Scorer(TreeModel(forest_of([tree], np.array([0.25]), {}), 1, 1))
+
+
+@pytest.mark.parametrize("format", [name for name in WRITABLE if "trees" in EXPORTS[name].models])
+def test_trees_are_as_deep_as_the_format_takes_them(format, tmp_path):
+    """A deeper tree than that would overflow the stack of a reader that recurses."""
+    need(format)
+    deepest = EXPORTS[format].deepest_tree
+    assert export_model(chain(deepest or 3000), tmp_path / "a", format=format, allow=ALLOWED).passed
+    if deepest is not None:
+        with pytest.raises(ParameterError, match=f"at most {deepest} levels, and one of the model has {deepest + 1}"):
+            export_model(chain(deepest + 1), tmp_path / "b", format=format, allow=ALLOWED)
 
 
 def test_thresholds_of_tiny_numbers_must_be_allowed_in_lightgbm(tmp_path):

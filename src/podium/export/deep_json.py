@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-DEEPEST = 5000  # more might overflow the stack of the C library
+DEEPEST = 5000  # far more than an exported tree nests, and not enough to overflow the stack
 
 
 @contextlib.contextmanager

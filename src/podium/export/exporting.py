@@ -11,7 +11,7 @@ from podium.errors import OutputError, UnknownNameError
 from podium.export.changes import MISSING_AS_ZERO, NORMALIZED_INPUT, Changes
 from podium.export.format import ExportFormat
 from podium.export.options import ExportOptions
-from podium.export.source import kind_of_model, refuse
+from podium.export.source import depth_of, kind_of_model, refuse
 from podium.export.table import EXPORTS
 from podium.export.verifying import Checked, ExportReport, check_scores
 from podium.files import atomic_write
@@ -79,20 +79,15 @@ def _write_and_score(
     write, score = row.write, row.score
     assert write is not None
     assert score is not None
-    try:
-        raw = write(scorer, options, changes)
-        return raw, check_scores(
-            scorer,
-            lambda rows: score(raw, scorer, options, rows),
-            row.arithmetic(options),
-            changes,
-            data,
-            gives_scores=row.gives_scores,
-        )
-    except RecursionError:
-        raise refuse(
-            row.name, "nests trees, and those of the model are too deep for that", "train with {max_depth}"
-        ) from None
+    raw = write(scorer, options, changes)
+    return raw, check_scores(
+        scorer,
+        lambda rows: score(raw, scorer, options, rows),
+        row.arithmetic(options),
+        changes,
+        data,
+        gives_scores=row.gives_scores,
+    )
 
 
 def _check_model(scorer: Scorer, row: ExportFormat, changes: Changes) -> None:
@@ -111,13 +106,23 @@ def _check_model(scorer: Scorer, row: ExportFormat, changes: Changes) -> None:
             f"scores one document at a time, and the model rescales features within each query (normalize={scorer.normalize!r})",
         )
     if isinstance(model, TreeModel):
-        zeros = (model.rules.rules == ZERO_IS_MISSING).nonzero()[0]
-        if len(zeros) and not row.zero_is_missing:
-            raise refuse(
-                row.name,
-                f"has no zeros that count as missing, as the model's feature {int(zeros[0])} has",
-                _others(other for other in EXPORTS.values() if other.zero_is_missing),
-            )
+        _check_trees(model, row)
+
+
+def _check_trees(model: TreeModel, row: ExportFormat) -> None:
+    if row.deepest_tree is not None and (depth := depth_of(model)) > row.deepest_tree:
+        raise refuse(
+            row.name,
+            f"holds trees of at most {row.deepest_tree} levels, and one of the model has {depth}",
+            "train with {max_depth}",
+        )
+    zeros = (model.rules.rules == ZERO_IS_MISSING).nonzero()[0]
+    if len(zeros) and not row.zero_is_missing:
+        raise refuse(
+            row.name,
+            f"has no zeros that count as missing, as the model's feature {int(zeros[0])} has",
+            _others(other for other in EXPORTS.values() if other.zero_is_missing),
+        )
 
 
 def _others(rows: Iterable[ExportFormat]) -> str:

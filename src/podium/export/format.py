@@ -36,6 +36,7 @@ class ExportFormat:
         arithmetic: How the target adds.
         zero_is_missing: Whether a file can count zeros as missing.
         missing_since: The version of the engine from which on missing values go where trees send them, and what older ones do.
+        deepest_tree: The largest depth that a tree may have, because readers of such files recurse; None if there is no limit.
         kind: The kind of its files, if formats share one.
     """
 
@@ -54,6 +55,7 @@ class ExportFormat:
     arithmetic: Callable[[ExportOptions], Arithmetic] = lambda options: Arithmetic.FLOAT32
     zero_is_missing: bool = False
     missing_since: str = ""
+    deepest_tree: int | None = None
     kind: str = ""
 
     @property

@@ -94,6 +94,19 @@ def written_tree(model: TreeModel, number: int) -> WrittenTree:
     )
 
 
+def depth_of(model: TreeModel) -> int:
+    """Return the number of splits on the longest way from a root to a leaf."""
+    arrays = model.arrays()
+    starts = np.repeat(arrays["node_offsets"][:-1], np.diff(arrays["node_offsets"]))
+    depth = [1] * len(starts)
+    children = [np.where(arrays[side] >= 0, arrays[side] + starts, -1).tolist() for side in ("left", "right")]
+    for node, both in enumerate(zip(*children, strict=True)):  # every child comes after its parent
+        for child in both:
+            if child >= 0:
+                depth[child] = depth[node] + 1
+    return max(depth, default=0)
+
+
 @dataclass(frozen=True)
 class Layer:
     """One layer of a net: activation(inputs · weights + bias), weights [inputs × units]; identity leaves sums as they are."""

@@ -51,6 +51,9 @@ from podium.model_kinds import (
 from podium.models.trees import TreeModel, categories_of
 from podium.scoring import Scorer
 
+NESTED_DEPTH = 400  # a split nests two levels of JSON, and parsers such as Jackson read 1,000 levels
+RECURSIVE_DEPTH = 2000  # of trees that runtimes build by functions that call themselves
+
 
 def _score_vespa(raw: bytes, scorer: Scorer, options: ExportOptions, rows: Any) -> Any:
     if isinstance(scorer.model, TreeModel):
@@ -80,6 +83,7 @@ def _ltr_plugin(name: str, engine: str, missing_since: str) -> ExportFormat:
         options=("name", "features", "trees_as"),
         score=lambda raw, scorer, options, rows: score_elasticsearch(raw, rows),
         missing_since=missing_since,
+        deepest_tree=NESTED_DEPTH,
         kind="ltr-plugin",
     )
 
@@ -118,6 +122,7 @@ EXPORTS: dict[str, ExportFormat] = {
             looks_like_xgboost_dump,
             write=write_xgboost_dump,
             score=_score_dump,
+            deepest_tree=NESTED_DEPTH,
         ),
         ExportFormat(
             "catboost",
@@ -134,6 +139,7 @@ EXPORTS: dict[str, ExportFormat] = {
             read=read_ranklib,
             write=write_ranklib,
             score=lambda raw, scorer, options, rows: score_ranklib(raw.decode(), rows),
+            deepest_tree=RECURSIVE_DEPTH,
         ),
         _ltr_plugin("elasticsearch", "Elasticsearch", "version 1.5.9 of the plugin; before, they were 0"),
         _ltr_plugin("opensearch", "OpenSearch", "OpenSearch 3.8; before, they went right, and before 3.2 they were 0"),
@@ -147,6 +153,7 @@ EXPORTS: dict[str, ExportFormat] = {
             options=("name", "features"),
             score=lambda raw, scorer, options, rows: score_solr(raw, rows),
             missing_since="Solr 9.2; before, they were 0",
+            deepest_tree=NESTED_DEPTH,
         ),
         ExportFormat(
             "vespa",
@@ -158,6 +165,7 @@ EXPORTS: dict[str, ExportFormat] = {
             options=("name", "features"),
             score=_score_vespa,
             arithmetic=lambda options: Arithmetic.FLOAT32_VALUES,
+            deepest_tree=NESTED_DEPTH,
         ),
         ExportFormat(
             "onnx",
@@ -172,6 +180,7 @@ EXPORTS: dict[str, ExportFormat] = {
             score=lambda raw, scorer, options, rows: score_onnx(raw, rows),
             runtime=lambda: package_version("onnxruntime"),
             arithmetic=_onnx_arithmetic,
+            deepest_tree=RECURSIVE_DEPTH,
             zero_is_missing=True,
         ),
         ExportFormat(
@@ -184,6 +193,7 @@ EXPORTS: dict[str, ExportFormat] = {
             score=lambda raw, scorer, options, rows: score_treelite(raw, rows),
             runtime=lambda: package_version("treelite"),
             arithmetic=lambda options: Arithmetic.FLOAT64,
+            deepest_tree=RECURSIVE_DEPTH,
         ),
     )
 }
