@@ -134,6 +134,18 @@ def test_results_with_values_per_query_are_extended_without_the_cells(tmp_path: 
     assert toy.worked == [0, 1, 2, 5, 5, 0, 1, 2]
 
 
+def test_a_fresh_run_that_is_stopped_takes_nothing_from_the_old_results(tmp_path: Path) -> None:
+    toy = Judged()
+    run(toy.experiment, tmp_path, plots=False)
+    toy.worked, toy.stop_at = [], 1
+    with pytest.raises(KeyboardInterrupt):
+        run(toy.experiment, tmp_path, plots=False, fresh=True)
+    toy.stop_at = None
+    outcome = run(toy.experiment, tmp_path, plots=False)
+    assert toy.worked == [0, 1, 2]
+    assert outcome.kept == 1
+
+
 @pytest.mark.parametrize("damage", [lambda text: text[:-9], lambda text: text.replace('"map": "', '"map": "AAAA')])
 def test_results_that_are_damaged_are_computed_again(damage: Callable[[str], str], tmp_path: Path) -> None:
     toy = Judged()

@@ -86,7 +86,9 @@ def run(
     )
     if fresh:
         store.clear()
-    found = _kept(experiment, plan, folder, store, fresh)
+        if experiment.extends_results:  # or a run that is stopped now would resume from the cells of the old results
+            (folder / "results.json").unlink(missing_ok=True)
+    found = _kept(experiment, plan, folder, store)
     n_kept = len(found)
     failed: list[Cell] = []
     waiting = [(number, experiment.name, plan[number]) for number in range(len(plan)) if number not in found]
@@ -114,10 +116,10 @@ def run(
     )
 
 
-def _kept(experiment: Experiment, plan: Sequence[Settings], folder: Path, store: Store, fresh: bool) -> dict[int, Cell]:
+def _kept(experiment: Experiment, plan: Sequence[Settings], folder: Path, store: Store) -> dict[int, Cell]:
     """Return the finished cells by their number in the plan, from their files or from the results."""
-    extends = experiment.extends_results and not fresh
-    before = {json.dumps(cell.settings): cell for cell in (read_results(folder / "results.json") if extends else ())}
+    results = read_results(folder / "results.json") if experiment.extends_results else []
+    before = {json.dumps(cell.settings): cell for cell in results}
     found: dict[int, Cell] = {}
     for number, settings in enumerate(plan):
         kept = store.read(settings) or before.get(json.dumps(settings))
