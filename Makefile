@@ -72,6 +72,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/structrank.py --cost
 	$(BIN)/python benchmarks/tree_predict.py
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/exports.py
+	! command -v wrk || $(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/tables.py
 
 # Every table and figure of the source papers. This takes hours; if it is stopped, it resumes. The quick version takes minutes.

@@ -3,7 +3,8 @@
     python benchmarks/tables.py           # `make docs` does it, and `make bench` after the benchmarks have run
 
 The README's table is in `summary_table.py`. The tables of boosted trees are in `tree_tables.py`, those of PRank and its kin
-in `classics_tables.py`, those of StructRank in `structrank_tables.py`, and that of exports in `export_tables.py`.
+in `classics_tables.py`, those of StructRank in `structrank_tables.py`, that of exports in `export_tables.py`, and that of
+the service in `service_tables.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import classics_tables
 import export_tables
+import service_tables
 import structrank_tables
 import summary_table
 import tree_tables
@@ -137,6 +139,7 @@ TABLES = {
     "classics quality": classics_tables.quality_section,
     "exports": export_tables.export_section,
     "structrank": structrank_tables.quality_table,
+    "service": service_tables.service_section,
     "structrank paired": structrank_tables.paired_table,
     "structrank variants": structrank_tables.variants_table,
     "structrank cost": structrank_tables.cost_table,

@@ -257,3 +257,22 @@ def test_the_summary_marks_differences_that_are_hardly_chance(tree_tables: Modul
     text = summary_table.summary()
     assert r"| Yandex, 2,668 queries | 0.5000 | 0.4000 \* | – | **0.6000** |" in text
     assert "| seconds to train on Yandex at the defaults above | **2.0** † | **2.0** † | – | **2.0** † |" in text
+
+
+def test_the_table_of_the_service_compares_with_the_faster_peer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import service
+    import service_tables
+
+    monkeypatch.setattr(service_tables, "RESULTS", tmp_path)
+    assert "Not measured yet" in service_tables.service_section()
+    rates = dict(zip((*service.PEERS, "Podium, JSON"), (100.0, 200.0, 900.0), strict=True))
+    jobs = {name: {"8": {"requests_per_second": rate, "p50_ms": 1.0, "p99_ms": 2.0}} for name, rate in rates.items()}
+    settings = {"rounds": 3, "seconds": 5, "workers": 1, "trees": 500, "leaves": 63}
+    steady = {"first": {"requests": 10_000, "mebibytes": 90.0}, "last": {"requests": 100_000, "mebibytes": 91.0}}
+    keep(tmp_path, "service", {"machine": MACHINE, "settings": settings, "jobs": jobs, "memory": steady})
+    table = service_tables.service_section()
+    assert "| Podium, JSON | 8 | 900 | 4.5 | 1.00 | 2.00 |" in table
+    assert "90 MiB after 10,000 requests, 91 MiB after 100,000" in table
