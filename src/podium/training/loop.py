@@ -148,7 +148,7 @@ class DescentRun(TrainingRun):
         }
         self.progress = before.moved(
             epoch=number,
-            log=(*before.log, row),
+            log=before.log.appended(row),
             since_best=0 if best else before.since_best + 1,
             run_value=judged if risen else before.run_value,
             since_rise=0 if risen else before.since_rise + 1,
@@ -209,7 +209,7 @@ class DescentRun(TrainingRun):
             model=self.model.finished(),
             best_epoch=progress.best_epoch,
             best_value=kept.valid,
-            log=progress.log,
+            log=tuple(progress.log),
             interrupted=interrupted,
             certificate=progress.certificate,
             **self.own.outcome(self.own.values(progress.best_vector[size:])),

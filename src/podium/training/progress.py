@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -50,6 +51,35 @@ class Epoch:
         return {name: value for name, value in asdict(self).items() if name not in left_out}
 
 
+class EpochLog(Sequence[Epoch]):
+    """The rows of the log up to some epoch.
+
+    `appended` returns a log that is one row longer in constant time, however long it is: both share their rows.
+    """
+
+    def __init__(self, rows: Iterable[Epoch] = ()) -> None:
+        self._rows = list(rows)
+        self._length = len(self._rows)
+
+    def appended(self, row: Epoch) -> EpochLog:
+        """Return a log with one more row; this one stays as it is."""
+        longer = EpochLog()
+        longer._rows = self._rows if len(self._rows) == self._length else self._rows[: self._length]
+        longer._rows.append(row)
+        longer._length = self._length + 1
+        return longer
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Epoch]:
+        return itertools.islice(self._rows, self._length)
+
+    def __getitem__(self, at: Any) -> Any:
+        places = range(self._length)[at]
+        return self._rows[places] if isinstance(places, int) else [self._rows[place] for place in places]
+
+
 Callback = Callable[[Epoch], bool | None]
 
 
@@ -79,7 +109,7 @@ class Progress:
     since_rise: int = 0
     last_cost: float | None = None
     last_train: float | None = None
-    log: tuple[Epoch, ...] = ()
+    log: EpochLog = field(default_factory=EpochLog)
 
     def numbers(self) -> dict[str, Any]:
         """Return everything but the vector, as JSON takes it."""
@@ -92,7 +122,7 @@ class Progress:
         check_numbers(numbers)
         if best_vector.ndim != 1 or best_vector.dtype != np.float64 or not np.isfinite(best_vector).all():
             raise ValueError("best_vector is not a vector of finite numbers")
-        log = tuple(Epoch(**row) for row in numbers["log"])
+        log = EpochLog(Epoch(**row) for row in numbers["log"])
         return cls(**{**numbers, "log": log}, best_vector=best_vector)
 
     def moved(self, **changes: Any) -> Progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import math
 import time
 from dataclasses import dataclass, replace
@@ -236,6 +237,7 @@ class BoostingRun(TrainingRun):
         self.learned = LearnedParameters(force, data)
         self.own = BoostedParameters(self.learned)
         self.progress = Progress(rate=self.rate)
+        self.valid_values = array.array("d")  # of every round so far; NaN if there is none
         self.remembered: int | None = None  # the round that ended when scores were last remembered
         self.before_round: dict[str, Floats] = {}  # scores that a round which is cut short must be taken back to
         self._resume()
@@ -253,8 +255,9 @@ class BoostingRun(TrainingRun):
         self._check_scores(number)
         train = self._train_value(number)
         valid = None if self.watched is None else self._valid_value(self.plan.metric)
-        values = [*(row.valid for row in before.log), valid]
-        best_epoch = number if self.watched is None else self._best_round(values, before.best_epoch)
+        del self.valid_values[before.epoch :]
+        self.valid_values.append(math.nan if valid is None else valid)
+        best_epoch = number if self.watched is None else before.best_epoch if valid is None else self._best_round()
         best = best_epoch == number
         row = Epoch(
             epoch=number,
@@ -268,16 +271,15 @@ class BoostingRun(TrainingRun):
             also=None if self.watched is None else self._also(self.watched.scores),
             best_epoch=best_epoch if self.smoothing and valid is not None else None,
         )
-        changed = {} if best_epoch == before.best_epoch else self._kept(best_epoch, values[best_epoch - 1])
+        log = before.log.appended(row)
+        changed = {} if best_epoch == before.best_epoch else self._kept(best_epoch, log[best_epoch - 1].valid)
         since = number - best_epoch if best_epoch > 0 else number
-        self.progress = before.moved(epoch=number, log=(*before.log, row), since_best=since, **changed)
+        self.progress = before.moved(epoch=number, log=log, since_best=since, **changed)
 
-    def _best_round(self, values: list[float | None], before: int) -> int:
-        """The round with the best smoothed validation value; 0 if there is none."""
-        if values[-1] is None:
-            return before
+    def _best_round(self) -> int:
+        """The round with the best smoothed validation value."""
         sign = 1.0 if self.plan.metric.higher_is_better else -1.0
-        return best_round(sign * np.array(values, np.float64), self.smoothing)
+        return best_round(sign * np.array(self.valid_values), self.smoothing)
 
     def _kept(self, epoch: int, value: float | None) -> dict[str, Any]:
         """What is kept of the best round."""
@@ -446,6 +448,7 @@ class BoostingRun(TrainingRun):
         if len(self.progress.best_vector) != kept + self.learned.size:
             raise ValueError("best_vector is of another round")
         self.own.load(arrays)
+        self.valid_values.extend(math.nan if row.valid is None else row.valid for row in self.progress.log)
         _load_scores(self.growing.train, self.data, arrays["train"])
         if self.growing.forests > 1:
             for k, own in enumerate(self.growing.own):
@@ -462,7 +465,7 @@ class BoostingRun(TrainingRun):
             model=self.growing.finished(weights.tolist()),
             best_epoch=progress.best_epoch,
             best_value=progress.log[progress.best_epoch - 1].valid,
-            log=progress.log,
+            log=tuple(progress.log),
             interrupted=interrupted,
             **self.learned.outcome(self.learned.values(own)),
         )

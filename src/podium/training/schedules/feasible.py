@@ -277,7 +277,7 @@ class FeasibleRun(TrainingRun):
         self.theta, self.passed = theta, self.passed + 1
         self.progress = before.moved(
             epoch=number,
-            log=(*before.log, row),
+            log=before.log.appended(row),
             since_best=0 if best else before.since_best + 1,
             run_value=judged if risen else before.run_value,
             since_rise=0 if risen else before.since_rise + 1,
@@ -351,7 +351,7 @@ class FeasibleRun(TrainingRun):
             model=self.model.finished(),
             best_epoch=progress.best_epoch,
             best_value=kept.valid,
-            log=progress.log,
+            log=tuple(progress.log),
             interrupted=interrupted,
             **outcome,
         )

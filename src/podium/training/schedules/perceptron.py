@@ -291,7 +291,7 @@ class OnlineRun(TrainingRun):
         self.perfect = mistakes == 0 and taken == self.data.n_documents * self.learner.perceptrons
         self.progress = before.moved(
             epoch=number,
-            log=(*before.log, row),
+            log=before.log.appended(row),
             since_best=0 if best else before.since_best + 1,
             **(kept if best else {}),
         )
@@ -331,7 +331,7 @@ class OnlineRun(TrainingRun):
             thresholds=learned.thresholds,
             best_epoch=progress.best_epoch,
             best_value=progress.log[progress.best_epoch - 1].valid,
-            log=progress.log,
+            log=tuple(progress.log),
             interrupted=interrupted,
             chosen=learned.chosen,
         )

@@ -221,7 +221,7 @@ class ReweightingRun(TrainingRun):
         )
         kept = {"best_value": judged, "best_epoch": number, "best_vector": np.array(self.alphas)} if best else {}
         since = 0 if best else before.since_best + 1
-        self.progress = before.moved(epoch=number, log=(*before.log, row), since_best=since, **kept)
+        self.progress = before.moved(epoch=number, log=before.log.appended(row), since_best=since, **kept)
 
     def _alpha(self, values: Floats) -> float:
         """α = ½ ln(Σ P (1 + Z) / Σ P (1 − Z))."""
@@ -279,7 +279,7 @@ class ReweightingRun(TrainingRun):
             thresholds=np.empty(0),
             best_epoch=rounds,
             best_value=progress.log[rounds - 1].valid,
-            log=progress.log,
+            log=tuple(progress.log),
             interrupted=interrupted,
             chosen={"weak_rankers": taken},
         )
