@@ -41,7 +41,7 @@ class Command:
 
 
 def parse_command(line: str) -> Command | None:
-    """The command of a line, or None where it asks for preferences or z-scores, which are other programs' work."""
+    """Return the command of a line; None if it asks for preferences or z-scores, which other programs compute."""
     words = shlex.split(line.split("|")[0])[1:]
     files = [Path(word).name for word in words if word.startswith("test/")]
     if "-R" in words or "-Z" in words:
@@ -58,7 +58,7 @@ def parse_command(line: str) -> Command | None:
 
 
 def metric_of(measure: str, rel: int) -> str | None:
-    """Our name of one of trec_eval's printed measures, or None where we have no such metric."""
+    """Return our name of one of trec_eval's measures; None if we have no such metric."""
     name, _, parameter = measure.partition("_") if not measure.startswith("recip") else (measure, "", "")
     level = f"(rel={rel})" if rel != 1 else ""
     if measure in ("map", "bpref"):

@@ -481,3 +481,7 @@ def test_golden_models_are_saved_to_the_same_bytes(path, tmp_path):
     whole, again = load_artifact(path), load_artifact(tmp_path / "again.podium")
     assert {**whole.header, "library": "", "sha256": ""} == {**again.header, "library": "", "sha256": ""}
     assert all(whole.arrays[name].tobytes() == again.arrays[name].tobytes() for name in whole.arrays)
+
+
+def test_a_name_that_no_file_can_have_is_not_that_of_a_model():
+    assert not is_artifact("a" * 5000)

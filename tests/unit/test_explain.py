@@ -498,7 +498,7 @@ class TestPermutation:
 
     def test_a_feature_of_the_query_matters_across_queries_only(self):
         class Gate:
-            """Ranks by feature 0 where feature 1, the same in a query, is positive, and the other way round elsewhere."""
+            """Ranks by feature 0 if feature 1, which is constant in a query, is positive, and in reverse otherwise."""
 
             def predict(self, features):
                 return features[:, 0] * np.sign(features[:, 1])

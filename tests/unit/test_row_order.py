@@ -119,7 +119,7 @@ def test_queries_selected_in_another_order_bring_their_rows_along() -> None:
 def test_a_selection_of_documents_is_by_the_callers_rows(keep: list[bool]) -> None:
     part, expected = interleaved().select_documents(keep), of_rows(np.array(keep))
     order = [expected.query_ids.tolist().index(query) for query in part.query_ids.tolist()]
-    # a query whose first row is dropped keeps its number, where the constructor would number it anew
+    # a query whose first row is dropped keeps its number, although the constructor would number it again
     assert sorted(order) == list(range(expected.n_queries))
     for name in ("features", "labels", "document_ids", "document_weights"):
         found, wanted = (ungroup(getattr(each, name), each.row_order) for each in (part, expected))

@@ -125,18 +125,6 @@ def with_categories(data: RankingData, wanted: Categories | None) -> RankingData
     return data.replace_grouped(features=features, categorical_features=held)
 
 
-def same_categories(parts: Sequence[RankingData]) -> list[RankingData]:
-    """Return data sets with the same codes for the same categories: those of the first, then those that only others have."""
-    if all(part.categorical_features == parts[0].categorical_features for part in parts):
-        return list(parts)
-    together: dict[int, tuple[str, ...] | None] = {}
-    for part in parts:
-        for column, names in (part.categorical_features or {}).items():
-            before = together.get(column) or ()
-            together[column] = before + tuple(name for name in names or () if name not in set(before)) or None
-    return [with_categories(part, together) for part in parts]
-
-
 def _recoding(mine: tuple[str, ...], names: tuple[str, ...]) -> tuple[tuple[str, ...], npt.NDArray[np.float32]]:
     """Return the known categories followed by the unknown ones, and the new code of each of `mine`."""
     place = {name: code for code, name in enumerate(names)}
