@@ -298,7 +298,7 @@ def test_bytes_of_a_trained_model(options, choose, tmp_path):
 
 
 def test_several_scores_per_document_are_refused():
-    with pytest.raises(podium.ParameterError, match="gives a document one score, and this force wants 4"):
+    with pytest.raises(podium.ParameterError, match="gives one score per document, but this force needs 4"):
         podium.Ranker(force="multiclass", model="nadaraya-watson").fit(small())
 
 
@@ -352,7 +352,7 @@ def test_wrong_numbers_never_reach_the_core():
     with pytest.raises(ValueError, match="no references"):
         _core.NadarayaWatsonKernel(np.zeros((0, 3)))
     held = started(small())
-    with pytest.raises(podium.DataError, match="one a feature"):
+    with pytest.raises(podium.DataError, match="one per feature"):
         held.vector = np.zeros(5)
     with pytest.raises(podium.DataError, match=r"4 features.*trained on 6"):
         held.scores(np.zeros((2, 4), np.float32))

@@ -658,7 +658,7 @@ WRONG: list[tuple[type, str, list[Any], str]] = [
     (Adam, "batch", [*WHOLE, None, "pairs"], "must be a number of queries of at least 1, 'pair' or 'query_pairs'"),
     (Adam, "rate_rule", ["halves", None], "rate_rule=.* must be one of "),
     (NetSpec, "hidden", [(0,), (1.5,), (10, -1), ("5",), "10", (True,), (10**9,), None], "must be whole numbers from 1"),
-    (NetSpec, "hidden", [()], "has no layer.* write linear"),
+    (NetSpec, "hidden", [()], "has no layer.* use linear"),
     (NetSpec, "output", ["relu", None], "output=.* must be one of "),
     (Adam, "unchanged_rounds", [0, -1, 1.5, "ten"], "must be a whole number of at least 1"),
     (NetSpec, "activation", ["gelu", None], "activation=.* must be one of "),

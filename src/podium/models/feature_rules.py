@@ -1,6 +1,6 @@
-"""What a forest does to single features before its trees see them; models trained by other libraries need it.
+"""Rules that change single features before trees use them, for models that other libraries trained.
 
-Podium's own trees take features as they are. Other libraries have rules of their own, and an imported model keeps them:
+Podium's own trees use features as they are. Other libraries have rules of their own, which an imported model keeps:
 
     0  taken as it is
     1  a value from −1e-35 to 1e-35 counts as missing (LightGBM with zero_as_missing)
@@ -30,7 +30,7 @@ class FeatureRules:
         self, rules: npt.NDArray[np.uint8], n_features: int, categories: Mapping[int, npt.NDArray[np.float32]]
     ) -> None:
         if rules.shape != (n_features,):
-            raise DataError(f"there are rules of shape {rules.shape} for {n_features} features")
+            raise DataError(f"the rules have shape {rules.shape}, but there are {n_features} features")
         self.rules, self.categories = rules, categories
         self.columns = np.flatnonzero(rules)
         for column in self.columns.tolist():

@@ -1,4 +1,4 @@
-"""Trees while they grow: the training documents as bins, the trees so far, and the way a force becomes the next one."""
+"""Growing trees: the training documents as bins, the trees so far, and the next tree from a force."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from podium.models.tree_settings import TreesSpec
 from podium.models.trees import MOST_FEATURES, Arrays, TreeModel, categories_of, forest_of
 
 BIN_SAMPLE_DOCUMENTS = 100_000  # documents from which the bins are chosen
-SHARED_BYTE_DOCUMENTS = 40_000  # documents from which on features with few bins share a byte
-MOST_DOCUMENTS = 2**28  # past this, forces in fixed point would lose their digits
-LARGEST_FORCE = 1e60  # of a force: the cube of a sum of them is still a number
+SHARED_BYTE_DOCUMENTS = 40_000  # from this many documents, two features with few bins share a byte
+MOST_DOCUMENTS = 2**28  # with more documents, forces in fixed point would lose digits
+LARGEST_FORCE = 1e60  # largest absolute force: the cube of a sum of forces does not overflow
 NO_DEPTH = 2**31 - 1
 HISTOGRAM_BYTES = 512 << 20
 
@@ -35,7 +35,7 @@ class TrackedScores:
 
 
 class TreeBooster:
-    """What absorbs a force by growing: `grow(force, curvature)`."""
+    """Trees that are fitted to a force by growing: `grow(force, curvature)`."""
 
     def __init__(
         self,
@@ -58,7 +58,9 @@ class TreeBooster:
         spec = spec.resolve(data)
         self.spec, self.seed, self.n_outputs, self.n_features = spec, seed, len(base), data.n_features
         start = None if start is None else _as_start(start)
-        self.trees_before = 0 if start is None else start.n_trees  # draws go on where those of the other model ended
+        self.trees_before = (
+            0 if start is None else start.n_trees
+        )  # random draws continue where those of the other model ended
         self.base, self.start = base if start is None else start.arrays()["base"], start
         keys = query_hashes(data.query_ids, 0)
         features = np.ascontiguousarray(data.features)
@@ -80,7 +82,7 @@ class TreeBooster:
         )
 
     def watch(self, data: RankingData, num_threads: int) -> TrackedScores:
-        """Other documents that shall be scored as the trees grow."""
+        """Keep the scores of other documents up to date as the trees grow."""
         return self._watch(data, self.booster.bin(np.ascontiguousarray(data.features)), num_threads)
 
     def _watch(self, data: RankingData, columns: _core.BinColumns | None, num_threads: int) -> TrackedScores:
@@ -91,24 +93,24 @@ class TreeBooster:
 
     @property
     def forests(self) -> int:
-        """How many are grown side by side."""
+        """Number of forests that are grown side by side."""
         assert self.spec.forests is not None
         return self.spec.forests
 
     @property
     def n_steps(self) -> int:
-        """Steps so far: a tree an output each. A round is one step of every forest."""
+        """Number of steps so far. A step grows one tree per output, and a round is one step of every forest."""
         return len(self.trees) // self.n_outputs
 
     def grow(self, force: Floats, curvature: Floats, learning_rate: float) -> None:
-        """The next step's trees, one an output; scores are left as they are."""
+        """Grow the trees of the next step, one per output. Scores are not changed."""
         settings = self._settings(learning_rate)
         forces = np.ascontiguousarray(force.reshape(-1, self.n_outputs).T)
         curvatures = np.ascontiguousarray(curvature.reshape(-1, self.n_outputs).T)
         most = max(np.abs(forces).max(initial=0), curvatures.max(initial=0))
         if not (most <= LARGEST_FORCE and curvatures.min(initial=0) >= 0):
             raise DataError(
-                f"the force of round {self.n_steps // self.forests + 1} has a value trees cannot take: forces and curvatures must "
+                f"the force of round {self.n_steps // self.forests + 1} has a value that trees cannot take: forces and curvatures must "
                 f"be numbers of at most {LARGEST_FORCE:g} in size, and curvatures not negative; scale the labels or the force, or "
                 f"try a smaller learning_rate than {learning_rate:g}"
             )
@@ -118,7 +120,7 @@ class TreeBooster:
             self.weights.append(1.0 / self.forests)
 
     def _settings(self, learning_rate: float) -> _core.BoostSettings:
-        spec: Any = self.spec  # settled: nothing but the depth is None
+        spec: Any = self.spec  # resolved: only the depth can be None
         return _core.BoostSettings(
             learning_rate=learning_rate,
             num_leaves=spec.num_leaves,
@@ -140,7 +142,7 @@ class TreeBooster:
         )
 
     def add(self, watched: TrackedScores, steps: Sequence[int], scales: Sequence[float]) -> None:
-        """Adds `scale` times the trees of these steps to the scores."""
+        """Add `scale` times the trees of these steps to the scores."""
         for number, scale in zip(steps, scales, strict=True):
             for output in range(self.n_outputs):
                 tree = self.trees[number * self.n_outputs + output]
@@ -149,11 +151,11 @@ class TreeBooster:
                 )
 
     def arrays_of(self, tree: int) -> Arrays:
-        """A tree as forests keep it, before its weight."""
+        """Return a tree as forests store it, without its weight."""
         return {name: np.asarray(value) for name, value in self.booster.tree_arrays(self.trees[tree]).items()}
 
     def recall(self, arrays: Arrays, weights: Floats) -> None:
-        """Takes back the trees of a forest that was grown on these bins."""
+        """Restore the trees of a forest that was grown on these bins."""
         forest = TreeModel(arrays, self.n_features, self.n_outputs)
         self.trees = [self.booster.recall_tree(**forest.tree(t)) for t in range(forest.n_trees)]
         self.weights = weights.tolist()
@@ -161,13 +163,13 @@ class TreeBooster:
             raise ValueError(f"{len(self.weights)} weights for {len(self.trees)} trees")
 
     def grown(self, weights: Sequence[float]) -> Arrays:
-        """The forest of the first trees, as many as there are weights, each times its own; without those it went on from."""
+        """Return the forest of the first trees, one per weight and multiplied by it, without the trees that training started from."""
         trees = [self.arrays_of(t) for t in range(len(weights))]
         scaled = [{**tree, "value": tree["value"] * weight} for tree, weight in zip(trees, weights, strict=True)]
         return forest_of(scaled, self.base, self.categories)
 
     def finished(self, weights: Sequence[float]) -> TreeModel:
-        """The trained forest, the one it went on from included."""
+        """Return the trained forest, including the one that training started from."""
         grown = TreeModel(self.grown(weights), self.n_features, self.n_outputs)
         if self.start is None:
             return grown
@@ -193,25 +195,25 @@ def _as_start(start: TreeModel) -> TreeModel:
 def _check_start(start: TreeModel, now: TreeBooster) -> None:
     if (start.n_features, start.n_outputs) != (now.n_features, now.n_outputs):
         raise DataError(
-            f"the model to go on from has {start.n_features} features and {start.n_outputs} outputs, this training "
+            f"the model to start from has {start.n_features} features and {start.n_outputs} outputs, this training "
             f"{now.n_features} and {now.n_outputs}; they must be the same"
         )
     split = set(start.arrays()["feature"].tolist())
     for feature in now.categories.keys() - categories_of(start).keys():
         if feature in split:
             raise DataError(
-                f"feature {feature} is categorical now and was a number in the model to go on from; train anew, or leave it out "
+                f"feature {feature} is categorical now and was a number in the model to start from; train a new model, or leave it out "
                 "of categorical"
             )
     for feature, values in categories_of(start).items():
         if feature not in now.categories:
             raise DataError(
-                f"feature {feature} is categorical in the model to go on from; give categorical={sorted(categories_of(start))} "
-                "(growth='symmetric' cannot go on from such a model)"
+                f"feature {feature} is categorical in the model to start from; give categorical={sorted(categories_of(start))} "
+                "(growth='symmetric' cannot start from such a model)"
             )
         if not np.array_equal(values, now.categories[feature]):
             raise DataError(
-                f"feature {feature} has other categories than in the model to go on from; train anew, or on data with the same"
+                f"feature {feature} has other categories than in the model to start from; train a new model, or use data with the same categories"
             )
 
 
@@ -220,7 +222,7 @@ def _draw(seed: int, tree: int) -> int:
 
 
 def bin_sample(data: RankingData, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """Documents by a hash of query and place in the query, so that no order of queries changes the bins."""
+    """Sample documents by a hash of the query and the place in it, so that the order of queries does not change the bins."""
     if data.n_documents <= BIN_SAMPLE_DOCUMENTS:
         return np.arange(data.n_documents, dtype=np.int64)
     place = np.arange(data.n_documents) - np.repeat(data.query_offsets[:-1], data.query_sizes)

@@ -1,4 +1,4 @@
-"""From features to inputs: x̂ = (x − center) · scale, and a fixed value where a feature is missing."""
+"""From features to inputs: x̂ = (x − center) · scale, and a fixed value if a feature is missing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def on_one_scale(data: RankingData) -> bool:
 
 @dataclass(frozen=True)
 class InputMap:
-    """One center, scale and filling a feature; learned from the training documents and saved with the model."""
+    """One center, scale and fill value per feature, computed from the training documents and saved with the model."""
 
     center: Floats
     scale: Floats
@@ -48,14 +48,14 @@ class InputMap:
 
     @classmethod
     def identity(cls, n_features: int) -> InputMap:
-        """Features as they are, 0 where one is missing."""
+        """Return the map that keeps features as they are and replaces missing ones by 0."""
         return cls(np.zeros(n_features), np.ones(n_features), np.zeros(n_features))
 
     @classmethod
     def of(cls, data: RankingData, *, standardize: bool, num_threads: int = 1) -> InputMap:
-        """Mean 0 and variance 1 over the training documents, or features as they are; missing ones count as the mean.
+        """Return the map to mean 0 and variance 1 over the training documents, or of features as they are; missing ones become the mean.
 
-        A feature that is constant, or missing everywhere, is 0 when standardized.
+        When standardized, a feature that is constant or always missing becomes 0.
         """
         features = np.ascontiguousarray(data.features)
         offsets, order = np.ascontiguousarray(data.query_offsets), canonical_order(data)
@@ -66,24 +66,24 @@ class InputMap:
         return cls(mean, np.where(varies, 1 / np.where(varies, deviation, 1.0), 0.0), np.zeros(data.n_features))
 
     def __call__(self, features: npt.NDArray[np.float32]) -> Floats:
-        """Inputs of every row, in float64."""
+        """Return the inputs of every row, in float64."""
         moved = (features.astype(np.float64) - self.center) * self.scale
         return np.where(np.isnan(moved), self.filled, moved)
 
     @property
     def arrays(self) -> dict[str, Floats]:
-        """The three arrays by name, as they are saved."""
+        """The three arrays by the names under which they are saved."""
         return {"inputs.center": self.center, "inputs.scale": self.scale, "inputs.filled": self.filled}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], n_features: int) -> InputMap:
-        """The map of saved arrays."""
+        """Return the map of saved arrays."""
         return cls(*(saved(arrays, f"inputs.{part}", n_features) for part in ("center", "scale", "filled")))
 
 
 def saved(arrays: dict[str, Any], name: str, *shape: int | None) -> Floats:
-    """A saved array of float64, if it has this shape (None: any length); the core trusts the shapes it is handed."""
+    """Return a saved array as float64 after checking its shape (None: any length), which the core relies on."""
     found = np.ascontiguousarray(arrays[name], np.float64)
     if found.ndim != len(shape) or any(want not in (None, have) for want, have in zip(shape, found.shape, strict=True)):
-        raise DataError(f"{name} has shape {found.shape}; {shape} is needed")
+        raise DataError(f"{name} has shape {found.shape}; expected {shape}")
     return found

@@ -1,7 +1,7 @@
 """Kernel expansions: f = Σ_i α_i k(x̂, x̂_i) + b, learned with ½·l2·‖f‖² of the kernel's own space. [RankNet §7, eq 17–18]
 
 With K the kernel matrix of the landmarks and K = L Lᵀ, the features φ(x) = L⁻¹ k(x) make the expansion a linear model whose
-‖w‖² is ‖f‖²; what is kept in the end is α = L⁻ᵀ w. If every training document is a landmark, this is the whole expansion;
+‖w‖² is ‖f‖²; the trained model stores α = L⁻ᵀ w. If every training document is a landmark, this is the whole expansion;
 otherwise it is Nyström's approximation of it. Landmarks that depend linearly on the others are left out.
 
 Sums, the factorization and exponentials are computed by the core, whose results do not depend on the BLAS and the vector
@@ -53,7 +53,9 @@ class Kernel:
     def __call__(self, features: Features, map: InputMap, landmarks: Floats, num_threads: int) -> Floats:
         """Return k of every row with every landmark (rows of inputs), [rows × landmarks]."""
         count, n_features = landmarks.shape
-        net = _core.DenseNet([n_features, count], _core.Activation.tanh)  # a product of matrices with one order of sums
+        net = _core.DenseNet(
+            [n_features, count], _core.Activation.tanh
+        )  # used for its matrix product, whose sums have a fixed order
         weights = np.concatenate([landmarks.T.reshape(-1), np.zeros(count)])
         dots = _core.net_scores(net, weights, features, map.center, map.scale, map.filled, num_threads)
         dots = dots.reshape(len(features), count)
@@ -84,7 +86,7 @@ def too_large() -> DataError:
 
 
 class KernelModel(GradientModel):
-    """A finished expansion: landmarks and their α."""
+    """A trained expansion: landmarks and their α."""
 
     def __init__(self, kernel: Kernel, map: InputMap, landmarks: Floats, alpha: Floats, bias: Floats) -> None:
         self.kernel, self.map, self.landmarks, self.alpha, self.bias = kernel, map, landmarks, alpha, bias
@@ -92,7 +94,7 @@ class KernelModel(GradientModel):
 
     @property
     def vector(self) -> Floats:
-        """α by landmark, then b."""
+        """α of every landmark, then b."""
         return np.concatenate([self.alpha.reshape(-1), self.bias])
 
     @vector.setter
@@ -101,7 +103,7 @@ class KernelModel(GradientModel):
         self.bias = values[self.alpha.size :]
 
     def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
-        """Σ_i α_i k(x̂, x̂_i) + b."""
+        """Return Σ_i α_i k(x̂, x̂_i) + b of every row."""
         self.check_features(features)
         out = np.empty((len(features), self.n_outputs))
         for begin in range(0, len(features), ROWS):
@@ -111,7 +113,7 @@ class KernelModel(GradientModel):
         return out[:, 0] if self.n_outputs == 1 else out
 
     def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
-        """Σ_i λ_i k(x̂_i, landmark), then Σ_i λ_i."""
+        """Return Σ_i λ_i k(x̂_i, landmark) of every landmark, then Σ_i λ_i."""
         self.check_features(features)
         values = self.kernel(features, self.map, self.landmarks, num_threads)
         force = force.reshape(len(features), -1)
@@ -119,17 +121,17 @@ class KernelModel(GradientModel):
         return np.concatenate([pulled, force.sum(axis=0)])
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Landmarks, α, b and the map of inputs."""
+        """Return landmarks, α, b and the map of inputs."""
         return {**self.map.arrays, "landmarks": self.landmarks, "alpha": self.alpha, "bias": self.bias}
 
     def settings(self) -> dict[str, Any]:
-        """The kernel."""
+        """Return the kernel and its settings."""
         kernel = self.kernel
         return {"kernel": kernel.kind, "width": kernel.width, "degree": kernel.degree, "offset": kernel.offset}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> KernelModel:
-        """The expansion of saved settings and arrays."""
+        """Return the expansion of saved settings and arrays."""
         if settings["kernel"] not in KERNELS:
             raise UnknownNameError("kernel", settings["kernel"], KERNELS)
         kernel = Kernel(
@@ -142,7 +144,7 @@ class KernelModel(GradientModel):
 
 
 class KernelInTraining(CoreModel):
-    """The expansion as the linear model over φ that it is while it learns."""
+    """An expansion in training: a linear model over the features φ."""
 
     def __init__(self, kernel: Kernel, map: InputMap, landmarks: Floats, basis: Floats, n_outputs: int) -> None:
         self.kernel, self.map, self.landmarks, self.basis = kernel, map, landmarks, basis
@@ -152,7 +154,7 @@ class KernelInTraining(CoreModel):
 
     @property
     def vector(self) -> Floats:
-        """w by feature of φ, then b."""
+        """w of every feature of φ, then b."""
         return self._vector
 
     @vector.setter
@@ -161,11 +163,11 @@ class KernelInTraining(CoreModel):
 
     @property
     def is_linear(self) -> bool:
-        """It is, in α."""
+        """Whether scores are linear in the parameters: they are, in α."""
         return True
 
     def prepare(self, features: Features, *, num_threads: int = 1) -> CoreInputs:
-        """φ of every row."""
+        """Return φ of every row."""
         self.check_features(features)
         out = np.empty((len(features), self.basis.shape[1]), np.float32)
         for begin in range(0, len(features), ROWS):
@@ -185,16 +187,16 @@ class KernelInTraining(CoreModel):
         return KernelModel(self.kernel, self.map, self.landmarks, alpha, self.vector[size:])
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """As the finished expansion."""
+        """Return those of the trained expansion."""
         return self.finished().arrays()
 
     def settings(self) -> dict[str, Any]:
-        """As the finished expansion."""
+        """Return those of the trained expansion."""
         return self.finished().settings()
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Model:
-        """The finished expansion."""
+        """Return the trained expansion."""
         return KernelModel.restore(settings, arrays)
 
 
@@ -246,7 +248,7 @@ class KernelSpec(KernelSettings, GradientSpec):
     def start(
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
     ) -> KernelInTraining:
-        """Return f = 0 over landmarks drawn from the documents, or over all of them; after a restart f is drawn too."""
+        """Return f = 0 over sampled landmarks, or over all documents if they are few. After a restart f is random too."""
         map = InputMap.of(data, standardize=bool(self.standardize), num_threads=num_threads)
         width = math.sqrt(data.n_features) if self.width is None else self.width
         kernel = Kernel(self.kernel, width, self.degree, self.offset)
@@ -261,7 +263,7 @@ class KernelSpec(KernelSettings, GradientSpec):
 
 
 def landmark_rows(data: RankingData, count: int, seed: int) -> npt.NDArray[np.int64]:
-    """Rows drawn by a hash of seed, query and place in the query, in canonical order: no order of queries changes them."""
+    """Return rows drawn by a hash of seed, query and place in the query, in canonical order; the order of queries has no effect."""
     order = canonical_order(data)
     sizes = data.query_sizes[order]
     place = np.arange(data.n_documents) - np.repeat(np.cumsum(sizes) - sizes, sizes)

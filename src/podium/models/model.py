@@ -1,4 +1,4 @@
-"""The contract of function classes: what turns features into scores, and passes forces on scores back to parameters."""
+"""The contract of models, which turn features into scores and pass forces on scores back to their parameters."""
 
 from __future__ import annotations
 
@@ -95,16 +95,16 @@ class GradientSpec(Spec):
     def start(
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
     ) -> GradientModel:
-        """A model for this data, with starting values that are a function of the seed and of how often it restarted."""
+        """Return a model for this data, with initial values that depend on the seed and the number of restarts only."""
 
 
 class Model(ABC):
-    """A function class at work: what turns features into scores, and how it is kept.
+    """A model: turns features into scores, and can be saved.
 
     Attributes:
-        n_features: how many features a document must have.
-        n_outputs: how many scores a document gets; forces over pairs and lists want one.
-        reads_any_floats: Whether `scores` takes float32 and float64 in any memory order, without a copy.
+        n_features: number of features that a document must have.
+        n_outputs: number of scores per document; forces over pairs and lists need one.
+        reads_any_floats: whether `scores` takes float32 and float64 in any memory order, without a copy.
         has_splits: whether it is made of trees, whose splits attributions and importances are computed from.
     """
 
@@ -125,26 +125,26 @@ class Model(ABC):
 
     @abstractmethod
     def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
-        """Scores of every row: [documents], or [documents × outputs] where there are several."""
+        """Return the scores of every row: [documents], or [documents × outputs] if there are several."""
 
     @abstractmethod
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything the model is, as named arrays."""
+        """Return everything that makes up the model, as named arrays."""
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """What else must be known to read the arrays again; JSON."""
+        """Return what else is needed to restore the arrays, as JSON takes it."""
 
     @classmethod
     @abstractmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Model:
-        """The model of saved settings and arrays."""
+        """Return the model of saved settings and arrays."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).restore, (self.settings(), self.arrays())
 
     def check_features(self, features: Features) -> None:
-        """That the rows have as many features as the model knows."""
+        """Raise DataError unless the rows have as many features as the model."""
         if features.shape[1] != self.n_features:
             raise DataError(
                 f"the documents have {features.shape[1]} features, the model was trained on {self.n_features}; "
@@ -153,7 +153,7 @@ class Model(ABC):
 
 
 class GradientModel(Model):
-    """A model with parameters, which absorbs forces by following them: `backward`."""
+    """A model with parameters that are fitted by following gradients: `backward`."""
 
     @property
     def is_linear(self) -> bool:
@@ -163,7 +163,7 @@ class GradientModel(Model):
     @property
     @abstractmethod
     def vector(self) -> Floats:
-        """Everything that is learned, in one vector."""
+        """All learned parameters, in one vector."""
 
     @vector.setter
     @abstractmethod
@@ -171,23 +171,23 @@ class GradientModel(Model):
 
     @abstractmethod
     def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
-        """Σ_i λ_i · ∂s_i/∂parameter, in the order of `vector`: where the forces on the scores push the parameters."""
+        """Return Σ_i λ_i · ∂s_i/∂parameter, the force on each parameter, in the order of `vector`."""
 
     def scores_in_training(self, part: RankingData, *, num_threads: int = 1) -> Floats:
-        """Scores of some whole training queries as learning sees them: as `scores` does, unless a document would know itself."""
+        """Return the scores of whole training queries as used in training: those of `scores`, unless a document would be scored by itself."""
         return self.scores(part.features, num_threads=num_threads)
 
     def backward_in_training(self, part: RankingData, force: Floats, *, num_threads: int = 1) -> Floats:
-        """`backward` for the scores that `scores_in_training` gives."""
+        """Return `backward` for the scores of `scores_in_training`."""
         return self.backward(part.features, force, num_threads=num_threads)
 
     @property
     def penalized(self) -> Floats:
-        """1 for the parameters that a regularizer holds small, 0 for those it leaves alone, in the order of `vector`."""
+        """1 for parameters that are regularized and 0 for the others, in the order of `vector`."""
         return np.ones(len(self.vector))
 
     def finished(self) -> Model:
-        """The model as it is kept once it is trained."""
+        """Return the model as it is stored after training."""
         return self
 
 
@@ -200,9 +200,9 @@ class CoreInputs:
 
 
 class CoreModel(GradientModel):
-    """A model that the core can train: a net of dense layers over inputs made from the features.
+    """A model that the core can train: a net of dense layers over inputs computed from the features.
 
-    `net` and `vector` are the core's; `prepare` makes the inputs, once for a data set.
+    `net` and `vector` are those of the core; `prepare` computes the inputs, once per data set.
     """
 
     net: _core.DenseNet
@@ -214,27 +214,27 @@ class CoreModel(GradientModel):
 
     @abstractmethod
     def prepare(self, features: Features, *, num_threads: int = 1) -> CoreInputs:
-        """The rows as the net takes them."""
+        """Return the rows as the net takes them."""
 
     @property
     def penalized(self) -> Floats:
-        """Weights, not the bias of a layer."""
+        """1 for weights and 0 for the biases of layers."""
         return self.net.weight_mask()
 
     def scores_of(self, inputs: CoreInputs, *, num_threads: int = 1) -> Floats:
-        """Scores of rows already prepared."""
+        """Return the scores of prepared rows."""
         out = _core.net_scores(
             self.net, self.vector, inputs.features, inputs.map.center, inputs.map.scale, inputs.map.filled, num_threads
         )
         return out if self.n_outputs == 1 else out.reshape(-1, self.n_outputs)
 
     def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
-        """Scores of every row."""
+        """Return the scores of every row."""
         self.check_features(features)
         return self.scores_of(self.prepare(features, num_threads=num_threads), num_threads=num_threads)
 
     def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
-        """Σ_i λ_i · ∂s_i/∂parameter."""
+        """Return Σ_i λ_i · ∂s_i/∂parameter."""
         self.check_features(features)
         inputs = self.prepare(features, num_threads=num_threads)
         return _core.net_backward(

@@ -25,7 +25,7 @@ MOST_UNITS = 100_000
 
 
 class Net(CoreModel):
-    """s = g(W_L a(… a(W_1 x̂ + b_1) …) + b_L), x̂ the standardized features, a the activation, g the output's transfer."""
+    """s = g(W_L a(… a(W_1 x̂ + b_1) …) + b_L), with the standardized features x̂, the activation a and the transfer function g."""
 
     def __init__(
         self, widths: tuple[int, ...], activation: str, map: InputMap, vector: Floats, output: str = "identity"
@@ -57,11 +57,11 @@ class Net(CoreModel):
         return self.is_linear
 
     def prepare(self, features: Features, *, num_threads: int = 1) -> CoreInputs:
-        """The rows with the map that standardizes them on their way into the net."""
+        """Return the rows with the map that standardizes them inside the net."""
         return CoreInputs(np.ascontiguousarray(features), self.map)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Weights and bias of every layer, and the map of inputs."""
+        """Return weights and bias of every layer, and the map of inputs."""
         out: dict[str, npt.NDArray[Any]] = dict(self.map.arrays)
         at = 0
         for layer, (inputs, outputs) in enumerate(itertools.pairwise(self.widths), start=1):
@@ -72,13 +72,13 @@ class Net(CoreModel):
         return out
 
     def settings(self) -> dict[str, Any]:
-        """Widths of the layers and the activation; the transfer of the output if there is one."""
+        """Return the widths of the layers and the activation, and the transfer function of the output if there is one."""
         transfer = {} if self.output == "identity" else {"output": self.output}
         return {"widths": list(self.widths), "activation": self.activation, **transfer}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Net:
-        """The net of saved settings and arrays."""
+        """Return the net of saved settings and arrays."""
         widths = tuple(int(width) for width in settings["widths"])
         if len(widths) < 2 or min(widths[1:]) < 1 or settings["activation"] not in ACTIVATIONS:
             raise DataError(f"no net has the layers {widths} and the activation {settings['activation']!r}")
@@ -137,7 +137,7 @@ class DenseSpec(GradientSpec):
         return self.resolved_inputs(data)
 
     def start(self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1) -> Net:
-        """Weights uniform in ±1/√inputs and bias 0; `zero_first`: first layer 0, second uniform in ±0.1. [RankNet §5.1]"""
+        """Return a net with weights uniform in ±1/√inputs and bias 0; `zero_first`: first layer 0, second uniform in ±0.1. [RankNet §5.1]"""
         widths = (data.n_features, *self.hidden, n_outputs)
         parts: list[Floats] = []
         for layer, (inputs, outputs) in enumerate(itertools.pairwise(widths)):
@@ -146,7 +146,7 @@ class DenseSpec(GradientSpec):
             if self.init == "zero_first":
                 bound = 0.0 if layer == 0 else 0.1
             if not self.hidden and restart == 0:
-                bound = 0.0  # a linear model needs nothing to break its symmetry
+                bound = 0.0  # a linear model has no symmetry to break
             parts += [bound * drawn, np.zeros(outputs)]
         return Net(
             widths,
@@ -167,9 +167,14 @@ class NetSpec(NetSettings, DenseSpec):
     formula = "s = g(W_L a(… a(W_1 x̂ + b_1) …) + b_L)"
 
     def check_together(self) -> None:
-        """A net has at least one hidden layer."""
+        """Check that there is at least one hidden layer."""
         if not self.hidden:
-            raise ParameterError("hidden", (), "has no layer, and a net needs at least one", "write linear for none")
+            raise ParameterError(
+                "hidden",
+                (),
+                "has no layer, and a net needs at least one",
+                "use linear for a model without hidden layers",
+            )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""Quadratic functions: s = x̂ᵀ A x̂ + w·x̂ + b, every feature and every product of two, never written out by document."""
+"""Quadratic functions: s = x̂ᵀ A x̂ + w·x̂ + b, with every feature and every product of two, computed without expanding the products of a document."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from podium.models.inputs import InputMap, InputSettings, saved
 from podium.models.model import Features, Floats, GradientModel, GradientSpec, PerceptronForm
 from podium.parameters import Real, Search, setting
 
-MOST_FEATURES = 10_000  # whose A takes 800 MB
+MOST_FEATURES = 10_000  # A then takes 800 MB
 
 
 def scaled_map(data: RankingData, *, standardize: bool, width: float | None, num_threads: int) -> InputMap:
-    """Inputs divided by a width, √features by default: standardized documents then have a length of about 1."""
+    """Return the map of inputs divided by a width, √features by default: standardized documents then have a length of about 1."""
     map = InputMap.of(data, standardize=standardize, num_threads=num_threads)
     by = math.sqrt(data.n_features) if width is None else width
     return InputMap(map.center, map.scale / by, map.filled / by)
 
 
 class QuadraticModel(GradientModel):
-    """s = x̂ᵀ A x̂ + w·x̂ + b, one A, w, b an output."""
+    """s = x̂ᵀ A x̂ + w·x̂ + b, with one A, w and b per output."""
 
     def __init__(self, map: InputMap, vector: Floats, n_outputs: int = 1) -> None:
         self.map, self.n_features, self.n_outputs = map, len(map.center), n_outputs
@@ -36,25 +36,25 @@ class QuadraticModel(GradientModel):
 
     @property
     def vector(self) -> Floats:
-        """A [features × features], w, b; of one output after the other."""
+        """A [features × features], w and b of every output."""
         return self._vector
 
     @vector.setter
     def vector(self, values: Floats) -> None:
         size = self.n_outputs * (self.n_features**2 + self.n_features + 1)
         if values.shape != (size,):
-            raise DataError(f"{values.shape} parameters for {self.n_features} features; {size} are needed")
+            raise DataError(f"{values.shape} parameters for {self.n_features} features; expected {size}")
         self._vector = np.ascontiguousarray(values, np.float64)
 
     @property
     def penalized(self) -> Floats:
-        """All but b."""
+        """1 for all parameters except b."""
         mask = np.ones((self.n_outputs, self.n_features**2 + self.n_features + 1))
         mask[:, -1] = 0
         return mask.reshape(-1)
 
     def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
-        """x̂ᵀ A x̂ + w·x̂ + b of every row, blocks of rows by blocks of A."""
+        """Return x̂ᵀ A x̂ + w·x̂ + b of every row, computed in blocks of rows and of A."""
         self.check_features(features)
         rows, map = np.ascontiguousarray(features, np.float32), self.map
         parts = [
@@ -64,7 +64,7 @@ class QuadraticModel(GradientModel):
         return parts[0] if self.n_outputs == 1 else np.stack(parts, axis=1)
 
     def backward(self, features: Features, force: Floats, *, num_threads: int = 1) -> Floats:
-        """Σ_i λ_i x̂ x̂ᵀ, Σ_i λ_i x̂, Σ_i λ_i."""
+        """Return Σ_i λ_i x̂ x̂ᵀ, Σ_i λ_i x̂ and Σ_i λ_i."""
         self.check_features(features)
         rows, map = np.ascontiguousarray(features, np.float32), self.map
         table = np.asarray(force, np.float64).reshape(len(rows), self.n_outputs)
@@ -78,7 +78,7 @@ class QuadraticModel(GradientModel):
         )
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """A, w, b by output, and the map of inputs."""
+        """Return A, w and b of every output, and the map of inputs."""
         d = self.n_features
         table = self.vector.reshape(self.n_outputs, -1)
         return {
@@ -89,12 +89,12 @@ class QuadraticModel(GradientModel):
         }
 
     def settings(self) -> dict[str, Any]:
-        """Nothing that the arrays do not say."""
+        """Return nothing: the arrays suffice."""
         return {}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> QuadraticModel:
-        """The function of saved arrays."""
+        """Return the function of saved arrays."""
         linear = saved(arrays, "linear", None, None)
         outputs, d = linear.shape
         matrix, bias = saved(arrays, "matrix", outputs, d, d), saved(arrays, "bias", outputs)
@@ -104,7 +104,7 @@ class QuadraticModel(GradientModel):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class WidthSettings(InputSettings):
-    """Inputs that are divided by a width."""
+    """Settings of models whose inputs are divided by a width."""
 
     width: float | None = setting(
         None,
@@ -142,7 +142,7 @@ class QuadraticSpec(WidthSettings, GradientSpec):
     def start(
         self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
     ) -> QuadraticModel:
-        """The function 0; after a restart one that is drawn."""
+        """Return the function 0, or a random one after a restart."""
         check_features(data.n_features)
         map = scaled_map(data, standardize=bool(self.standardize), width=self.width, num_threads=num_threads)
         size = n_outputs * (data.n_features**2 + data.n_features + 1)
@@ -154,9 +154,9 @@ class QuadraticSpec(WidthSettings, GradientSpec):
 
 
 def check_features(count: int) -> None:
-    """That A, a number a pair of features, can be held."""
+    """Raise an error if A, with one number per pair of features, is too large to be stored."""
     if count > MOST_FEATURES:
         raise DataError(
-            f"{count} features have {count**2} products, and a quadratic function is held whole up to {MOST_FEATURES} "
+            f"{count} features have {count**2} products, and a quadratic function is stored whole up to {MOST_FEATURES} "
             "features; choose among the features, or use QuadraticPRank(form='kernel'), or the model kernel(poly) of other rankers"
         )

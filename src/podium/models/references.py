@@ -1,4 +1,4 @@
-"""Reference documents of the Nadaraya–Watson estimator: whose labels are averaged, and what each query has in them."""
+"""Reference documents of the Nadaraya–Watson estimator: which they are, and the share of each query in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTHING = 1e-12  # of a center's mass; less is left only by rounding
 
 @dataclass(frozen=True)
 class Share:
-    """What one query has in the references: which of them, how much of their mass, and the sum of mass · label."""
+    """The share of one query in the references: their numbers, its part of their mass, and its sum of mass · label."""
 
     rows: npt.NDArray[np.int64]
     mass: Floats
@@ -32,7 +32,7 @@ class Share:
 class References:
     """Documents, or centers of documents, with the mean label and the mass of each.
 
-    `shares` has every training query's part in them, by query id; empty for a model that is no longer trained.
+    `shares` has the share of every training query, by query id. It is empty after training.
     """
 
     inputs: Floats
@@ -42,11 +42,11 @@ class References:
 
     @property
     def votes(self) -> tuple[Floats, Floats]:
-        """(log mass, label) of every reference."""
+        """Return (log mass, label) of every reference."""
         return _log(self.mass), self.labels
 
     def votes_without(self, query: Hashable) -> tuple[Floats, Floats]:
-        """The same with one query's documents taken out; all of them where it alone has any mass."""
+        """Return the same without the documents of one query; with them if no other query has any mass."""
         share = self.shares.get(query)
         if share is None or not len(share.rows):
             return self.votes
@@ -62,9 +62,9 @@ class References:
 def choose_references(
     data: RankingData, map: InputMap, *, most: int, choose: str, seed: int, num_threads: int
 ) -> References:
-    """All documents where they are few; else `most` of them at random, or as many centers by k-means.
+    """Return all documents if they are few; otherwise a random sample of `most`, or as many centers by k-means.
 
-    The choice follows the seed and the queries' ids, never their order.
+    The choice depends on the seed and the ids of queries, not on their order.
     """
     labels = document_votes(data)
     weights = np.ones(data.n_documents) if data.document_weights is None else np.array(data.document_weights, float)
@@ -79,7 +79,7 @@ def choose_references(
 
 
 def document_votes(data: RankingData) -> Floats:
-    """What each document's vote is: its label; where only pairs tell documents apart, the share of them that it wins."""
+    """Return the vote of each document: its label or, if only pairs distinguish documents, the share of its pairs that it wins."""
     labels = np.array(data.labels, np.float64)
     if data.pairs is None or (labels != labels[0]).any():
         return labels
@@ -98,7 +98,7 @@ def _gathered(
     votes: Floats,
     weights: Floats,
 ) -> References:
-    """References of these rows, row k of them in reference `of[k]`; what has no mass is left out."""
+    """Return references of these rows, with row k in reference `of[k]`; references without mass are left out."""
     labels, weights = votes[rows], weights[rows]
     mass, sums = (_sums(of, values, len(inputs)) for values in (weights, weights * labels))
     kept = mass > 0 if (mass > 0).any() else np.ones(len(mass), bool)
@@ -122,14 +122,14 @@ def _sums(of: npt.NDArray[np.int64], values: Floats, count: int) -> Floats:
 
 
 def _places(rows: npt.NDArray[np.int64], among: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Where rows stand among all rows."""
+    """Return the positions of rows among all rows."""
     place = np.empty(len(among), np.int64)
     place[among] = np.arange(len(among))
     return place[rows]
 
 
 def _nearest(inputs: Floats, centers: Floats, num_threads: int) -> npt.NDArray[np.int64]:
-    """The nearest center of every row; of equal ones the first."""
+    """Return the nearest center of every row, the first of equally near ones."""
     out = np.empty(len(inputs), np.int64)
     half, across = 0.5 * (centers**2).sum(axis=1), np.ascontiguousarray(centers.T)
     for begin in range(0, len(inputs), BLOCK):
@@ -140,7 +140,7 @@ def _nearest(inputs: Floats, centers: Floats, num_threads: int) -> npt.NDArray[n
 
 
 def _centers(inputs: Floats, start: Floats, num_threads: int) -> Floats:
-    """k-means from a start: each center moves to the mean of the rows nearest to it. [Lloyd 1982]"""
+    """Run k-means from initial centers: each center moves to the mean of the rows nearest to it. [Lloyd 1982]"""
     centers = start.copy()
     for _ in range(ROUNDS):
         of = _nearest(inputs, centers, num_threads)

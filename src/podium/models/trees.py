@@ -1,4 +1,4 @@
-"""Trees: f = base + Σ_t tree_t(x); a tree sends a document left where x ≤ threshold, and a leaf gives its value."""
+"""Trees: f = base + Σ_t tree_t(x); a tree sends a document left if x ≤ threshold, and a leaf returns its value."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ DTYPES: dict[str, Any] = {
     "categories": np.float32,
     "base": np.float64,
 }
-MOST_FEATURES = 2**20  # a forest has no array by feature, so nothing else bounds what a file may claim
-NOT_SCORED = ("gain", "documents", "base", "feature_rules")  # what the core's forest does not need
+MOST_FEATURES = 2**20  # a forest has no array with one entry per feature, so nothing else limits what a file may claim
+NOT_SCORED = ("gain", "documents", "base", "feature_rules")  # not needed by the core's forest
 SUMS = ("float64", "float32")
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -48,9 +48,9 @@ class TreeModel(Model):
     other libraries trained may also have `feature_rules` (see `podium.models.feature_rules`).
 
     Args:
-        arrays: Everything the trees are.
-        n_features: Number of features.
-        n_outputs: Number of outputs.
+        arrays: all arrays of the trees.
+        n_features: number of features.
+        n_outputs: number of outputs.
         sums: float64: the values of the leaves are added in float64, and the base at the end. float32: values are added to
             the base, and every sum is rounded to float32, as XGBoost and RankLib do.
     """
@@ -66,7 +66,7 @@ class TreeModel(Model):
             raise DataError(f"no forest adds its values in {sums!r}")
         self._arrays = {name: np.ascontiguousarray(arrays[name], kind) for name, kind in DTYPES.items()}
         if self._arrays["base"].shape != (n_outputs,) or not np.isfinite(self._arrays["base"]).all():
-            raise DataError("a forest needs one finite base score an output")
+            raise DataError("a forest needs one finite base score per output")
         for name, like in (("gain", "feature"), ("documents", "value")):
             if self._arrays[name].shape != self._arrays[like].shape:
                 raise DataError(f"{name} and {like} differ in length")
@@ -86,11 +86,11 @@ class TreeModel(Model):
         return self.sums == "float32"
 
     def prepared(self, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The features as the trees see them."""
+        """Return the features as the trees use them."""
         return self.rules.apply(features) if self.rules else features
 
     def with_float64_sums(self) -> TreeModel:
-        """The same trees, their values added in float64."""
+        """Return the same trees, with values added in float64."""
         return TreeModel(self._arrays, self.n_features, self.n_outputs) if self._adds_to_base else self
 
     @property
@@ -100,11 +100,11 @@ class TreeModel(Model):
 
     @property
     def n_trees(self) -> int:
-        """How many trees there are."""
+        """Number of trees."""
         return len(self._arrays["node_offsets"]) - 1
 
     def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
-        """The base and the values of all trees, added in their order."""
+        """Return the sum of the base and the values of all trees, added in order."""
         self.check_features(features)
         out = np.empty(len(features) * self.n_outputs)
         self.forest.scores(readable(self.prepared(features)), out, num_threads)
@@ -114,29 +114,29 @@ class TreeModel(Model):
         return shaped[:, 0] if self.n_outputs == 1 else shaped
 
     def leaves(self, features: Features, *, num_threads: int = 1) -> npt.NDArray[np.int32]:
-        """The leaf of every row in every tree, [documents × trees]."""
+        """Return the leaf of every row in every tree, [documents × trees]."""
         self.check_features(features)
         out = np.empty((len(features), self.n_trees), np.int32)
         self.forest.leaves(readable(self.prepared(features)), out, num_threads)
         return out
 
     def arrays(self) -> Arrays:
-        """Nodes, leaves and where trees begin."""
+        """Return the nodes, the leaves and the offsets of the trees."""
         return dict(self._arrays)
 
     def settings(self) -> dict[str, Any]:
-        """Features, outputs, and how values are added unless it is in float64."""
+        """Return the numbers of features and outputs, and how values are added unless in float64."""
         rounded = {"sums": self.sums} if self._adds_to_base else {}
         return {"n_features": self.n_features, "n_outputs": self.n_outputs, **rounded}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: Arrays) -> TreeModel:
-        """The forest of saved settings and arrays."""
+        """Return the forest of saved settings and arrays."""
         sums = str(settings.get("sums", SUMS[0]))
         return cls(arrays, int(settings["n_features"]), int(settings["n_outputs"]), sums=sums)
 
     def tree(self, number: int) -> Arrays:
-        """The arrays of one tree, its sets of categories numbered from 0."""
+        """Return the arrays of one tree, with its sets of categories numbered from 0."""
         nodes = slice(*self._arrays["node_offsets"][number : number + 2])
         leaves = slice(*self._arrays["leaf_offsets"][number : number + 2])
         out = {name: self._arrays[name][nodes] for name in NODES} | {n: self._arrays[n][leaves] for n in LEAVES}
@@ -147,13 +147,13 @@ class TreeModel(Model):
 
 
 def readable(features: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return features as the core reads them: float32 or float64 in any memory order, without a copy where possible."""
+    """Return features as the core reads them: float32 or float64 in any memory order, without a copy if possible."""
     plain = features.dtype in (np.float32, np.float64) and features.flags.aligned
     return features if plain else np.require(features, np.float32, ["C", "A"])
 
 
 def forest_of(trees: Sequence[Arrays], base: Floats, categories: dict[int, npt.NDArray[np.float32]]) -> Arrays:
-    """The arrays of a forest from those of its trees."""
+    """Return the arrays of a forest from those of its trees."""
     out: Arrays = {
         name: np.concatenate([np.empty(0, DTYPES[name]), *(tree[name] for tree in trees)])
         for name in (*NODES, *LEAVES, "sets")
@@ -174,7 +174,7 @@ def forest_of(trees: Sequence[Arrays], base: Floats, categories: dict[int, npt.N
 
 
 def categories_of(model: TreeModel) -> dict[int, npt.NDArray[np.float32]]:
-    """The categories of each categorical feature."""
+    """Return the categories of each categorical feature."""
     arrays = model.arrays()
     bounds = arrays["category_offsets"]
     return {

@@ -20,11 +20,11 @@ from podium.models.trees import TreeModel, forest_of
 
 
 class WeakRankers(ABC):
-    """A numbered set of rankers h, and the model that a weighted sum of them is."""
+    """A numbered set of rankers h, and the model of a weighted sum of them."""
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of rankers."""
 
     @abstractmethod
     def scores(self, number: int, features: Features) -> Floats:
