@@ -154,7 +154,7 @@ def test_rows_and_features_as_sparse_files_have_them(cli, tmp_path):
     np.testing.assert_array_equal(scattered, expected[[0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]])
     podium.ListNet(epochs=1).fit(podium.read(tmp_path / "narrow.txt")).save(tmp_path / "thin.podium")
     both = cli("compare", "narrow.txt", "model.podium", "thin.podium", "--json")
-    assert both.err == "narrow.txt has 4 features, the model 6; the other 2 are taken as 0\n"
+    assert both.err == "narrow.txt has 4 features, but the model has 6; the other 2 are taken as 0\n"
     thin = cli("compare", "train.txt", "model.podium", "thin.podium", code=2).err
     assert "thin.podium cannot score train.txt: the documents have 6 features, the model was trained on 4" in thin
     podium.write(podium.read(tmp_path / "narrow.txt"), tmp_path / "narrow.csv")

@@ -198,7 +198,7 @@ def test_a_newer_format_asks_for_a_newer_podium(tmp_path):
     path = tmp_path / "a.podium"
     write_tensors(path, "model", {"format": FORMAT + 1, "anything": "else"}, {})
     with pytest.raises(
-        podium.FormatError, match=r"has format 3, and this Podium reads up to 2; install a newer Podium"
+        podium.FormatError, match=r"has format 3, but this Podium reads formats up to 2; install a newer Podium"
     ):
         podium.load(path)
     for odd in (0, -1, "1", None, 1.5, True, [1]):

@@ -405,7 +405,7 @@ def test_many_perceptrons_continue_from_their_own_weights_or_from_their_mean(tmp
 def test_streams_that_change_are_refused():
     ranker = podium.PRank(levels=3).partial_fit(np.eye(3), [0, 1, 2])
     before = ranker.predict(np.eye(3))
-    with pytest.raises(podium.DataError, match=r"determined 3 levels, 0 to 2; start over with levels=5 or more"):
+    with pytest.raises(podium.ParameterError, match=r"levels=3 was determined by .* a label is 4; start over with levels=5"):
         ranker.partial_fit(np.eye(3), [0, 1, 4])
     with pytest.raises(ValueError, match="4 features"):
         ranker.partial_fit(np.eye(4), [0, 1, 2, 0])
@@ -516,9 +516,9 @@ def test_labels_weights_and_pairs_that_have_no_meaning_here(kind):
         ("query_weights", np.ones(1)),
         ("pairs", podium.Pairs.of([0], [1])),
     ):
-        with pytest.raises(podium.DataError, match=f"no use for {part.replace('_', ' ')}"):
+        with pytest.raises(podium.DataError, match=f"cannot use {part.replace('_', ' ')}"):
             kind().fit(data.replace(**{part: value}))
-    with pytest.raises(podium.DataError, match="levels=2 has 0 to 1"):
+    with pytest.raises(podium.ParameterError, match="levels=2 allows labels from 0 to 1, but a label is"):
         kind(levels=2).fit(data)
 
 

@@ -74,11 +74,11 @@ def test_features_that_sparse_text_leaves_out_are_filled_in(tmp_path: Path, abse
         warnings.simplefilter("always")
         features = linear(1, 10, 100).features(data)
     assert [str(one.message) for one in said] == [
-        f"the data has 2 features, the model 3; the other is taken as {counted}"
+        f"the data has 2 features, but the model has 3; the other is taken as {counted}"
     ]
     filled = 0 if absent == "zero" else np.nan
     np.testing.assert_array_equal(features, np.array([[5, 7, filled], [2, filled, filled]], np.float32))
-    with pytest.warns(UserWarning, match="the data has 2 features, the model 4; the other 2 are taken as"):
+    with pytest.warns(UserWarning, match="the data has 2 features, but the model has 4; the other 2 are taken as"):
         assert linear(1, 10, 100, 1000).scores(data).tolist() == [75, 2]
 
 

@@ -207,7 +207,7 @@ class TestLBFGS:
             LBFGSSolver(np.array([1.0, math.nan]))
         with pytest.raises(DataError, match="starting point"):
             LBFGSSolver(np.zeros(2)).step(lambda w: (math.nan, w))
-        with pytest.raises(DataError, match=r"shape \(3,\); \(2,\) is needed"):
+        with pytest.raises(DataError, match=r"shape \(3,\); expected \(2,\)"):
             LBFGSSolver(np.zeros(2)).step(lambda w: (0.0, np.zeros(3)))
 
     def test_the_oracle_may_reuse_its_gradient(self) -> None:

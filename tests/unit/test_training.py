@@ -151,7 +151,7 @@ def test_training_stops_when_nothing_is_wrong_any_more(metric, perfect):
 
 def test_rules_need_what_they_watch():
     with pytest.raises(
-        podium.ParameterError, match=r"rate_rule='halve' watches the cost, and lambdarank\(map\) has none"
+        podium.ParameterError, match=r"rate_rule='halve' depends on the cost, but lambdarank\(map\) has none"
     ):
         train(plan("lambdarank(map)", rate_rule="halve"), TRAIN)
     with pytest.raises(podium.ParameterError, match="schedule='lbfgs' needs a cost, and step"):
@@ -606,7 +606,7 @@ def test_a_rate_that_diverges_is_named_and_no_model_is_left(spec, force, optimiz
 
 def test_validation_data_must_fit_the_training_data():
     narrow = noisy(features=3)
-    with pytest.raises(podium.DataError, match=r"validation data has 3 features, the training data 5"):
+    with pytest.raises(podium.DataError, match=r"validation data has 3 features, but the training data has 5"):
         podium.RankNet(epochs=1).fit(TRAIN, valid=narrow)
     for wrong in ((narrow.features, narrow.labels), [narrow], narrow.features):
         with pytest.raises(podium.DataError, match=r"valid must be a RankingData or \(X, y, qid\)"):

@@ -1,11 +1,11 @@
-"""A model's file: its header says what the model is and how it came about.
+"""Model files: the header says what the model is and how it was trained.
 
     format       the version of this layout, 2; every reader reads every older one
     library      the version of Podium that wrote it
     sha256       of the rest of the header and of the arrays
     ranker, parameters, force, model, metric, features, data, training, more
 
-The same ranker gives the same bytes: no time, no machine, no number of threads is in it.
+The same ranker gives the same bytes: the file holds no time, machine or number of threads.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Artifact:
 
 
 def save_artifact(path: str | os.PathLike[str], artifact: Artifact) -> None:
-    """Writes the file whole, or not at all."""
+    """Write the file, whole or not at all."""
     write_tensors(path, "model", {"format": FORMAT, **artifact.header}, artifact.arrays)
 
 
 def load_artifact(path: str | os.PathLike[str]) -> Artifact:
-    """The header and arrays of a file; a FormatError for a file that is another thing, damaged or too new."""
+    """Return the header and arrays of a file; raise FormatError if it is no model, damaged or too new."""
     raw = read_bytes(path)
     header = podium_header(raw)
     if header is None or "format" not in header:
@@ -48,7 +48,7 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     if is_integer(version) and version > FORMAT:
         raise FormatError(
             path,
-            f"has format {short_repr(version)}, and this Podium reads up to {FORMAT}; install a newer Podium to read it",
+            f"has format {short_repr(version)}, but this Podium reads formats up to {FORMAT}; install a newer Podium to read it",
         )
     arrays = arrays_of(raw, header)
     if arrays is None or not is_integer(version) or version < 1:

@@ -1,9 +1,9 @@
-"""Arrays and what is said about them in one file: safetensors, whose metadata has one entry, `podium`: a JSON header.
+"""Arrays and a JSON header in one safetensors file; the header is the entry `podium` of its metadata.
 
-The header holds the SHA-256 of all the rest of it and of the arrays, so that a damaged file is never used.
+The header holds the SHA-256 of the rest of the header and of the arrays, so that a damaged file is never used.
 
-Arrays are views of the file's bytes, which lie in memory straight from the system if they are many: safetensors' own reader
-copies each array, and memory from the allocator stays with the thread that freed it, so that a service that loads a model of
+Arrays are views of the file's bytes. Large files are read into memory that comes directly from the operating system: the reader
+of safetensors copies each array, and the allocator keeps freed memory per thread, so that a service that loads a model of
 1.2 MB in sixteen threads would keep 45 MB.
 """
 
@@ -60,7 +60,7 @@ def read_bytes(path: str | os.PathLike[str]) -> Buffer:
 
 
 def _fill(file: io.FileIO, pages: mmap.mmap) -> int:
-    """Read the file into memory as far as both go, and return how many bytes there are."""
+    """Read the file into memory, up to the end of either, and return the number of bytes."""
     done = 0
     with memoryview(pages) as room:
         while done < len(room) and (read := file.readinto(room[done:])):
@@ -69,7 +69,7 @@ def _fill(file: io.FileIO, pages: mmap.mmap) -> int:
 
 
 def arrays_of(raw: Buffer, header: Header) -> Arrays | None:
-    """Return the arrays if they and the header are as they were written, else None."""
+    """Return the arrays if they and the header are unchanged, otherwise None."""
     rest = {name: value for name, value in header.items() if name != "sha256"}
     size = 8 + int.from_bytes(raw[:8], "little")
     try:
@@ -83,7 +83,7 @@ def arrays_of(raw: Buffer, header: Header) -> Arrays | None:
 
 
 def _view(raw: Buffer, start: int, entry: dict[str, Any]) -> npt.NDArray[Any]:
-    """Return one array; ValueError if its place is not inside the file or not of the size that its shape says."""
+    """Return one array; raise ValueError if it lies outside the file or its size contradicts its shape."""
     kind, (begin, end), shape = np.dtype(TYPES[entry["dtype"]]), entry["data_offsets"], entry["shape"]
     if not 0 <= begin <= end <= len(raw) - start or any(size < 0 for size in shape):
         raise ValueError("an array lies outside the file")

@@ -1,4 +1,4 @@
-"""Reading models of older layouts: each version is brought up to the next one, so the rest of Podium knows only the newest."""
+"""Reading models of older layouts: each version is converted to the next one, so that the rest of Podium handles only the newest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RENAMED = {
     "neighbours": "neighbors",
     "centre": "center",
 }
-# What format 1 kept beside the force and model of a Ranker, and what schedules call it.
+# Settings that format 1 stored beside the force and model of a Ranker, and their names in schedules.
 SCHEDULE_SETTINGS = {
     "optimizer": "",
     "learning_rate": "rate",
@@ -47,7 +47,7 @@ def upgrade(header: Header, arrays: Arrays) -> tuple[Header, Arrays]:
 
 
 def _with_schedule(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Gather the settings that format 1 kept beside force and model into the name of a schedule."""
+    """Combine the settings that format 1 stored beside force and model into the name of a schedule."""
     rest = {name: value for name, value in parameters.items() if name not in SCHEDULE_SETTINGS}
     given = {name: value for name, value in parameters.items() if name in SCHEDULE_SETTINGS and value is not None}
     grows = str(parameters.get("model", "")).startswith("trees")

@@ -213,7 +213,8 @@ def _check_start(start: TreeModel, now: TreeBooster) -> None:
             )
         if not np.array_equal(values, now.categories[feature]):
             raise DataError(
-                f"feature {feature} has other categories than in the model to start from; train a new model, or use data with the same categories"
+                f"feature {feature} has other categories than in the model to start from; train a new model, or use "
+                "data with the same categories"
             )
 
 

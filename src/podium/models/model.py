@@ -174,7 +174,7 @@ class GradientModel(Model):
         """Return Σ_i λ_i · ∂s_i/∂parameter, the force on each parameter, in the order of `vector`."""
 
     def scores_in_training(self, part: RankingData, *, num_threads: int = 1) -> Floats:
-        """Return the scores of whole training queries as used in training: those of `scores`, unless a document would be scored by itself."""
+        """Return the scores of whole queries in training: those of `scores`, unless a document would be scored by itself."""
         return self.scores(part.features, num_threads=num_threads)
 
     def backward_in_training(self, part: RankingData, force: Floats, *, num_threads: int = 1) -> Floats:

@@ -137,7 +137,10 @@ class DenseSpec(GradientSpec):
         return self.resolved_inputs(data)
 
     def start(self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1) -> Net:
-        """Return a net with weights uniform in ±1/√inputs and bias 0; `zero_first`: first layer 0, second uniform in ±0.1. [RankNet §5.1]"""
+        """Return a net with weights uniform in ±1/√inputs and bias 0.
+
+        With `zero_first` the first layer is 0 and the second uniform in ±0.1. [RankNet §5.1]
+        """
         widths = (data.n_features, *self.hidden, n_outputs)
         parts: list[Floats] = []
         for layer, (inputs, outputs) in enumerate(itertools.pairwise(widths)):
@@ -202,7 +205,7 @@ class LinearSpec(InputSettings, DenseSpec):
 
     @property
     def weak_rankers(self) -> WeakRankerForm:
-        """Each feature by itself."""
+        """The weak rankers are single features."""
         from podium.models.weak_rankers import FeatureRankers
 
         def make(data: RankingData, num_threads: int) -> FeatureRankers:

@@ -1,7 +1,7 @@
-"""What learns one document at a time: linear perceptrons side by side, and quadratic functions held whole or by supports.
+"""Functions that learn from one document at a time: linear perceptrons, and quadratic functions stored whole or by supports.
 
-Each has the thresholds between the levels beside its function, and is known by vectors: one a candidate that validation
-data may choose.
+Each of them also learns the thresholds between the levels. It is represented by vectors, one per candidate among which
+validation data chooses.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from podium.models.quadratic import QuadraticModel
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 Arrays = dict[str, npt.NDArray[Any]]
-Counts = tuple[int, int, int]  # documents taken, mistakes, levels off
+Counts = tuple[int, int, int]  # numbers of documents used, mistakes, and levels between prediction and label
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A function, the thresholds that cut its values into levels, and what was chosen to get there."""
+    """A function, the thresholds that cut its values into levels, and the settings that were chosen for it."""
 
     model: Model
     thresholds: Floats
@@ -38,31 +38,31 @@ class Learned:
 class Learner(Protocol):
     """A function that learns one document at a time."""
 
-    piece: int  # documents between two looks at the keyboard
-    perceptrons: int  # that look at each document
+    piece: int  # documents between two checks for an interrupt
+    perceptrons: int  # number of perceptrons that use each document
     map: InputMap
 
     def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
-        """One pass over these rows in this order."""
+        """Make one pass over these rows in this order."""
 
     def candidates(self) -> list[Floats]:
-        """What validation data may choose from, each as a vector; without any, the last is taken."""
+        """Return the candidates among which validation data chooses, as vectors; without validation data the last is used."""
 
     def learned(self, vector: Floats) -> Learned:
-        """The model of a candidate; ValueError where it is none of this learner's."""
+        """Return the model of a candidate; raise ValueError if it does not belong to this learner."""
 
     def state(self) -> Arrays:
-        """What must be known to go on."""
+        """Return what is needed to resume."""
 
     def resume(self, state: Arrays) -> None:
-        """Goes on from a state; KeyError or ValueError where it is none of this learner's."""
+        """Resume from a state; raise KeyError or ValueError if it does not belong to this learner."""
 
     def state_of(self, model: Any, thresholds: Floats) -> Arrays:
-        """The state that a trained model and its thresholds are."""
+        """Return the state that corresponds to a trained model and its thresholds."""
 
 
 class LinearPerceptrons:
-    """s = w·x̂, the mean of perceptrons; a single one that takes every document is PRank."""
+    """s = w·x̂, the mean of perceptrons; a single one that uses every document is PRank."""
 
     piece = 51_200
 
@@ -73,11 +73,11 @@ class LinearPerceptrons:
         self.core = _core.Perceptrons(self.width, thresholds, [s for s in shares for _ in range(self.most)])
 
     def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
-        """Every perceptron takes a document with the probability of its share."""
+        """Make one pass, in which every perceptron uses a document with the probability of its share."""
         return self.core.run(documents, rows, seed=seed, round=round, num_threads=num_threads)
 
     def candidates(self) -> list[Floats]:
-        """(share, how many, thresholds, weights), averaged over the first so many perceptrons of a share."""
+        """Return vectors of (share, count, thresholds, weights), averaged over the first `count` perceptrons of a share."""
         shape = len(self.shares), self.most
         weights = self.core.weights().reshape(*shape, self.width)
         thresholds = self.core.thresholds().reshape(*shape, self.n_thresholds)
@@ -90,7 +90,7 @@ class LinearPerceptrons:
         ]
 
     def learned(self, vector: Floats) -> Learned:
-        """A linear model."""
+        """Return a linear model."""
         if vector.shape != (2 + self.n_thresholds + self.width,):
             raise ValueError("the perceptron has another size")
         parameters = np.append(vector[2 + self.n_thresholds :], 0.0)
@@ -99,15 +99,15 @@ class LinearPerceptrons:
         return Learned(model, vector[2 : 2 + self.n_thresholds].copy(), chosen)
 
     def state(self) -> Arrays:
-        """Weights and thresholds of every perceptron."""
+        """Return weights and thresholds of every perceptron."""
         return {"weights": self.core.weights(), "thresholds": self.core.thresholds()}
 
     def resume(self, state: Arrays) -> None:
-        """Every perceptron as it was."""
+        """Restore every perceptron."""
         self.core.set(_floats(state["weights"]), _floats(state["thresholds"]))
 
     def state_of(self, model: Net, thresholds: Floats) -> Arrays:
-        """Every perceptron where the mean stands; thresholds whole again, so that they keep their order."""
+        """Return every perceptron at the mean, with thresholds rounded to whole numbers so that they stay in order."""
         return {
             "weights": np.tile(model.vector[:-1], self.perceptrons),
             "thresholds": np.tile(np.rint(thresholds), self.perceptrons),
@@ -115,7 +115,7 @@ class LinearPerceptrons:
 
 
 class WholeQuadratic:
-    """s = x̂ᵀ A x̂ + w·x̂ + c, held whole: d² numbers, whatever the number of documents."""
+    """s = x̂ᵀ A x̂ + w·x̂ + c, stored whole: d² numbers for any number of documents."""
 
     piece = 6_400
     perceptrons = 1
@@ -125,15 +125,15 @@ class WholeQuadratic:
         self.core = _core.QuadraticLearner(len(map.center), thresholds)
 
     def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
-        """Nothing is drawn."""
+        """Make one pass, without random draws."""
         return self.core.run(documents, rows, num_threads=num_threads)
 
     def candidates(self) -> list[Floats]:
-        """The thresholds, then A, w, c."""
+        """Return the thresholds, then A, w and c."""
         return [np.concatenate([self.core.thresholds(), self.core.function()])]
 
     def learned(self, vector: Floats) -> Learned:
-        """A quadratic model."""
+        """Return a quadratic model."""
         width = len(self.map.center)
         if vector.shape != (self.n_thresholds + width * width + width + 1,):
             raise ValueError("the quadratic function has another size")
@@ -141,15 +141,15 @@ class WholeQuadratic:
         return Learned(QuadraticModel(self.map, vector[cut:].copy()), vector[:cut].copy(), {})
 
     def state(self) -> Arrays:
-        """The function and the thresholds."""
+        """Return the function and the thresholds."""
         return {"function": self.core.function(), "thresholds": self.core.thresholds()}
 
     def resume(self, state: Arrays) -> None:
-        """Both as they were."""
+        """Restore function and thresholds."""
         self.core.set(_floats(state["function"]), _floats(state["thresholds"]))
 
     def state_of(self, model: QuadraticModel, thresholds: Floats) -> Arrays:
-        """The model is the function."""
+        """Return the state of a quadratic model."""
         return {"function": model.vector, "thresholds": thresholds}
 
 
@@ -164,15 +164,15 @@ class SupportQuadratic:
         self.core = _core.SupportLearner(len(map.center), budget, thresholds)
 
     def run(self, documents: _core.OnlineDocuments, rows: Rows, *, seed: int, round: int, num_threads: int) -> Counts:
-        """Nothing is drawn."""
+        """Make one pass, without random draws."""
         return self.core.run(documents, rows, num_threads=num_threads)
 
     def candidates(self) -> list[Floats]:
-        """The thresholds, then α and the inputs of every support."""
+        """Return the thresholds, then α and the inputs of every support."""
         return [np.concatenate([self.core.thresholds(), self.core.alpha(), self.core.inputs()])]
 
     def learned(self, vector: Floats) -> Learned:
-        """A kernel expansion over the supports; over one that weighs nothing where there are none."""
+        """Return a kernel expansion over the supports, or over one with weight 0 if there are none."""
         width, rest = len(self.map.center), vector[self.n_thresholds :]
         count, odd = divmod(len(rest), width + 1)
         if len(vector) < self.n_thresholds or odd:
@@ -183,7 +183,7 @@ class SupportQuadratic:
         return Learned(model, vector[: self.n_thresholds].copy(), {"supports": count})
 
     def state(self) -> Arrays:
-        """The supports and the thresholds."""
+        """Return the supports and the thresholds."""
         core = self.core
         return {
             "inputs": core.inputs(),
@@ -193,14 +193,14 @@ class SupportQuadratic:
         }
 
     def resume(self, state: Arrays) -> None:
-        """Supports and thresholds as they were."""
+        """Restore supports and thresholds."""
         self.core = _core.SupportLearner(len(self.map.center), self.budget, self.n_thresholds)
         keys = np.ascontiguousarray(state["keys"], np.uint64)
         self.core.set(_floats(state["inputs"]), _floats(state["alpha"]), keys, _floats(state["thresholds"]))
 
     def state_of(self, model: KernelModel, thresholds: Floats) -> Arrays:
-        """The landmarks that weigh something are the supports, under keys of their own."""
-        weighs = model.alpha[:, 0] != 0  # the one that stands for none does not
+        """Return the landmarks with a weight as supports, with new keys."""
+        weighs = model.alpha[:, 0] != 0  # the placeholder for an empty set has none
         keys = splitmix64(np.arange(np.count_nonzero(weighs), dtype=np.uint64))
         return {
             "inputs": model.landmarks[weighs].reshape(-1),

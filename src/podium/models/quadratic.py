@@ -1,4 +1,4 @@
-"""Quadratic functions: s = x̂ᵀ A x̂ + w·x̂ + b, with every feature and every product of two, computed without expanding the products of a document."""
+"""Quadratic functions: s = x̂ᵀ A x̂ + w·x̂ + b, one weight per feature and per product of two features."""
 
 from __future__ import annotations
 

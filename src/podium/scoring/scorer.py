@@ -1,4 +1,4 @@
-"""A scorer: features in, one score per document out."""
+"""Scorers: compute one score per document from its features."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Scorer:
     """A trained model, ready to score.
 
     Attributes:
-        model: Turns features into outputs.
-        feature_names: Names of the features it was trained on, or None.
-        normalize: How features are rescaled inside each query first, or None; whole queries are then needed.
-        categories: Categories of the categorical features it was trained on, by column, or None.
+        model: turns features into outputs.
+        feature_names: names of the features it was trained on, or None.
+        normalize: how features are first rescaled inside each query, or None. If it is set, whole queries are needed.
+        categories: categories of the categorical features it was trained on, by column, or None.
     """
 
     model: Model
@@ -84,19 +84,19 @@ class Scorer:
     def rank(
         self, rows: npt.ArrayLike, k: int | None = None, *, num_threads: int | None = None
     ) -> npt.NDArray[np.intp]:
-        """Return the positions of the best k rows, the best first; of all rows without k. Equal scores keep the rows' order.
+        """Return the positions of the best k rows, best first, or of all rows without k. Rows with equal scores stay in order.
 
         The rows are the documents of one query.
         """
         if isinstance(rows, RankingData) and rows.n_queries > 1:
-            raise DataError(f"rank takes the documents of one query, and the data has {rows.n_queries} queries")
+            raise DataError(f"rank takes the documents of one query, but the data has {rows.n_queries} queries")
         if k is not None and (not is_integer(k) or k < 0):
             raise ParameterError("k", k, "must be a whole number of at least 0", "leave it out to rank all rows")
         scores = self.scores(rows, num_threads=num_threads)
         return np.argsort(-scores, kind="stable")[:k]
 
     def _plain_features(self, rows: Any, threads: int) -> npt.NDArray[Any] | None:
-        """Return an array of numbers as it is if the model can read it so, or None if it has to be converted."""
+        """Return an array unchanged if the model can read it directly, or None if it has to be converted."""
         if (
             type(rows) is not np.ndarray
             or rows.ndim != 2
@@ -141,7 +141,7 @@ def match_features(
 ) -> RankingData:
     """Return data with the features a model was trained on; a DataError says what cannot be matched.
 
-    Sparse text may leave the last features out: they are filled in, with a warning. Categories get the codes of the training
+    Sparse text may omit the last features, which are filled in with a warning. Categories get the codes of the training
     data. Names must be the same in the same order.
     """
     missing = n_features - data.n_features
@@ -149,7 +149,7 @@ def match_features(
         taken = f"the other {missing} are" if missing > 1 else "the other is"
         counts_as = "0" if data.absent_value == 0 else "missing"
         warnings.warn(
-            f"the data has {data.n_features} features, the model {n_features}; {taken} taken as {counts_as}",
+            f"the data has {data.n_features} features, but the model has {n_features}; {taken} taken as {counts_as}",
             stacklevel=4,
         )
         rest = np.full((data.n_documents, missing), data.absent_value, np.float32)

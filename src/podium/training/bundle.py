@@ -1,13 +1,13 @@
 """A proximal bundle method for J(w) = ½λ‖w‖² + R(w), R convex with corners, such as RankSVM's hinge.
 
-Every look at R gives a plane that R never falls below; the planes together are the model of R.
+Every evaluation of R gives a plane that never lies above R. The planes together are the model of R.
 
     R(v) ≥ max_i (a_i·v + b_i),   a_i a subgradient of R at w_i,   b_i = R(w_i) − a_i·w_i
     trial = argmin_v ½λ‖v‖² + max_i (a_i·v + b_i) + ½μ‖v − w‖²
 
-The trial becomes the center w where J falls by a fair part of what the model promised; the pull μ to the center weakens
-where the model proves right and grows where it proves wrong. The trial is found in the dual, one share α_i a plane
-(α ≥ 0, Σα = 1), and any such α certifies how good w is:
+The trial becomes the center w if J decreases by a sufficient part of what the model predicted. The weight μ of the proximal
+term decreases if the model predicted well and increases otherwise. The trial is found in the dual, with one share α_i per
+plane (α ≥ 0, Σα = 1), and any such α gives a lower bound on J:
 
     min J ≥ Σ α_i b_i − ‖Σ α_i a_i‖² / 2λ
 
@@ -25,9 +25,9 @@ from podium.errors import DataError, ParameterError, is_integer
 from podium.training.convex import Oracle, SolverStatus, State, Vector, combine, dot, evaluate, starting_point
 from podium.training.simplex_qp import solve_on_simplex
 
-FAIR, GOOD = 0.01, 0.3  # parts of the promised fall that move the center, and that also weaken the pull
+FAIR, GOOD = 0.01, 0.3  # parts of the predicted decrease that move the center, and that also decrease μ
 LEAST_PULL = 1e-3  # of λ
-VALUE_NOISE = 1e-15  # a promised fall below this share of J cannot be seen in 64 bits
+VALUE_NOISE = 1e-15  # a predicted decrease below this share of J is lost in rounding
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class BundleSettings:
 
     Attributes:
         strength: λ > 0 of ½λ‖w‖². A RankSVM that weighs its losses by C has λ = 1 / C.
-        tolerance: stop where the certified gap J(w) − bound is at most this share of J(w).
-        floor: a number that R never falls below: 0 for losses; minus infinity where none is known.
-        patience: a plane that has had no share in this many steps is dropped.
+        tolerance: stop when the certified gap J(w) − bound is at most this share of J(w).
+        floor: a lower bound on R: 0 for losses; minus infinity if none is known.
+        patience: number of steps after which a plane without a share is dropped.
     """
 
     strength: float
@@ -56,9 +56,9 @@ class BundleSettings:
 
 
 class BundleSolver:
-    """Minimizes ½λ‖w‖² + R(w) from values and subgradients of R, one step and one look at R at a time.
+    """Minimizes ½λ‖w‖² + R(w) from values and subgradients of R, one step and one evaluation of R at a time.
 
-    Between steps `state()` is everything: a solver made by `resume` from it goes on to the same bits.
+    Between steps, `state()` describes the solver completely: a solver that `resume` makes from it continues with the same bits.
 
         solver = BundleSolver(np.zeros(d), BundleSettings(strength=0.01))
         while not solver.step(risk).done: ...
@@ -77,11 +77,11 @@ class BundleSolver:
 
     @property
     def gap(self) -> float:
-        """A bound on J(w) − min J: the least so far of J(w) minus a dual value."""
+        """A bound on J(w) − min J: J(w) minus the best dual value so far."""
         return self.value - self.lower
 
     def state(self) -> State:
-        """All that changes from step to step, as arrays of their own."""
+        """Return everything that changes from step to step, as copies."""
         numbers = [self.value, self.lower, self.pull, self.least_pull, self.steps, self.evaluations]
         return {
             "w": self.w.copy(),
@@ -95,13 +95,13 @@ class BundleSolver:
 
     @classmethod
     def resume(cls, state: State, settings: BundleSettings) -> BundleSolver:
-        """A solver that goes on where `state` was taken."""
+        """Return a solver that continues from `state`."""
         solver = cls(state["w"], settings)
         for name in ("planes", "offsets", "shares", "idle", "gram"):
             setattr(solver, name, np.array(state[name], np.float64))
         planes = len(solver.planes)
         if {len(solver.offsets), len(solver.shares), len(solver.idle), *solver.gram.shape} - {planes}:
-            raise ValueError(f"the state has {planes} planes, and other numbers of what belongs to them")
+            raise ValueError(f"the state has {planes} planes, but other arrays have other lengths")
         if (solver.shares < 0).any():
             raise ValueError("a share is negative")
         solver.value, solver.lower, solver.pull, solver.least_pull = map(float, state["numbers"][:4])
@@ -109,7 +109,7 @@ class BundleSolver:
         return solver
 
     def step(self, risk: Oracle) -> SolverStatus:
-        """One trial point: the model's minimum near the center, looked at and added to the model."""
+        """Find the model's minimum near the center, evaluate R there, and add the plane to the model."""
         if self.evaluations == 0:
             self._look(risk)
         trial, promised = self._propose()
@@ -118,7 +118,7 @@ class BundleSolver:
         if promised <= VALUE_NOISE * abs(self.value):
             if self.pull <= self.least_pull:
                 return SolverStatus.STALLED
-            self.pull = self.least_pull  # the pull, not the model, may be what holds the trial at the center
+            self.pull = self.least_pull  # the proximal term, not the model, may be what keeps the trial at the center
             return SolverStatus.GOING
         value, subgradient = evaluate(risk, trial)
         self.evaluations += 1
@@ -143,7 +143,7 @@ class BundleSolver:
             self._add(np.zeros_like(self.w), self.settings.floor)
         self._add(subgradient, value - dot(subgradient, self.w))
         self.shares[-1] = 1.0
-        # The first trial is then about where the plane at the start meets the floor, whatever the scale of the features.
+        # The first trial is then about where the plane at the start reaches the floor, for features of any scale.
         height = value - self.settings.floor if math.isfinite(self.settings.floor) else abs(value)
         steepness = dot(subgradient, subgradient)
         self.pull = max(steepness / height if height > 0 else steepness, self.least_pull)
@@ -152,7 +152,7 @@ class BundleSolver:
         return 0.5 * self.settings.strength * dot(w, w)
 
     def _propose(self) -> tuple[Vector, float]:
-        """The model's minimum near the center and the fall of J it promises; the bound is brought up to date."""
+        """Return the model's minimum near the center and the decrease of J that it predicts; update the bound."""
         strength, total = self.settings.strength, self.settings.strength + self.pull
         at_center = np.add.reduce(self.planes * self.w, axis=1)
         costs = self.offsets + (self.pull / total) * at_center
@@ -165,7 +165,7 @@ class BundleSolver:
         return trial, self.value - model
 
     def _judge(self, trial: Vector, value: float, promised: float) -> None:
-        """Moves the center, or strengthens the pull."""
+        """Move the center, or increase μ."""
         kept = (self.value - value) / promised
         if kept >= FAIR:
             self.w, self.value = trial, value

@@ -1,4 +1,4 @@
-"""Checkpoints: training that is stopped, in whatever way, resumes from one and ends in an identical model."""
+"""Checkpoints: a training that was stopped resumes from one and gives an identical model."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ REMEDY = "remove the file to start over"
 class Checkpoint:
     """A file that training writes as it goes, at the end of an epoch and at most every `seconds`.
 
-    If the file exists already and was written for the same data and settings, training resumes from it; if it was
-    written for others, that is an error. The file stays when training ends: remove it once the model is saved.
+    If the file exists and was written for the same data and settings, training resumes from it; if it was written for
+    others, an error is raised. The file remains when training ends: remove it after saving the model.
     """
 
     path: str | os.PathLike[str]
@@ -36,7 +36,7 @@ class Checkpoint:
     def read(self, identity: dict[str, str], *, epochs: int | None = None) -> tuple[dict[str, Any], Arrays] | None:
         """Return (numbers, arrays) of a file that was written for the same training, or None if there is no file.
 
-        `epochs` is where training shall end: training cannot resume from a file that was written after more of them.
+        `epochs` is the maximum number of epochs. Training cannot resume from a file that was written after more of them.
         """
         if not Path(self.path).exists():
             check_outputs([Output(self.path, "checkpoint")])
@@ -87,8 +87,8 @@ class Checkpoint:
 def check_state(found: Arrays, fresh: Arrays) -> None:
     """Check the arrays of a checkpoint against those that a training has before its first epoch.
 
-    Names, types and dimensions must be the same. So must sizes, but for those of at most 1, which may grow; and values
-    must be finite where those of the fresh training are. ValueError says which array is wrong.
+    Names, types and dimensions must be the same. Sizes must be too, except sizes of at most 1, which may grow. Values must
+    be finite if those of the fresh training are. The ValueError says which array is wrong.
     """
     for name in sorted({*found, *fresh}):
         if name not in found or name not in fresh:
@@ -103,9 +103,9 @@ def check_state(found: Arrays, fresh: Arrays) -> None:
 
 
 def check_loaded(found: Arrays, now: Arrays) -> None:
-    """Check that a training that resumed has the very state that the checkpoint holds."""
+    """Check that a resumed training has exactly the state that the checkpoint holds."""
     for name, value in now.items():
         if found[name].shape != value.shape or not np.array_equal(
             found[name], value, equal_nan=value.dtype.kind == "f"
         ):
-            raise ValueError(f"the array {name} does not fit the others")
+            raise ValueError(f"the array {name} does not match the others")

@@ -1,4 +1,4 @@
-"""What every convex solver shares: the oracle it asks, the verdict it gives, and sums that no thread count can change."""
+"""What the convex solvers share: the oracle, the status after a step, and sums that do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ Oracle = Callable[[Vector], tuple[float, Vector]]  # w -> (value, gradient or su
 
 
 class SolverStatus(Enum):
-    """How a solver stands after a step."""
+    """The status of a solver after a step."""
 
-    GOING = "going"  # another step will help
-    CONVERGED = "converged"  # the tolerance asked for is met
-    STALLED = "stalled"  # no step lowers the value any more in 64-bit numbers; the tolerance is not met
+    GOING = "going"  # another step can improve the value
+    CONVERGED = "converged"  # the tolerance is met
+    STALLED = "stalled"  # no step lowers the value in 64-bit numbers, but the tolerance is not met
 
     @property
     def done(self) -> bool:
-        """Whether to stop stepping."""
+        """Whether the solver has finished."""
         return self is not SolverStatus.GOING
 
 
 def dot(a: Vector, b: Vector) -> float:
-    """Σ a_i b_i, summed pairwise on one thread: BLAS would give other bits for other numbers of threads."""
+    """Return Σ a_i b_i, summed pairwise. The bits of a BLAS depend on the processor and the number of threads."""
     return float(np.add.reduce(a * b))
 
 
 def combine(weights: Vector, rows: Vector) -> Vector:
-    """Σ_i weights_i rows_i, added in the order of the rows."""
+    """Return Σ_i weights_i rows_i, added in the order of the rows."""
     return np.asarray(np.add.reduce(weights[:, None] * rows, axis=0), np.float64)
 
 
 def starting_point(start: npt.ArrayLike) -> Vector:
-    """A copy of the point to start from: one row of finite numbers."""
+    """Return a copy of the initial point after checking that it is one row of finite numbers."""
     w = np.array(start, np.float64)
     if w.ndim != 1 or not np.isfinite(w).all():
-        raise DataError(f"start has shape {w.shape} or values that are not finite; one row of finite numbers is needed")
+        raise DataError(f"start has shape {w.shape} or values that are not finite; expected one row of finite numbers")
     return w
 
 
 def evaluate(oracle: Oracle, w: Vector) -> tuple[float, Vector]:
-    """What the oracle says at w, copied; value infinity where it, its gradient or w itself is not finite."""
+    """Return a copy of the oracle's answer at w; the value is infinite if it, its gradient or w itself is not finite."""
     if not np.isfinite(w).all():
         return np.inf, np.zeros_like(w)
     value, gradient = oracle(w)
     copied = np.array(gradient, np.float64)
     if copied.shape != w.shape:
-        raise DataError(f"the oracle gave a gradient of shape {copied.shape}; {w.shape} is needed")
+        raise DataError(f"the oracle returned a gradient of shape {copied.shape}; expected {w.shape}")
     if not (np.isfinite(value) and np.isfinite(copied).all()):
         return np.inf, np.zeros_like(w)
     return float(value), copied
 
 
 def regularized(risk: Oracle, strength: float) -> Oracle:
-    """½·strength·‖w‖² + risk(w), for solvers of smooth functions."""
+    """Return the oracle of ½·strength·‖w‖² + risk(w), for solvers of smooth functions."""
 
     def objective(w: Vector) -> tuple[float, Vector]:
         value, gradient = risk(w)

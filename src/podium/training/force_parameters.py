@@ -1,4 +1,4 @@
-"""Parameters that a force learns itself, in training: free numbers that gradient steps move, and the values they stand for."""
+"""Parameters of a force that are learned in training: free numbers that gradient steps change, and the values they represent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LearnedParameters:
         return self.kinds.to_free(self.force.own_values(self.data)) if self.size else np.empty(0)
 
     def values(self, free: Floats) -> Floats:
-        """Return the values that free numbers stand for, as `Force.compute` takes them."""
+        """Return the values that free numbers represent, as `Force.compute` takes them."""
         return self.kinds.to_values(np.ascontiguousarray(free)) if self.size else np.empty(0)
 
     def free_force(self, free: Floats, force: Floats) -> Floats:
@@ -36,7 +36,7 @@ class LearnedParameters:
         return self.kinds.free_force(np.ascontiguousarray(free), np.ascontiguousarray(force))
 
     def outcome(self, values: Floats) -> dict[str, Any]:
-        """Return what a trained model tells of these values: thresholds, or parameters by name."""
+        """Return these values as a trained model reports them: thresholds, or parameters by name."""
         if self.force.definition.has_thresholds:
             return {"thresholds": values, "learned": None}
         named = self.force.named_values(self.data, values) if self.size else None
@@ -44,18 +44,18 @@ class LearnedParameters:
 
 
 class BoostedParameters:
-    """The parameters that the force learns while trees grow: free numbers, one step along the force on them per round."""
+    """The parameters that the force learns while trees grow: free numbers that take one gradient step per round."""
 
     def __init__(self, learned: LearnedParameters) -> None:
         self.learned, self.free = learned, learned.start()
-        self.rounds = [self.free]  # at the start and after each round: the best round may turn out to be an earlier one
-        self.largest = np.zeros(len(self.free))  # the largest sum of sizes over the queries so far
+        self.rounds = [self.free]  # at the start and after each round, because the best round can be an earlier one
+        self.largest = np.zeros(len(self.free))  # the largest sum of absolute forces over the queries so far
 
     def move(self, parameter_force: Floats, rate: float, documents: int) -> None:
         """Take a step, given the force on the values from each query.
 
         The force on a threshold changes by at most ¼ per document when the threshold moves by 1, and is divided by that. No
-        such bound is known for other parameters: the force on each is divided by the sum of its sizes over the queries.
+        such bound is known for other parameters: the force on each is divided by the sum of its absolute values over the queries.
         """
         push = np.array([math.fsum(column) for column in parameter_force.T.tolist()])
         if self.learned.force.definition.has_thresholds:
@@ -66,7 +66,7 @@ class BoostedParameters:
         self.free = self.free + rate * np.divide(push, self.largest, out=np.zeros_like(push), where=self.largest > 0)
 
     def end_round(self) -> None:
-        """Remember where the round led."""
+        """Record the parameters after the round."""
         self.rounds.append(self.free)
 
     def state(self) -> Arrays:

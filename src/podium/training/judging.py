@@ -1,4 +1,4 @@
-"""How a model is judged while it trains: the mean of a metric, the same for any order of queries."""
+"""How a model is evaluated during training: by the mean of a metric, which does not depend on the order of queries."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""L-BFGS: Newton steps whose Hessian is read off the last few steps. [Nocedal and Wright 2006, algorithms 7.4, 7.5, 3.5]
+"""L-BFGS: Newton steps with a Hessian that is approximated from the last few steps. [Nocedal and Wright 2006, algorithms 7.4, 7.5, 3.5]
 
-    d = −H ∇J(w), H the inverse Hessian that the last m (move, change of gradient) pairs imply
-    w ← w + t·d, t by the strong Wolfe rules: J falls by c₁·t·|slope| or more, |slope| falls to c₂·|slope| or less
+    d = −H ∇J(w), H the inverse Hessian from the last m pairs (step, change of gradient)
+    w ← w + t·d, t by the strong Wolfe conditions: J decreases by at least c₁·t·|slope|, |slope| to at most c₂·|slope|
 
-Near the optimum, where J is the same number at both ends, the fall is judged from the slopes [Hager and Zhang 2005], so
-gradients shrink far below what values in 64 bits could show.
+Near the optimum, where J has the same 64-bit value at both ends, the decrease is estimated from the slopes [Hager and Zhang
+2005], so that gradients become far smaller than differences of values could show.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from podium.training.convex import Oracle, SolverStatus, State, Vector, dot, eva
 
 SUFFICIENT_FALL, SLOPE_LEFT = 1e-4, 0.9  # c₁ and c₂
 VALUE_NOISE = 1e-10  # values that differ relatively by less than this may differ by rounding alone
-LARGEST_TRIALS = 40  # oracle calls a line search may take
-VISIBLE_FALL, IDLE_STEPS = 1e-14, 20  # so many steps without so large a relative fall, or a shorter gradient, end it
-CURVATURE_FLOOR = 1e-12  # a pair whose move and change are more orthogonal than this says nothing about the Hessian
+LARGEST_TRIALS = 40  # maximum number of oracle calls of a line search
+VISIBLE_FALL, IDLE_STEPS = 1e-14, 20  # stop after this many steps without this relative decrease or a shorter gradient
+CURVATURE_FLOOR = 1e-12  # a pair whose step and change are more orthogonal than this is not used for the Hessian
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class LBFGSSettings:
     """When to stop, and how far back to look.
 
     Attributes:
-        tolerance: stop where ‖∇J(w)‖ ≤ tolerance · ‖∇J(start)‖.
-        gap_tolerance: stop where the certified gap is at most this share of |J(w)|; needs `convexity`. Either rule ends it.
-        convexity: λ for which J − ½λ‖w‖² is convex, such as the strength of an L2 regularizer; 0 where none is known.
-        history: how many pairs (move, change of gradient) stand for the Hessian. Ill-conditioned features take many steps
+        tolerance: stop when ‖∇J(w)‖ ≤ tolerance · ‖∇J(start)‖.
+        gap_tolerance: stop when the certified gap is at most this share of |J(w)|; needs `convexity`. Either rule suffices.
+        convexity: λ for which J − ½λ‖w‖² is convex, such as the strength of an L2 penalty; 0 if none is known.
+        history: number of pairs (step, change of gradient) that approximate the Hessian. Ill-conditioned features take many steps
             with 10: RankSVM on OHSUMED takes a third of them with 40.
     """
 
@@ -50,14 +50,14 @@ class LBFGSSettings:
                 raise ParameterError(name, getattr(self, name), "must be a number of at least 0")
         if self.gap_tolerance > 0 and not self.convexity > 0:
             raise ParameterError(
-                "gap_tolerance", self.gap_tolerance, "needs a convexity above 0: without it the gap is not known"
+                "gap_tolerance", self.gap_tolerance, "needs a convexity above 0, without which the gap is unknown"
             )
 
 
 class LBFGSSolver:
     """Minimizes a smooth function from its values and gradients, one step at a time.
 
-    Between steps `state()` is everything: a solver made by `resume` from it goes on to the same bits.
+    Between steps, `state()` describes the solver completely: a solver that `resume` makes from it continues with the same bits.
 
         solver = LBFGSSolver(np.zeros(d))
         while not solver.step(oracle).done: ...
@@ -69,7 +69,7 @@ class LBFGSSolver:
         self.w = starting_point(start)
         self.value, self.gradient = math.nan, np.zeros_like(self.w)
         self.first_norm = math.nan  # ‖∇J(start)‖
-        self.least_value = self.least_norm = math.nan  # at the last step of visible progress
+        self.least_value = self.least_norm = math.nan  # at the last step with visible progress
         self.idle = 0  # steps since then
         self.moves = np.empty((0, len(self.w)))  # w_{t+1} − w_t, oldest first
         self.changes = np.empty((0, len(self.w)))  # ∇J(w_{t+1}) − ∇J(w_t)
@@ -86,7 +86,7 @@ class LBFGSSolver:
         return self.gradient_norm**2 / (2 * self.settings.convexity) if self.settings.convexity > 0 else math.inf
 
     def state(self) -> State:
-        """All that changes from step to step, as arrays of their own."""
+        """Return everything that changes from step to step, as copies."""
         numbers = [self.value, self.first_norm, self.least_value, self.least_norm]
         counts = [self.idle, self.steps, self.evaluations]
         return {
@@ -99,7 +99,7 @@ class LBFGSSolver:
 
     @classmethod
     def resume(cls, state: State, settings: LBFGSSettings | None = None) -> LBFGSSolver:
-        """A solver that goes on where `state` was taken."""
+        """Return a solver that continues from `state`."""
         solver = cls(state["w"], settings)
         solver.gradient = np.array(state["gradient"], np.float64)
         solver.moves, solver.changes = (np.array(state[name], np.float64) for name in ("moves", "changes"))
@@ -110,14 +110,14 @@ class LBFGSSolver:
         return solver
 
     def step(self, oracle: Oracle) -> SolverStatus:
-        """One move downhill; the first call also looks at the starting point."""
+        """Take one step; the first call also evaluates the initial point."""
         if self.evaluations == 0:
             self._look(oracle)
         if self._converged():
             return SolverStatus.CONVERGED
         found = self._search(oracle)
         if found is None and len(self.moves):
-            self._forget()  # a Hessian from another place may be what misled; try plain descent before giving up
+            self._forget()  # the Hessian may come from a region that is too far away; try the gradient before giving up
             found = self._search(oracle)
         if found is None:
             return SolverStatus.STALLED
@@ -154,7 +154,7 @@ class LBFGSSolver:
         slope = dot(self.gradient, direction)
         if not (math.isfinite(slope) and slope < 0):
             return None
-        # Without a Hessian the length of the gradient says nothing about the length of a step: begin with one of length 1.
+        # Without a Hessian the gradient does not determine the length of a step: start with length 1.
         first = 1.0 if len(self.moves) else 1.0 / self.gradient_norm
         here = LineSearchPoint(0.0, self.value, slope, self.w, self.gradient)
         found, trials = wolfe_search(oracle, here, direction, first)
@@ -162,7 +162,7 @@ class LBFGSSolver:
         return found
 
     def _direction(self) -> Vector:
-        """−H ∇J(w), by the two-loop recursion."""
+        """Return −H ∇J(w), by the two-loop recursion."""
         q = -self.gradient
         inverse = [1.0 / dot(move, change) for move, change in zip(self.moves, self.changes, strict=True)]
         alphas = []
@@ -199,10 +199,10 @@ class LineSearchPoint(NamedTuple):
 def wolfe_search(
     oracle: Oracle, start: LineSearchPoint, direction: Vector, first: float
 ) -> tuple[LineSearchPoint | None, int]:
-    """A point by the strong Wolfe rules, and the oracle calls it took; None where none was found or the line has no end.
+    """Return a point that meets the strong Wolfe conditions and the number of oracle calls; None if there is none.
 
-    `low` is always a point that fell enough and still slopes down, `high` one that is too high or slopes up (None while
-    there is none yet), so that a point by the rules lies between them.
+    `low` is a point with a sufficient decrease and a negative slope; `high` is one that is too high or has a positive slope
+    (None as long as there is none). A point that meets the conditions lies between them.
     """
     low, high, t, widths = start, None, first, [math.inf, math.inf]
     for trials in range(1, LARGEST_TRIALS + 1):
@@ -225,7 +225,7 @@ def wolfe_search(
         width = abs(high.t - low.t)
         t = _between(low, high) if width <= 0.66 * widths[0] else 0.5 * (low.t + high.t)
         widths = [widths[1], width]
-    # A line that fell all the way, over lengths of 10¹² and more, has no lowest point.
+    # A function that decreases over lengths of 10¹² and more has no minimum along the line.
     return (low if high is not None and low.value < start.value else None), trials
 
 
@@ -237,14 +237,14 @@ def _too_high(here: LineSearchPoint, start: LineSearchPoint) -> bool:
 
 
 def _beyond(low: LineSearchPoint, start: LineSearchPoint) -> float:
-    """A longer step: where the slope would vanish if it went on changing at the same rate, but 2 to 10 times as long."""
+    """Return a longer step: where the slope would be 0 if it kept changing at the same rate, limited to 2 to 10 times the length."""
     rate = (low.slope - start.slope) / low.t
     guess = low.t - low.slope / rate if rate > 0 else math.inf
     return min(max(guess, 2 * low.t), 10 * low.t)
 
 
 def _between(low: LineSearchPoint, high: LineSearchPoint) -> float:
-    """The minimum of the cubic through both points, kept off the ends by a tenth."""
+    """Return the minimum of the cubic through both points, at least a tenth of the interval away from its ends."""
     width = high.t - low.t
     if not math.isfinite(high.value):
         return low.t + 0.1 * width

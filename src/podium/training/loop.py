@@ -1,4 +1,4 @@
-"""The training loop: epochs, the best one kept, rates and restarts by their rules, checkpoints, and an ear for Ctrl-C."""
+"""The training loop of gradient schedules: epochs, the best of which is kept, changes of the learning rate, and restarts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from podium.training.steps import Steps, Task
 
 Floats = npt.NDArray[np.float64]
 SHRINK = 0.8
-COST_FACTORS = {"halve": 0.5, "shrink_on_cost": SHRINK}  # of the learning rate when the mean cost rises
+COST_FACTORS = {"halve": 0.5, "shrink_on_cost": SHRINK}  # factors of the learning rate when the mean cost rises
 
 
 class DescentSchedule(Schedule):
@@ -44,7 +44,7 @@ class DescentSchedule(Schedule):
 
     @abstractmethod
     def make_steps(self, task: Task) -> Steps:
-        """Return what takes the epochs, if force and model go with these settings."""
+        """Return the object that runs the epochs, if force and model are compatible with these settings."""
 
     def make_run(
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
@@ -83,7 +83,7 @@ class DescentRun(TrainingRun):
         self._resume()
 
     def _taught(self, data: RankingData) -> RankingData:
-        """What the force looks at; the metric looks at the data itself."""
+        """Return the data that the force uses; the metric uses the original data."""
         return data
 
     def _start(self, restart: int) -> GradientModel:
@@ -114,7 +114,7 @@ class DescentRun(TrainingRun):
         return self.steps.state()
 
     def _epoch(self, began: float) -> None:
-        """One pass; the model after it is judged, and kept if it is the best so far."""
+        """Make one pass, evaluate the model after it, and keep it if it is the best so far."""
         before = self.progress
         number = before.epoch + 1
         passed = self.steps.epoch(number, before.rate)
@@ -160,7 +160,7 @@ class DescentRun(TrainingRun):
         self._restart_if_stuck()
 
     def _judged(self, number: int, train: float | None, valid: float | None) -> float | None:
-        """What the best epoch has most of: the metric, counted so that more is better, or its number."""
+        """Return the value by which the best epoch is chosen (higher is better): the metric, or the number of the epoch."""
         if self.valid is None and self.schedule.restart_rounds is None:
             return float(number)
         value = valid if self.valid is not None else train

@@ -1,4 +1,4 @@
-"""The core's descent in plain Python, for models it does not know; on those it knows, its slow twin."""
+"""The core's gradient descent in plain Python, for models that the core does not know; tests compare both."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from podium.forces import Force, ForceData
 from podium.models import GradientModel
 from podium.training.force_parameters import LearnedParameters
 
-EPSILON = 1e-8  # of Adam
+EPSILON = 1e-8  # Adam's ε
 
 Floats = npt.NDArray[np.float64]
 
 
 class ModelDescent:
-    """A model that absorbs forces through `scores` and `backward`; the same methods as the core's Descent."""
+    """Gradient descent through a model's `scores` and `backward`, with the methods of the core's Descent."""
 
     def __init__(self, model: GradientModel, force: Force, data: RankingData, num_threads: int) -> None:
         self.model, self.force, self.data, self.num_threads = model, force, data, num_threads
@@ -31,24 +31,24 @@ class ModelDescent:
 
     @property
     def size(self) -> int:
-        """The model's parameters and the force's own."""
+        """Number of the model's parameters and the force's own."""
         return len(self.model.vector) + self.n_own
 
     def set_parameters(self, parameters: Floats) -> None:
-        """The model's, then the force's own."""
+        """Set the model's parameters, then the force's own."""
         self.model.vector = np.array(parameters[: self.size - self.n_own])
         self.own = np.array(parameters[self.size - self.n_own :])
 
     def parameters(self) -> Floats:
-        """The model's, then the force's own."""
+        """Return the model's parameters, then the force's own."""
         return np.concatenate([self.model.vector, self.own])
 
     def set_moments(self, first: Floats, second: Floats, updates: int) -> None:
-        """Adam's."""
+        """Set Adam's moments."""
         self.first, self.second, self.updates = np.array(first), np.array(second), updates
 
     def moments(self) -> tuple[Floats, Floats]:
-        """Adam's."""
+        """Return Adam's moments."""
         return self.first.copy(), self.second.copy()
 
     def run(
@@ -65,7 +65,7 @@ class ModelDescent:
         round: int,
         seen: Floats | None,
     ) -> float:
-        """One pass over the queries in this order; the sum of their costs where asked for."""
+        """Make one pass over the queries in this order; return the sum of their costs if it is asked for."""
         total = 0.0
         for begin in range(0, len(queries), batch):
             part = queries[begin : begin + batch]
@@ -100,8 +100,8 @@ class ModelDescent:
         seen: Floats | None,
         cost: bool,
     ) -> tuple[float, Floats]:
-        """The sums over queries of cost and of force · ∂s/∂parameter."""
-        assert not per_pair, "a pair at a time is the core's alone"
+        """Return the sums over queries of the cost and of force · ∂s/∂parameter."""
+        assert not per_pair, "only the core's models can be trained pair by pair"
         part = self.data.select(queries)
         scores = self.model.scores_in_training(part, num_threads=self.num_threads)
         if seen is not None:
@@ -121,7 +121,7 @@ class ModelDescent:
         return 0.0 if outcome.cost is None else float(outcome.cost.sum()), push
 
     def _show(self, queries: npt.NDArray[np.int64], scores: Floats, seen: Floats) -> None:
-        """Puts the scores of the queries where their documents stand among all."""
+        """Write the scores of the queries to the places of their documents."""
         table = seen.reshape(self.data.n_documents, -1)
         at = 0
         for query in queries:

@@ -1,4 +1,4 @@
-"""What training shows of itself: one row per epoch, callbacks that see it, and the state that a checkpoint keeps."""
+"""The progress of training: one log row per epoch, callbacks that receive it, and the state that a checkpoint stores."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Epoch:
 
     Attributes:
         epoch: number of the epoch, counted from 1.
-        train: metric on the training data, of the scores that each query had when its turn came.
+        train: metric on the training data, of the scores that each query had before its update.
         valid: metric on the validation data at the end of the epoch, or None.
         cost: mean cost per query if it was asked for, or None.
         learning_rate: learning rate that was used.
-        restart: how often the weights had been drawn anew.
+        restart: number of restarts from new random weights so far.
         best: whether this is the best epoch so far.
         seconds: seconds since training began or resumed from a checkpoint.
         also: other metrics on the validation data that were asked for, by name; None if there are none.
@@ -85,16 +85,16 @@ Callback = Callable[[Epoch], bool | None]
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands at the end of an epoch; together with the steps' own state it is all a checkpoint needs.
+    """The progress at the end of an epoch. Together with the state of the steps it is everything that a checkpoint needs.
 
     Attributes:
         rate: learning rate of the next epoch.
-        best_value: what the best epoch was judged by, counted so that more is better; its number, its parameters and how
-            near they are to the optimum stand beside it.
-        since_best: epochs since then, whatever weights they started from.
-        restart: how often the weights have been drawn anew.
-        run_value: best judgment since the weights were last drawn.
-        since_rise: epochs since then.
+        best_value: the value by which the best epoch was chosen (higher is better). `best_epoch`, `best_vector` and `certificate`
+            belong to the same epoch.
+        since_best: number of epochs since then, including restarts.
+        restart: number of restarts from new random weights.
+        run_value: best value since the last restart.
+        since_rise: number of epochs since then.
     """
 
     epoch: int = 0
@@ -118,7 +118,7 @@ class Progress:
 
     @classmethod
     def of(cls, numbers: dict[str, Any], best_vector: Floats) -> Progress:
-        """Return the progress that `numbers` described; ValueError if they or the vector cannot be of any training."""
+        """Return the progress that `numbers` describe; raise ValueError if they or the vector are impossible."""
         check_numbers(numbers)
         if best_vector.ndim != 1 or best_vector.dtype != np.float64 or not np.isfinite(best_vector).all():
             raise ValueError("best_vector is not a vector of finite numbers")
@@ -164,7 +164,7 @@ EPOCH_EXTRAS: dict[str, Check] = {"also": _is_table, "best_epoch": _is_count}
 
 
 def check_numbers(numbers: dict[str, Any]) -> None:
-    """Check what `Progress.numbers` may give; raise a ValueError that says what is missing or impossible."""
+    """Raise ValueError if these numbers cannot come from `Progress.numbers`; it says what is missing or impossible."""
     _check_values("the progress", numbers, PROGRESS_CHECKS, {})
     if len(numbers["log"]) != numbers["epoch"] or numbers["best_epoch"] > numbers["epoch"]:
         raise ValueError(f"epoch {numbers['epoch']} does not fit the log of {len(numbers['log'])} epochs")

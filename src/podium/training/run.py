@@ -1,4 +1,4 @@
-"""What every training is: a plan, the checks before it begins, epochs until something ends it, and checkpoints."""
+"""What all trainings share: a plan, checks before the first epoch, epochs until training ends, and checkpoints."""
 
 from __future__ import annotations
 
@@ -70,21 +70,21 @@ class Plan:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model and how it came about.
+    """A trained model and the course of its training.
 
     Attributes:
         plan: what was trained, every default resolved.
-        model: the model of the best epoch on the validation data. Without validation data, of the last epoch; if weights may
-            be drawn anew, of the best epoch on the training data.
+        model: the model of the best epoch on the validation data. Without validation data, of the last epoch; with restarts,
+            of the best epoch on the training data.
         thresholds: thresholds between the levels, if the force or the schedule learns them; else empty.
         best_epoch: the epoch that was kept.
         best_value: its metric on the validation data, or None.
         log: one row per epoch.
         interrupted: whether Ctrl-C ended training early.
-        certificate: for lbfgs and bundle, the model's objective and how far it can lie above the minimum.
+        certificate: for lbfgs and bundle, the model's objective and a bound on its distance from the minimum.
         chosen: what the schedule chose on the validation data or by default, by name.
-        learned: the force's own learned parameters by name, if they are no thresholds; feasible steps add the norm that was
-            kept.
+        learned: the force's own learned parameters by name, unless they are thresholds; feasible steps add the norm that was
+            chosen.
     """
 
     plan: Plan
@@ -100,7 +100,7 @@ class Trained:
 
 
 class TrainingRun(ABC):
-    """One training, from where it begins or goes on to where it ends."""
+    """One training, from its start or a checkpoint to its end."""
 
     progress: Progress
 
@@ -109,7 +109,7 @@ class TrainingRun(ABC):
     ) -> None:
         if valid is not None and valid.n_features != data.n_features:
             raise DataError(
-                f"the validation data has {valid.n_features} features, the training data {data.n_features}; "
+                f"the validation data has {valid.n_features} features, but the training data has {data.n_features}; "
                 "read both with the same options (n_features for sparse files)"
             )
         if data.n_features == 0:
@@ -120,35 +120,37 @@ class TrainingRun(ABC):
             )
         for kind, part in (("force", plan.force), ("metric", plan.metric)):
             if checkpoint is not None and not part.is_importable:
-                rule = f"cannot be written: it records the {kind} by name, and {part} has none that leads to it"
+                rule = f"cannot be written: it records the {kind} by name, and {part} cannot be imported by its name"
                 raise ParameterError("checkpoint", rule=rule, remedy="define the function in a module")
         self.plan, self.data, self.valid, self.checkpoint = plan, data, valid, checkpoint
         plan.force.check_labels(data)
         if valid is not None:
             check_choice(plan.metric, valid, "validation", plan.num_threads)
-        mean_value(plan.metric, data, np.zeros(data.n_documents), plan.num_threads)  # says which labels it cannot take
+        mean_value(
+            plan.metric, data, np.zeros(data.n_documents), plan.num_threads
+        )  # raises an error for labels that the metric does not accept
         self.identity = {} if checkpoint is None else plan.identity(data, valid)
         self.held: tuple[Progress, Arrays] | None = None
 
     @abstractmethod
     def _epoch(self, began: float) -> None:
-        """One epoch: moves `progress` on."""
+        """Run one epoch and update `progress`."""
 
     @abstractmethod
     def _ended(self) -> bool:
-        """Whether there is nothing left to do, apart from the schedule's limits."""
+        """Return whether training has ended for another reason than the schedule's limits."""
 
     @abstractmethod
     def _state(self) -> Arrays:
-        """What must be known to go on, apart from the progress."""
+        """Return what is needed to resume, apart from the progress."""
 
     @abstractmethod
     def _load_state(self, arrays: Arrays) -> None:
-        """Goes on from a state; KeyError, TypeError or ValueError where it is none of this training."""
+        """Resume from a state; raise KeyError, TypeError or ValueError if it does not belong to this training."""
 
     @abstractmethod
     def _trained(self, interrupted: bool) -> Trained:
-        """The best so far."""
+        """Return the best model so far."""
 
     def _resume(self) -> None:
         if self.checkpoint is None:
@@ -167,13 +169,15 @@ class TrainingRun(ABC):
                 ) from None
 
     def run(self, callbacks: Sequence[Callback]) -> Trained:
-        """Epochs until the end, whatever ends it."""
+        """Run epochs until training ends or is interrupted."""
         began, interrupted = time.perf_counter(), False
         try:
             while not self._done():
                 self._epoch(began)
                 self._save()
-                stops = [callback(self.progress.log[-1]) for callback in callbacks]  # all of them see every epoch
+                stops = [
+                    callback(self.progress.log[-1]) for callback in callbacks
+                ]  # every callback receives every epoch
                 if any(stops):
                     break
             self._write()
@@ -191,7 +195,7 @@ class TrainingRun(ABC):
         return progress.epoch >= schedule.max_epochs or stale or self._train_is_done() or self._ended()
 
     def _train_is_done(self) -> bool:
-        """Whether the training metric is perfect, or has not changed for long; if the schedule asks for it."""
+        """Return whether the training metric is perfect or has stopped changing, if the schedule stops then."""
         rounds, log = self.plan.schedule.unchanged_rounds, self.progress.log
         if rounds is None or not log or log[-1].train is None:
             return False
@@ -201,22 +205,22 @@ class TrainingRun(ABC):
         return len(log) > rounds and len({row.train for row in log[-rounds - 1 :]}) == 1
 
     def _patience(self) -> int | None:
-        """After how many epochs without progress on the validation data training stops."""
+        """Return the number of epochs without progress on the validation data after which training stops."""
         return None if self.valid is None else self.plan.schedule.early_stopping_rounds
 
     def _value(self, metric: Metric, data: RankingData, outputs: Floats) -> float | None:
-        """The mean of the metric over queries that have a value; the same for any order of queries."""
+        """Return the mean of the metric over the queries that have a value; it does not depend on their order."""
         table = outputs.reshape(data.n_documents, -1)
         scores = to_scores(table[:, 0] if table.shape[1] == 1 else table)
         return mean_value(metric, data, scores, self.plan.num_threads)
 
     def _also(self, outputs: Floats) -> dict[str, float | None] | None:
-        """The further metrics on the validation data, given the model's outputs there."""
+        """Return the further metrics on the validation data, given the model's outputs there."""
         assert self.valid is not None or not self.plan.also
         return {str(metric): self._value(metric, self.valid, outputs) for metric in self.plan.also} or None  # type: ignore[arg-type]
 
     def _save(self) -> None:
-        """Holds on to the state at the end of an epoch, since an interrupt may come in the middle of the next."""
+        """Keep the state at the end of an epoch, because an interrupt can come in the middle of the next one."""
         if self.checkpoint is not None:
             self.held = self.progress, {**self._state(), "best_vector": self.progress.best_vector}
             if self.checkpoint.due:

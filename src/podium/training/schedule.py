@@ -20,7 +20,7 @@ NEVER = "never stop early"
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EpochSettings(Settings):
-    """How long a training in epochs may go on."""
+    """How long a training in epochs may continue."""
 
     epochs: int = setting(100, Integer(1), "Maximum number of passes over the data.", option=True)
     early_stopping_rounds: int | None = setting(
@@ -34,7 +34,7 @@ class EpochSettings(Settings):
         None,
         Integer(1),
         "Stop when the metric on the training data has not changed for this many epochs, or is perfect [RankNet: 10].",
-        none="train on whatever the training metric does",
+        none="training does not depend on the training metric",
     )
 
 
@@ -48,7 +48,7 @@ class Schedule(Value, ABC):
         grows: whether it adds trees and does not follow gradients.
         continues: whether it can start from a trained model.
         changes_rate: whether the learning rate may change from epoch to epoch, so that the log shows it.
-        budget: settings that only say how long training may go on, so that a resumed training may change them.
+        budget: settings that only limit the length of training, so that a resumed training may change them.
     """
 
     summary: ClassVar[str]
@@ -78,7 +78,7 @@ class Schedule(Value, ABC):
         return replace(plan, model=plan.model.resolve(data))
 
     def check(self, plan: Plan) -> None:
-        """Raise ParameterError if the plan's model or force does not go with this schedule."""
+        """Raise ParameterError if the plan's model or force is not compatible with this schedule."""
         if plan.model.grows != self.grows:
             kind, other = ("grows trees", "boosting") if plan.model.grows else ("follows gradients", "adam")
             raise ParameterError(

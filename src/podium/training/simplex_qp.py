@@ -2,9 +2,9 @@
 
     minimize ½ αᵀHα − cᵀα over α ≥ 0, Σα = 1,   H positive semidefinite
 
-The working set holds the shares that may be positive. On it the minimum is one linear system; a share that would turn
-negative stops the move and leaves the set; at the minimum the share whose price is lowest enters it, if that is below the
-common price of the set. From the previous solution a new plane costs a few such systems.
+The working set contains the shares that may be positive. The minimum on it is the solution of one linear system. A share that
+would become negative stops the step and leaves the set. At the minimum, the share with the lowest price enters the set if
+that price is below the common price of the set. Starting from the previous solution, a new plane needs a few such systems.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from podium.training.convex import Vector
 
-RIDGE = 1e-14  # of the largest diagonal entry: keeps the system of dependent planes solvable, moves no solution visibly
+RIDGE = 1e-14  # share of the largest diagonal entry that is added, so that systems of dependent planes can be solved
 PRICE_NOISE = 1e-13  # prices that differ relatively by less than this are equal
 LARGEST_ROUNDS = 1000
 
 
 def solve_on_simplex(H: Vector, c: Vector, start: Vector) -> Vector:
-    """The minimum, from a feasible `start`; feasible wherever it stops."""
+    """Return the minimum, starting from a feasible `start`; the result is always feasible."""
     alpha = start.copy()
     working = alpha > 0
     for _ in range(LARGEST_ROUNDS):
@@ -39,15 +39,15 @@ def solve_on_simplex(H: Vector, c: Vector, start: Vector) -> Vector:
 
 
 def prices(H: Vector, c: Vector, alpha: Vector) -> Vector:
-    """Hα − c: what a little more of each share would cost."""
+    """Return Hα − c, the derivative of the objective by each share."""
     used = np.flatnonzero(alpha)
     return np.asarray(np.add.reduce(H[:, used] * alpha[used], axis=1) - c, np.float64)
 
 
 def _move(H: Vector, price: Vector, alpha: Vector, working: npt.NDArray[np.bool_]) -> tuple[Vector, bool]:
-    """Towards the minimum on the working set, as far as no share turns negative; whether one share stopped it.
+    """Move towards the minimum on the working set until a share becomes 0; return the shares and whether one stopped the step.
 
-    The largest share takes what the others leave of 1, so that the constraint drops out of the system.
+    The largest share is 1 minus the others, which removes the constraint from the system.
     """
     inside = np.flatnonzero(working)
     last = inside[np.argmax(alpha[inside])]
@@ -70,16 +70,16 @@ def _move(H: Vector, price: Vector, alpha: Vector, working: npt.NDArray[np.bool_
 
 
 def solve_positive(M: Vector, r: Vector) -> Vector:
-    """x with Mx = r for a positive semidefinite M, by elimination in a fixed order on one thread.
+    """Return x with Mx = r for a positive semidefinite M, by elimination in a fixed order.
 
-    LAPACK would be faster and would give other bits for other numbers of threads.
+    LAPACK would be faster, but its bits depend on the processor and the number of threads.
     """
     n = len(r)
     ridge = RIDGE * float(M.diagonal().max()) or 1.0
     table = np.concatenate([M, r[:, None]], axis=1)
     table[np.arange(n), np.arange(n)] += ridge
     for i in range(n):
-        table[i, i] = max(table[i, i], ridge)  # rounding can turn the pivot of a dependent row negative
+        table[i, i] = max(table[i, i], ridge)  # rounding can make the pivot of a dependent row negative
         table[i + 1 :, i + 1 :] -= (table[i + 1 :, i] / table[i, i])[:, None] * table[i, i + 1 :]
     x = table[:, n].copy()
     for i in reversed(range(n)):

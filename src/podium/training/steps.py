@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned: a force on the scores of data, by a model with starting values."""
+    """A training task: fit a model, with its initial values, to a force on the scores of data."""
 
     force: Force
     model: GradientModel
@@ -35,17 +35,17 @@ class Task:
 
     @property
     def is_strongly_convex(self) -> bool:
-        """Whether the mean cost with an L2 penalty on the weights is a strongly convex function of everything that moves."""
+        """Whether the mean cost with an L2 penalty on the weights is strongly convex in all parameters that are learned."""
         return self.model.is_linear and self.force.convex and self.force.balanced and not self.force.learns
 
 
 @dataclass(frozen=True)
 class Passed:
-    """What an epoch showed.
+    """The result of an epoch.
 
     Attributes:
-        cost: the mean cost of a query; None if the force has none or nobody asked.
-        scores: the scores of the training documents as each query met them.
+        cost: the mean cost of a query; None if the force has none or it was not asked for.
+        scores: the scores of the training documents, each before the update of its query.
     """
 
     cost: float | None
@@ -53,11 +53,11 @@ class Passed:
 
 
 class Steps(Protocol):
-    """A way to take epochs. At the end of an epoch, `vector` and `state` are everything it is.
+    """Runs the epochs of a schedule. At the end of an epoch, `vector` and `state` describe it completely.
 
     Attributes:
         converged: whether further epochs change nothing.
-        keeps_history: whether it remembers earlier gradients, which mean nothing once the cost has changed.
+        keeps_history: whether it uses earlier gradients, which are useless once the cost has changed.
     """
 
     converged: bool
@@ -71,7 +71,7 @@ class Steps(Protocol):
         """The model's parameters, then the force's own."""
 
     def begin(self, vector: Floats) -> None:
-        """Start from these parameters, with nothing remembered."""
+        """Start from these parameters without any history."""
 
     def state(self) -> State:
         """Return the arrays that a resumed training needs besides the progress."""
@@ -80,11 +80,11 @@ class Steps(Protocol):
         """Resume from a state."""
 
     def certificate(self) -> dict[str, Any] | None:
-        """Return how near the optimum is, or None if that is not known."""
+        """Return a bound on the distance from the optimum, or None if none is known."""
 
 
 def make_descent(task: Task) -> _core.Descent | ModelDescent:
-    """The core's descent where the model is one it knows, else the same in Python."""
+    """Return the core's descent if the core knows the model, otherwise the same in Python."""
     if not isinstance(task.model, CoreModel):
         return ModelDescent(task.model, task.force, task.data, task.num_threads)
     inputs = task.model.prepare(task.data.features, num_threads=task.num_threads)

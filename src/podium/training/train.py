@@ -1,4 +1,4 @@
-"""The one way in: a plan becomes a trained model."""
+"""The entry point of training: turns a plan into a trained model."""
 
 from __future__ import annotations
 

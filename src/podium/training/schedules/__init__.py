@@ -1,4 +1,4 @@
-"""Schedules: how a model is fitted to the forces. One table; a row owns its settings and the runner that executes them."""
+"""Schedules: how a model is fitted to the forces, in one table. Each row owns its settings and the runner that executes them."""
 
 from __future__ import annotations
 

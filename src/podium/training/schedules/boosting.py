@@ -1,4 +1,4 @@
-"""Boosting: each round, trees are fitted to the force on the present scores, and the scores move by their leaves' values."""
+"""Boosting: each round fits trees to the force on the current scores and adds their values to the scores."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from podium.training.run import Plan, Trained, TrainingRun
 from podium.training.schedule import NEVER, Schedule
 
 Floats = npt.NDArray[np.float64]
-TRAIN_METRIC_ROUNDS = 10  # rounds between two values of the training metric if there are many documents
+TRAIN_METRIC_ROUNDS = 10  # rounds between two evaluations of the training metric if there are many documents
 DART_STREAM = 1 << 40
 FOREST_STREAM = 1 << 40
 LARGE_DATA_SMOOTHING, SMALL_DATA_SMOOTHING = 10, 40  # rounds on either side
 LARGE_DATA_RATE, SMALL_DATA_RATE = 0.05, 0.03
-CERTAIN = 1e-6  # a stump that errs nowhere is trusted as if it erred on this share
+CERTAIN = 1e-6  # a stump without errors is weighted as if it were wrong on this share
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RoundSettings(Settings):
-    """How long boosting may go on."""
+    """How long boosting may continue."""
 
     n_estimators: int = setting(
         1000,
@@ -111,7 +111,7 @@ class TreeSchedule(Schedule):
         return self.n_estimators
 
     def check(self, plan: Plan) -> None:
-        """The model grows trees, and the force moves equal scores."""
+        """Check that the model grows trees and that the force can change equal scores."""
         super().check(plan)
         if plan.force.unmoved is not None:
             raise ParameterError("force", str(plan.force), f"cannot start boosting: {plan.force.unmoved}")
@@ -131,7 +131,7 @@ class Boosting(BoostingSettings, TreeSchedule):
 
     name = "boosting"
     fits = "any force that moves equal scores; `trees`"
-    summary = "Boosting: each round grows trees on the present forces: boosting(rounds=1000, rate=0.05)."
+    summary = "Boosting: each round grows trees from the current forces: boosting(rounds=1000, rate=0.05)."
 
     def resolve(self, plan: Plan, data: RankingData) -> Plan:
         """Choose the rate and the smoothing by the size of the data."""
@@ -204,7 +204,7 @@ class Stumps(StumpSettings, TreeSchedule):
 
 
 def one_forest(model: Any) -> Any:
-    """Return trees in one forest: rounds that look back at earlier ones, or weigh their trees, allow no other."""
+    """Return the settings of trees in one forest, which is all that schedules allow that drop or weight earlier trees."""
     if model.forests is not None and model.forests > 1:
         raise ParameterError("forests", model.forests, "cannot be grown with dart or by RankBoost", "use {forests=1}")
     return replace(model, forests=1)
@@ -247,7 +247,7 @@ class BoostingRun(TrainingRun):
         return limit is not None and time.perf_counter() - self.began >= limit and self.progress.epoch > 0
 
     def _epoch(self, began: float) -> None:
-        """One round; the forest after it is judged, and its length kept if it is the best so far."""
+        """Run one round, evaluate the forest after it, and record its length if it is the best so far."""
         before = self.progress
         number = before.epoch + 1
         self._remember_scores()
@@ -282,7 +282,7 @@ class BoostingRun(TrainingRun):
         return best_round(sign * np.array(self.valid_values), self.smoothing)
 
     def _kept(self, epoch: int, value: float | None) -> dict[str, Any]:
-        """What is kept of the best round."""
+        """Return what is recorded about the best round."""
         trees = epoch * self.growing.forests * self.growing.n_outputs  # an earlier round, once its neighbors are known
         vector = np.concatenate([self.growing.weights[:trees], self.own.rounds[epoch]])
         judged = value if value is None or self.plan.metric.higher_is_better else -value
@@ -320,7 +320,7 @@ class BoostingRun(TrainingRun):
             growing.add(part, [*dropped, number - 1], [*back, share])
 
     def _grow_side_by_side(self, number: int) -> None:
-        """Each forest goes its own way; what is judged is their mean."""
+        """Grow the forests independently of each other; their mean is evaluated."""
         growing, share = self.growing, 1 / self.growing.forests
         for forest, own in enumerate(growing.own):
             self._absorb(number, forest)
@@ -331,7 +331,7 @@ class BoostingRun(TrainingRun):
                 growing.add(self.watched, step, [share])
 
     def _absorb(self, number: int, forest: int) -> None:
-        """The force on a forest's scores as they stand becomes trees, and moves the force's own parameters."""
+        """Grow trees from the force on a forest's current scores, and update the force's own parameters."""
         plan, growing = self.plan, self.growing
         scores = growing.own[forest].scores
         outcome = plan.force.compute(
@@ -358,8 +358,8 @@ class BoostingRun(TrainingRun):
             self.own.move(outcome.parameter_force, rate, self.data.n_documents)
 
     def _weigh_stump(self, total: float) -> None:
-        """α = ½ ln((1 + r)/(1 − r)) for documents on the right, r the share of the pairs' weight that the stump orders
-        rightly less the share it orders wrongly. [RankBoost]"""
+        """Return α = ½ ln((1 + r)/(1 − r)) for documents on the right, where r is the share of the pairs' weight that the stump
+        orders correctly minus the share that it orders incorrectly. [RankBoost]"""
         stump = self.growing.trees[-1]
         if stump.n_leaves < 2 or total <= 0:
             return
@@ -367,7 +367,7 @@ class BoostingRun(TrainingRun):
         stump.set_values(np.array([0.0, self.rate * math.atanh(r)]))
 
     def _dropped(self, number: int) -> list[int]:
-        """The rounds that this one leaves out."""
+        """Return the rounds that this one leaves out."""
         if self.schedule.dart == 0 or number == 1:
             return []
         drawn = counter_uniform(self.plan.seed, DART_STREAM + number + self.rounds_before, number - 1)
@@ -391,7 +391,7 @@ class BoostingRun(TrainingRun):
         return self._value(metric, self.valid, self.watched.scores)
 
     def _remember_scores(self) -> None:
-        """Keep a copy of all scores, if a checkpoint may have to be written in the middle of the round."""
+        """Copy all scores if a checkpoint may have to be written during the round."""
         if self.checkpoint is None:
             return
         for name, tracked in self._tracked().items():
@@ -408,8 +408,8 @@ class BoostingRun(TrainingRun):
         return tracked if self.watched is None else {**tracked, "valid": self.watched}
 
     def _undo_round(self) -> None:
-        """Take trees and scores back to the end of the last whole round."""
-        if self.remembered != self.progress.epoch:  # the round was finished, or not begun
+        """Restore trees and scores to the end of the last complete round."""
+        if self.remembered != self.progress.epoch:  # the round is complete or has not started
             return
         for name, tracked in self._tracked().items():
             np.copyto(tracked.scores, self.before_round[name])
@@ -418,7 +418,7 @@ class BoostingRun(TrainingRun):
         self.own.load(self.own_before)
 
     def _save(self) -> None:
-        """All trees make a state, too much to hold after each of them: it is held when it is written."""
+        """Collect the state only when it is written, because copying all trees after every round would be expensive."""
         if self.checkpoint is not None and self.checkpoint.due:
             self._write()
 
@@ -479,7 +479,7 @@ def _canonical_rows(data: RankingData) -> npt.NDArray[np.int64]:
 
 
 def _held(watched: TrackedScores, data: RankingData) -> Floats:
-    """Scores in an order that the order of queries in the file does not change."""
+    """Return scores in an order that does not depend on the order of queries in the file."""
     return watched.scores.reshape(data.n_documents, -1)[_canonical_rows(data)].reshape(-1)
 
 

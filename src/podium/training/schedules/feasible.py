@@ -27,10 +27,10 @@ Floats = npt.NDArray[np.float64]
 START_STREAM = 1 << 41
 CONSTANT_SCORES = (
     -1e9
-)  # the value of an epoch that tells no documents apart: the order of the file is no merit of its own
+)  # the value of an epoch with equal scores in every query, so that the order of the file is not rewarded
 MOST_CORRELATION = 1 - 1e-6
 REACH = 0.1  # of the norm: a projected step is no longer than that at first, since beyond the border lies θ = 0
-HALVINGS = 30  # a step that is not feasible after this many is not taken
+HALVINGS = 30  # a step that is not feasible after this many halvings is not taken
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -127,12 +127,12 @@ class FeasibleSteps(FeasibleSettings, Schedule):
         return FeasibleRun(self, plan, data, valid, checkpoint)
 
     def begin(self, drawn: Floats, norm: float) -> Floats:
-        """A start of numbers in [0, 1): scaled down to half the norm where it is larger, so that it can move."""
+        """Return a start from numbers in [0, 1), scaled down to half the norm if its sum is larger, so that it can move."""
         total = float(np.add.reduce(drawn))
         return drawn * min(1.0, 0.5 * norm / total) if total > 0 else drawn
 
     def moved(self, theta: Floats, push: Floats, rate: float, norm: float) -> Floats:
-        """θ + rate · push, made feasible."""
+        """Return θ + rate · push, made feasible."""
         if self.step == "project":
             length, reach = rate * float(np.add.reduce(np.abs(push))), REACH * norm * rate / self.learning_rate
             return nearest_feasible(theta + (rate * min(1.0, reach / length) if length > 0 else 0.0) * push, norm)
@@ -170,7 +170,7 @@ class Limits:
 
 
 def nearest_feasible(theta: Floats, norm: float) -> Floats:
-    """The nearest point with θ ≥ 0 and Σθ ≤ norm. [Duchi et al. 2008]"""
+    """Return the nearest point with θ ≥ 0 and Σθ ≤ norm. [Duchi et al. 2008]"""
     positive = np.maximum(theta, 0.0)
     if np.add.reduce(positive) <= norm:
         return positive
@@ -211,22 +211,22 @@ class FeasibleRun(TrainingRun):
 
     @property
     def norm(self) -> float:
-        """Of the present try."""
+        """Of the current try."""
         return self._norm_of(self.progress.restart)
 
     def _norm_of(self, restart: int) -> float:
-        """Each in turn, then the one that was best from the first start."""
+        """Return each norm in turn, then the one that was best from the first start."""
         norms = self.schedule.norms
         best = [row.restart for row in self.progress.log if row.best and row.restart < len(norms)]
         return norms[restart] if restart < len(norms) else norms[best[-1]]
 
     @property
     def start(self) -> int:
-        """Of the present try."""
+        """Of the current try."""
         return max(self.progress.restart - len(self.schedule.norms) + 1, 0)
 
     def _begin(self) -> Floats:
-        """Uniform in [0, 1], and scaled into the feasible set."""
+        """Draw parameters uniformly from [0, 1], and scale them into the feasible set."""
         drawn = counter_uniform(self.plan.seed, START_STREAM + self.start, len(self.model.vector) + self.learned.size)
         return self.limits.begin(self.schedule, drawn, self.norm)
 
@@ -242,7 +242,7 @@ class FeasibleRun(TrainingRun):
         return limit is not None and time.perf_counter() - self.began >= limit and self.progress.epoch > 0
 
     def _epoch(self, began: float) -> None:
-        """One pass; the model after it is judged, and kept if it is the best so far."""
+        """Make one pass, evaluate the model after it, and keep it if it is the best so far."""
         before = self.progress
         number = before.epoch + 1
         theta, cost, seen = self._pass(before)
@@ -252,7 +252,7 @@ class FeasibleRun(TrainingRun):
                 f"learning_rate than {before.rate:g}, or features of a smaller scale"
             )
         self.model.vector = theta[: len(self.model.vector)]
-        if self.valid is None:  # what chooses among norms and starts is judged as it stands after the pass
+        if self.valid is None:  # norms and starts are chosen by the value after the pass
             seen = self.model.scores_in_training(self.data, num_threads=self.plan.num_threads)
         train = self._value(self.plan.metric, self.data, seen)
         valid, also, judge, outputs = None, None, self.data, seen
@@ -287,7 +287,7 @@ class FeasibleRun(TrainingRun):
         self._restart_if_over()
 
     def _judged(self, train: float | None, valid: float | None, cost: float | None) -> float | None:
-        """What the best epoch has most of: the metric, or less cost where no labels tell one ranking from another."""
+        """Return the value by which the best epoch is chosen: the metric, or the negative cost if labels do not distinguish rankings."""
         value = cost if self.by_cost else train if self.valid is None else valid
         rising = self.plan.metric.higher_is_better and not self.by_cost
         return value if value is None or rising else -value
@@ -304,11 +304,11 @@ class FeasibleRun(TrainingRun):
             self.theta = self._begin()
 
     def _pass(self, before: Progress) -> tuple[Floats, float | None, Floats]:
-        """(θ after, mean cost of a query, scores of the training documents as each query met them)."""
+        """Return θ after the pass, the mean cost of a query, and the scores of each query before its update."""
         data, plan, schedule = self.data, self.plan, self.schedule
         theta, seen, total = self.theta, np.zeros(data.n_documents), 0.0
         size = len(self.model.vector)
-        # The same order of queries and draws of the force for every norm, so that only the norm tells them apart.
+        # Every norm uses the same order of queries and the same draws of the force, so that only the norm differs.
         round = 1 + self.passed + schedule.epochs * self.start
         for query in shuffled_order(self.keys, plan.seed, round):
             part = data.select(np.array([query]))
@@ -358,6 +358,6 @@ class FeasibleRun(TrainingRun):
 
 
 def _tells_apart(scores: Floats, data: RankingData) -> bool:
-    """Whether any query has two scores: else the order of the file would be judged."""
+    """Return whether a query has two different scores; otherwise the order of the file would be evaluated."""
     starts = data.query_offsets[:-1]
     return bool(np.any(np.maximum.reduceat(scores, starts) > np.minimum.reduceat(scores, starts)))

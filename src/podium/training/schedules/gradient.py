@@ -19,7 +19,7 @@ from podium.training.loop import DescentSchedule
 from podium.training.schedule import EpochSettings
 from podium.training.steps import Floats, Passed, Task, make_descent
 
-PIECE = 50_000  # documents between two moments at which an interrupt is heard
+PIECE = 50_000  # documents between two checks for an interrupt
 PAIR_PIECE = 500
 
 
@@ -103,18 +103,18 @@ class GradientSchedule(GradientSettings, DescentSchedule):
         return {"pair": 0, "query_pairs": 1}.get(self.batch, 0) if isinstance(self.batch, str) else self.batch
 
     def make_steps(self, task: Task) -> GradientSteps:
-        """Return the steps, if force and model go with these settings."""
+        """Return the steps, if force and model are compatible with these settings."""
         force = task.force
         force.check_labels(task.data)
         if self.watches_cost and not force.has_cost:
             raise ParameterError(
-                "rate_rule", self.rate_rule, f"watches the cost, and {force} has none", "use {rate_rule='shrink'}"
+                "rate_rule", self.rate_rule, f"depends on the cost, but {force} has none", "use {rate_rule='shrink'}"
             )
         if self.lists_pairs and not force.has_pair_cost:
             raise ParameterError(
                 "batch",
                 self.batch,
-                f"needs a force that is a sum over pairs such as ranknet or hinge; {force} looks at the whole list",
+                f"needs a force that is a sum over pairs such as ranknet or hinge; {force} uses the whole list",
                 "use {batch=1}, one update per query",
             )
         if self.lists_pairs and not isinstance(task.model, CoreModel):
@@ -144,7 +144,7 @@ class SGD(GradientSchedule):
 
 
 class GradientSteps:
-    """SGD and Adam: one update per batch of queries, or per pair, in an order drawn anew for every epoch."""
+    """SGD and Adam: one update per batch of queries or per pair, in a new random order in every epoch."""
 
     converged = False
     keeps_history = False
@@ -177,18 +177,18 @@ class GradientSteps:
         return Passed(total / len(order) if wants_cost else None, self.seen)
 
     def _pieces(self, order: npt.NDArray[np.int64], batch: int, documents: int) -> list[npt.NDArray[np.int64]]:
-        """Cut the order into pieces of whole batches; an interrupt is heard between two of them."""
+        """Cut the order into pieces of whole batches, between which an interrupt is noticed."""
         mean = max(self.task.data.n_documents / self.task.data.n_queries, 1)
         step = max(int(documents / mean) // batch, 1) * batch
         return [order[begin : begin + step] for begin in range(0, len(order), step)]
 
     @property
     def vector(self) -> Floats:
-        """The parameters as they stand."""
+        """The current parameters."""
         return self.descent.parameters()
 
     def begin(self, vector: Floats) -> None:
-        """Start from these parameters, moments forgotten."""
+        """Start from these parameters, with moments of 0."""
         self.descent.set_parameters(vector)
         self.descent.set_moments(np.zeros_like(vector), np.zeros_like(vector), 0)
 

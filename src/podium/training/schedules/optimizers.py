@@ -1,4 +1,4 @@
-"""The choice among the schedules that follow gradients, for rankers that leave it to their user."""
+"""The choice among the schedules that follow gradients, for rankers that have it as a setting."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class OnlineSchedule(PerceptronSettings, Schedule):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SupportSettings(PerceptronSettings):
-    """Settings of a perceptron that may be held by support documents."""
+    """Settings of a perceptron that may be stored by support documents."""
 
     supports: int = setting(
         2000,
@@ -114,7 +114,7 @@ class SupportSettings(PerceptronSettings):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Perceptron(SupportSettings, OnlineSchedule):
-    """One perceptron with thresholds, which takes every document. [Crammer and Singer 2002]"""
+    """One perceptron with thresholds, which uses every document. [Crammer and Singer 2002]"""
 
     name = "perceptron"
     fits = "`prank`; `linear`, `quadratic` or `kernel(poly)`"
@@ -146,7 +146,7 @@ class CommitteeSettings(PerceptronSettings):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Committee(CommitteeSettings, OnlineSchedule):
-    """The mean of many perceptrons, each of which takes a document with some probability. [Harrington 2003]"""
+    """The mean of many perceptrons, each of which uses a document with some probability. [Harrington 2003]"""
 
     name = "committee"
     fits = "`prank`; `linear`"
@@ -185,19 +185,16 @@ def check_levels(data: RankingData, levels: int | None, *, settled: bool = False
     for part in ("pairs", "document_weights", "query_weights"):
         if getattr(data, part) is not None:
             raise DataError(
-                f"prank: every document moves the thresholds by whole steps, so that there is no use for "
-                f"{part.replace('_', ' ')}, and this data has some; leave them out: data.replace({part}=None)"
+                f"prank: every document moves the thresholds by whole steps, so that it cannot use "
+                f"{part.replace('_', ' ')}, but this data has some; leave them out: data.replace({part}=None)"
             )
     most = int(labels.max()) + 1
     if settled and levels is not None and most > levels:
-        raise DataError(
-            f"prank: a label is {most - 1}, and the first call determined {levels} levels, 0 to {levels - 1}; start over with "
-            f"levels={most} or more"
-        )
+        rule = f"was determined by the first call and allows labels from 0 to {levels - 1}, but a label is {most - 1}"
+        raise ParameterError("levels", levels, rule, f"start over with {{levels={most}}} or more")
     if levels is not None and most > levels:
-        raise DataError(
-            f"prank: a label is {most - 1}, and levels={levels} has 0 to {levels - 1}; give levels={most} or more"
-        )
+        rule = f"allows labels from 0 to {levels - 1}, but a label is {most - 1}"
+        raise ParameterError("levels", levels, rule, f"give {{levels={most}}} or more")
     return most if levels is None else levels
 
 
@@ -234,7 +231,7 @@ def check_finite(parts: list[Floats], number: int) -> list[Floats]:
 
 
 class OnlineRun(TrainingRun):
-    """One run of a schedule that takes documents one by one."""
+    """One run of a schedule that learns from one document after the other."""
 
     def __init__(
         self,
@@ -312,7 +309,7 @@ class OnlineRun(TrainingRun):
         return check_finite([scores], self.progress.epoch + 1)[0]
 
     def _ended(self) -> bool:
-        return self.perfect  # without a mistake nothing moves any more
+        return self.perfect  # without a mistake nothing changes any more
 
     def _state(self) -> Arrays:
         return {**self.learner.state(), "perfect": np.array([self.perfect], np.float64)}

@@ -1,11 +1,11 @@
-"""RankProp: regression on targets that are themselves fitted anew, phase by phase. [Caruana, Baluja and Mitchell 1996]
+"""RankProp: regression on targets that are fitted again after every phase. [Caruana, Baluja and Mitchell 1996]
 
-A phase of epochs brings the scores s near the targets t by least squares. Then the targets are moved: among all that rise
-with the label they become those nearest to the scores, which keep the scores' own order inside a label,
+In a phase, some epochs fit the scores s to the targets t by least squares. Then the targets are fitted to the scores: among all
+targets that rise with the label, and keep the order of the scores inside a label, the nearest ones are
 
     t = argmin Σ (t_i − s_i)²   with t_i ≤ t_j where l_i < l_j, or l_i = l_j and s_i < s_j,
 
-found by pooling adjacent violators, and are then brought to mean 0 and variance 1, since a constant would fit itself best.
+They are found by pooling adjacent violators, and scaled to mean 0 and variance 1, because constant targets would fit best.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from podium.training.steps import Steps, Task
 
 Floats = npt.NDArray[np.float64]
 WITHIN = ("data", "query")
-STALLED = 20  # phases without a better fit of scores and targets
+STALLED = 20  # number of phases without a better fit of scores and targets
 GOING, SETTLED, CYCLE, NO_PROGRESS = "going", "settled", "cycle", "no progress"
 VERDICTS = (GOING, SETTLED, CYCLE, NO_PROGRESS)
 
@@ -54,7 +54,7 @@ class PhaseSettings(OptimizerSettings):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Phases(PhaseSettings, DescentSchedule):
-    """Phases of regression, with targets that are fitted anew between them. [Caruana, Baluja and Mitchell 1996]"""
+    """Phases of regression, with targets that are fitted again between them. [Caruana, Baluja and Mitchell 1996]"""
 
     name = "phases"
     fits = "any force that is defined on any labels, as `squared` is; any model but `trees`"
@@ -66,7 +66,7 @@ class Phases(PhaseSettings, DescentSchedule):
         return self.chosen_schedule().starting_rate
 
     def check(self, plan: Plan) -> None:
-        """The chosen optimizer must go with the plan, and the force must be defined on targets, which are any numbers."""
+        """Check the chosen optimizer, and that the force is defined on targets, which can be any numbers."""
         super().check(plan)
         if plan.force.definition.labels != "any":
             raise ParameterError(
@@ -91,7 +91,7 @@ class Phases(PhaseSettings, DescentSchedule):
 
 
 class Targets:
-    """Fits targets to scores; knows the labels and where they are compared."""
+    """Fits targets to scores, given the labels and the scope in which they are compared."""
 
     def __init__(self, data: RankingData, within: str) -> None:
         self.data = data
@@ -108,28 +108,28 @@ class Targets:
         self.labels = np.asarray(data.labels, np.float64)[self.rows]
 
     def start(self) -> Floats:
-        """The labels, with mean 0 and variance 1."""
+        """Return the labels, scaled to mean 0 and variance 1."""
         return self._placed(self._scaled(self.labels) if np.ptp(self.labels) > 0 else np.zeros(len(self.labels)))
 
     def fit(self, scores: Floats) -> Floats:
-        """Those nearest to the scores among all that rise with the label, with mean 0 and variance 1."""
+        """Return the nearest targets to the scores among all that rise with the label, scaled to mean 0 and variance 1."""
         held, out = scores[self.rows], np.empty(len(scores))
         for begin, end in self.groups:
             labels, some, weight = (part[begin:end] for part in (self.labels, held, self.weight))
             order = np.lexsort((some, labels))
-            # A document that weighs nothing has a target too, but moves no other's.
+            # A document with weight 0 has a target too, but does not affect the others.
             out[begin:end][order] = isotonic_regression(some[order], weights=np.maximum(weight[order], 1e-300)).x
         if not np.ptp(out) > 1e-12 * max(np.abs(out).max(), 1e-300):
             return self.start()
         return self._placed(self._scaled(out))
 
     def order(self, targets: Floats) -> int:
-        """A hash of the order that targets are in, equal ones included."""
+        """Return a hash of the order of the targets, including which are equal."""
         ranks = np.unique(targets[self.rows], return_inverse=True)[1].astype(np.int64)
         return int.from_bytes(hashlib.blake2b(ranks.tobytes(), digest_size=8).digest(), "little")
 
     def gap(self, scores: Floats, targets: Floats) -> float:
-        """The weighted mean square between scores and targets."""
+        """Return the weighted mean squared difference between scores and targets."""
         squares = (scores - targets)[self.rows] ** 2
         return float(np.add.reduce(self.weight * squares) / max(np.add.reduce(self.weight), 1e-300))
 
@@ -139,14 +139,14 @@ class Targets:
         return np.asarray(moved / np.sqrt(np.add.reduce(moved * moved) / len(held)))
 
     def _placed(self, held: Floats) -> Floats:
-        """From canonical order to the data's own."""
+        """Return values in canonical order in the order of the data."""
         out = np.empty(len(held))
         out[self.rows] = held
         return out
 
 
 def moderate(values: Floats) -> Floats:
-    """Divided by the power of 2 that brings the largest to about 1, so that squares of any numbers can be summed."""
+    """Return values divided by the power of 2 that makes the largest about 1, so that their squares can be summed."""
     return np.asarray(np.ldexp(values, -np.frexp(np.abs(values).max())[1]))
 
 
@@ -165,14 +165,14 @@ class PhasesRun(DescentRun):
         self.targets = self.fits.start()
         self.orders, self.gaps = [self.fits.order(self.targets)], [np.inf]
         self.phases, self.in_phase, self.verdict = 1, 0, GOING
-        self.fitted: Floats | None = None  # the next phase's targets, where they are known already
+        self.fitted: Floats | None = None  # the targets of the next phase, if they are already known
         super().__init__(schedule, plan, data, valid, checkpoint)
 
     def _taught(self, data: RankingData) -> RankingData:
         return data.replace_grouped(labels=self.targets)
 
     def _epoch(self, began: float) -> None:
-        """One epoch of regression; before the first of a phase the targets are fitted."""
+        """Run one epoch of regression; before the first one of a phase, fit the targets."""
         if self._phase_over():
             self._next_phase()
         restarts = self.progress.restart
@@ -188,7 +188,7 @@ class PhasesRun(DescentRun):
             self._judge()
 
     def _phase_over(self) -> bool:
-        """Whether regression on these targets has had its epochs, or a solver has found all there is to find."""
+        """Return whether the epochs of this phase are used up or a solver has converged."""
         return self.in_phase == self.settings.phase_epochs or (self.in_phase > 0 and self.steps.converged)
 
     def _next_phase(self) -> None:
@@ -202,7 +202,7 @@ class PhasesRun(DescentRun):
         self.phases, self.in_phase = self.phases + 1, 0
 
     def _judge(self) -> None:
-        """At the end of a phase: whether another can bring anything new."""
+        """Decide at the end of a phase whether another one can change anything."""
         scores = self._scores()
         self.fitted = self.fits.fit(scores)
         order = self.fits.order(self.fitted)
@@ -215,7 +215,7 @@ class PhasesRun(DescentRun):
             self.verdict = NO_PROGRESS
 
     def _scores(self) -> Floats:
-        """Of the training documents, by the model as it stands."""
+        """Return the current scores of the training documents."""
         self.model.vector = self.steps.vector[: len(self.steps.vector) - self.own.size]
         return self.model.scores(self.data.features, num_threads=self.plan.num_threads)
 
@@ -247,7 +247,7 @@ class PhasesRun(DescentRun):
         self.steps.begin(vector)
         self.orders = [int(order) for order in arrays["orders"]]
         self.gaps = [float(gap) for gap in arrays["gaps"]]
-        judged = len(self.gaps) - len(self.orders)  # 1 between the end of a phase and the begin of the next
+        judged = len(self.gaps) - len(self.orders)  # 1 between the end of a phase and the start of the next
         if judged not in (0, 1) or not self.orders or np.isnan(self.gaps).any():
             raise ValueError("orders and gaps do not belong together")
         in_phase, verdict, phases = (int(number) for number in arrays["phase"])

@@ -28,7 +28,7 @@ from podium.training.run import Plan, Trained, TrainingRun
 from podium.training.schedule import NEVER, Schedule
 
 Floats = npt.NDArray[np.float64]
-CERTAIN = 1e-6  # a weak ranker that is perfect is trusted as if it missed this share
+CERTAIN = 1e-6  # a perfect weak ranker is weighted as if it missed this share
 MOST_TABLE_BYTES = 4 << 30
 
 
@@ -78,7 +78,7 @@ class Reweighting(ReweightingSettings, Schedule):
         return self.n_estimators
 
     def check(self, plan: Plan) -> None:
-        """The model is a sum of weak rankers, and the force has a bounded metric."""
+        """Check that the model is a sum of weak rankers and that the force has a bounded metric."""
         form = plan.model.weak_rankers
         if form is None:
             raise ParameterError(
@@ -129,8 +129,8 @@ class Reweighting(ReweightingSettings, Schedule):
 class QueryValues:
     """Z(q, scores) for every query, in an order that depends on the query ids alone; more is better.
 
-    A metric that lies in [−1, 1] and should rise is taken as it is; another one is brought to [0, 1]. Queries without a value
-    have none for any scores, and count for nothing.
+    A metric in [−1, 1] for which higher is better is used as it is; others are scaled to [0, 1]. Queries without a value have
+    none for any scores, and are ignored.
     """
 
     def __init__(self, metric: Metric, data: RankingData, num_threads: int) -> None:
@@ -194,7 +194,7 @@ class ReweightingRun(TrainingRun):
         self._resume()
 
     def _epoch(self, began: float) -> None:
-        """One round: choose a weak ranker, weigh it, add it, and weigh the queries anew."""
+        """Run one round: choose a weak ranker, weight it, add it, and reweight the queries."""
         before, plan = self.progress, self.plan
         number = before.epoch + 1
         chosen = int(np.argmax((self.table * self.weights).sum(axis=1)))
@@ -224,7 +224,7 @@ class ReweightingRun(TrainingRun):
         self.progress = before.moved(epoch=number, log=before.log.appended(row), since_best=since, **kept)
 
     def _alpha(self, values: Floats) -> float:
-        """α = ½ ln(Σ P (1 + Z) / Σ P (1 − Z))."""
+        """Return α = ½ ln(Σ P (1 + Z) / Σ P (1 − Z))."""
         right, wrong = (float((self.weights * (1 + sign * values)).sum()) for sign in (1, -1))
         return 0.5 * math.log(max(right, CERTAIN) / max(wrong, CERTAIN))
 
@@ -236,7 +236,7 @@ class ReweightingRun(TrainingRun):
             self.valid_scores = self.valid_scores + alpha * self.rankers.scores(number, self.valid.features)
 
     def _reweigh(self) -> float:
-        """P ∝ exp(−c·Z(q, f)); return the mean of exp(−c·Z)."""
+        """Set P ∝ exp(−c·Z(q, f)) and return the mean of exp(−c·Z)."""
         losses = -self.schedule.sharpness * np.nan_to_num(self.values.of(self.train_scores))
         _core.exponentiate(losses, 1)  # the last bit of np.exp depends on the processor
         self.weights = self.start * losses

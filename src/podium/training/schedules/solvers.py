@@ -1,4 +1,4 @@
-"""Solvers that look at all queries in every step: L-BFGS, and the bundle method for costs with corners."""
+"""Solvers that use all queries in every step: L-BFGS, and the bundle method for costs that are not differentiable."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SolverSchedule(SolverSettings, DescentSchedule):
     takes_corners: ClassVar[bool] = False
 
     def check(self, plan: Plan) -> None:
-        """The force must have a cost."""
+        """Check that the force has a cost."""
         super().check(plan)
         if not plan.force.has_cost:
             raise ParameterError(
@@ -77,7 +77,7 @@ class Bundle(SolverSchedule):
     takes_corners = True
 
     def check(self, plan: Plan) -> None:
-        """The objective must be strongly convex in everything that is learned."""
+        """Check that the objective is strongly convex in everything that is learned."""
         super().check(plan)
         if not self.l2 > 0:
             raise ParameterError("l2", self.l2, f"must be above 0 for {self.name}", f"{REMEDY}, or another {{l2}}")
@@ -115,7 +115,7 @@ class FullSteps:
         self.seen_at = np.empty(0)
         self.solver: LBFGSSolver | BundleSolver
         self.verdict = SolverStatus.GOING
-        # If the forces of a query sum to 0, the bias feels no force, and the penalty on the weights makes the objective
+        # If the forces of a query sum to 0, the bias has no gradient, and the penalty on the weights makes the objective
         # strongly convex. If the gap is known, it alone says when to stop: a small gradient proves little if l2 is small.
         certified = task.is_strongly_convex and schedule.l2 > 0
         self.lbfgs = LBFGSSettings(
@@ -152,7 +152,7 @@ class FullSteps:
         return Passed(self.solver.value, self._scores())
 
     def _scores(self) -> Floats:
-        """Those of the point the solver stands at, which is mostly the last it looked at."""
+        """Return the scores at the solver's current point, which is usually the last one it evaluated."""
         if np.array_equal(self.seen_at, self.solver.w):
             return self.seen
         self.seen_at = self.solver.w.copy()
@@ -161,7 +161,7 @@ class FullSteps:
 
     @property
     def vector(self) -> Floats:
-        """The parameters as they stand."""
+        """The current parameters."""
         return self.solver.w
 
     def begin(self, vector: Floats) -> None:
@@ -184,7 +184,7 @@ class FullSteps:
         self.converged = self.verdict.done
 
     def certificate(self) -> dict[str, Any]:
-        """Return the objective, and a bound on how far it lies above the minimum."""
+        """Return the objective, and a bound on its distance from the minimum."""
         certificate = {"objective": self.solver.value, "gap": self.solver.gap, "verdict": self.verdict.value}
         if isinstance(self.solver, LBFGSSolver):
             certificate["gradient_norm"] = self.solver.gradient_norm
