@@ -181,17 +181,18 @@ void bind_net(nb::module_& m) {
           },
           "1 for weights, 0 for the bias of a layer.");
   m.def("net_scores", &scores, nb::arg("net"), nb::arg("parameters"), nb::arg("features"), nb::arg("center"),
-        nb::arg("scale"), nb::arg("filled"), nb::arg("num_threads"), "Scores of every row, outputs side by side.");
+        nb::arg("scale"), nb::arg("filled"), nb::arg("num_threads"),
+        "Returns the scores of every row, outputs side by side.");
   m.def("net_backward", &backward, nb::arg("net"), nb::arg("parameters"), nb::arg("features"), nb::arg("center"),
         nb::arg("scale"), nb::arg("filled"), nb::arg("force"), nb::arg("num_threads"),
-        "Σ over documents of force · ∂s/∂parameter.");
+        "Returns Σ over documents of force · ∂s/∂parameter.");
   m.def("matrix_product", &matrix_product, nb::arg("a"), nb::arg("b"), nb::arg("num_threads"),
-        "a · b, row after row; a row of it does not depend on the rows around it.");
+        "Returns a · b, row by row; a row does not depend on the other rows.");
   m.def("kernel_basis", &kernel_basis, nb::arg("kernel"), nb::arg("least"), nb::arg("num_threads"),
-        "(pivots, B) of a kernel matrix K: rows that are linearly independent, and B with Bᵀ K B = 1 for these.");
+        "Returns (pivots, B) of a kernel matrix K: linearly independent rows, and B with Bᵀ K B = 1 for these.");
   m.def("exponentiate", &exponentiate, nb::arg("values"), nb::arg("num_threads"),
-        "values = e^values, in place; the same bits on every machine. |values| is taken as at most 700.");
-  m.def("logarithms", &logarithms, nb::arg("values"), "Natural logarithms, each as the C library has it.");
+        "Replaces values by their exponentials, with the same bits on every machine. |values| is limited to 700.");
+  m.def("logarithms", &logarithms, nb::arg("values"), "Returns natural logarithms, as the C library computes them.");
   m.def(
       "column_moments",
       [](Matrix<float> features, Vector<std::int64_t> query_offsets, Vector<std::int64_t> order, int num_threads) {
@@ -204,7 +205,7 @@ void bind_net(nb::module_& m) {
         return std::pair(to_numpy(std::move(mean)), to_numpy(std::move(deviation)));
       },
       nb::arg("features"), nb::arg("query_offsets"), nb::arg("order"), nb::arg("num_threads"),
-      "Mean and deviation of every feature, missing values left out.");
+      "Returns mean and standard deviation of every feature, without missing values.");
   nb::class_<HeldDescent>(m, "Descent", "Gradient descent of a net, with one update per batch of queries or per pair.")
       .def(
           nb::init<const DenseNet&, const ForceSpec&, const ForceInputs&, Matrix<float>, Floats, Floats, Floats, int>(),
@@ -251,7 +252,7 @@ void bind_net(nb::module_& m) {
           },
           nb::arg("queries"), nb::kw_only(), nb::arg("optimizer"), nb::arg("rate"), nb::arg("l2"), nb::arg("batch"),
           nb::arg("per_pair"), nb::arg("cost"), nb::arg("seed"), nb::arg("round"), nb::arg("seen").none(),
-          "One pass over the queries in this order; the sum of their costs where asked for.")
+          "Makes one pass over the queries in this order; returns the sum of their costs if it is asked for.")
       .def(
           "gradient",
           [](HeldDescent& d, Vector<std::int64_t> queries, bool per_pair, std::uint64_t seed, std::uint64_t round,
@@ -267,7 +268,8 @@ void bind_net(nb::module_& m) {
             return std::pair(total, to_numpy(std::move(out)));
           },
           nb::arg("queries"), nb::kw_only(), nb::arg("per_pair"), nb::arg("seed"), nb::arg("round"),
-          nb::arg("seen").none(), nb::arg("cost"), "The sums over queries of cost and of force · ∂s/∂parameter.");
+          nb::arg("seen").none(), nb::arg("cost"),
+          "Returns the sums over queries of the cost and of force · ∂s/∂parameter.");
 }
 
 }  // namespace podium::bind

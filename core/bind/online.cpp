@@ -106,7 +106,7 @@ auto copied(const std::vector<double>& values) {
 }
 
 void bind_perceptrons(nb::module_& m) {
-  nb::class_<Perceptrons>(m, "Perceptrons", "Linear PRanks that learn side by side, one per share.")
+  nb::class_<Perceptrons>(m, "Perceptrons", "Linear PRanks that learn together, one per share.")
       .def(nb::init<std::size_t, std::size_t, std::vector<double>>(), nb::arg("width"), nb::arg("thresholds"),
            nb::arg("shares"))
       .def("weights", [](Perceptrons& p) { return copied(p.weights()); })
@@ -130,11 +130,12 @@ void bind_perceptrons(nb::module_& m) {
             return counts(p.pass(data, seed, round, num_threads));
           },
           nb::arg("documents"), nb::arg("rows"), nb::kw_only(), nb::arg("seed"), nb::arg("round"),
-          nb::arg("num_threads"), "One pass in this order: documents taken, mistakes, levels off.");
+          nb::arg("num_threads"),
+          "Makes one pass in this order; returns the numbers of documents used, mistakes, and levels off.");
 }
 
 void bind_quadratic(nb::module_& m) {
-  nb::class_<QuadraticLearner>(m, "QuadraticLearner", "PRank with xᵀ A x + w·x + c held whole.")
+  nb::class_<QuadraticLearner>(m, "QuadraticLearner", "PRank with xᵀ A x + w·x + c stored whole.")
       .def(nb::init<std::size_t, std::size_t>(), nb::arg("width"), nb::arg("thresholds"))
       .def("thresholds", [](const QuadraticLearner& q) { return copied(q.thresholds); })
       .def("function",
@@ -158,7 +159,7 @@ void bind_quadratic(nb::module_& m) {
             return run_quadratic(q, documents, q.function.width(), rows, num_threads);
           },
           nb::arg("documents"), nb::arg("rows"), nb::kw_only(), nb::arg("num_threads"),
-          "One pass in this order: documents taken, mistakes, levels off.");
+          "Makes one pass in this order; returns the numbers of documents used, mistakes, and levels off.");
 }
 
 void bind_supports(nb::module_& m) {
@@ -203,7 +204,7 @@ void bind_supports(nb::module_& m) {
             return run_quadratic(q, documents, q.width, rows, num_threads);
           },
           nb::arg("documents"), nb::arg("rows"), nb::kw_only(), nb::arg("num_threads"),
-          "One pass in this order: documents taken, mistakes, levels off.");
+          "Makes one pass in this order; returns the numbers of documents used, mistakes, and levels off.");
 }
 
 }  // namespace
@@ -231,7 +232,7 @@ void bind_online(nb::module_& m) {
         return to_numpy(std::move(out));
       },
       nb::arg("function"), nb::arg("features"), nb::arg("center"), nb::arg("scale"), nb::arg("filled"),
-      nb::arg("num_threads"), "xᵀ A x + w·x + c of every row; A, w, c in one vector.");
+      nb::arg("num_threads"), "Returns xᵀ A x + w·x + c of every row; A, w and c are in one vector.");
   m.def(
       "quadratic_backward",
       [](Matrix<float> features, Floats center, Floats scale, Floats filled, Floats force, int num_threads) {
@@ -248,7 +249,7 @@ void bind_online(nb::module_& m) {
         return to_numpy(std::move(out));
       },
       nb::arg("features"), nb::arg("center"), nb::arg("scale"), nb::arg("filled"), nb::arg("force"),
-      nb::arg("num_threads"), "Σ over documents of force · ∂f/∂(A, w, c).");
+      nb::arg("num_threads"), "Returns Σ over documents of force · ∂f/∂(A, w, c).");
 }
 
 }  // namespace podium::bind

@@ -9,7 +9,8 @@ namespace podium {
 
 enum class Activation { identity, tanh, sigmoid, relu };
 
-// Columns of a layer's weights that are worked on at once; the last panel of a layer may be narrower, by fours.
+// Columns of a layer's weights that are processed at once. The last panel of a layer can be narrower, by a multiple
+// of 4.
 inline constexpr std::size_t kPanel = 12;
 
 inline constexpr std::size_t round_up(std::size_t n, std::size_t step) {
@@ -33,13 +34,13 @@ struct DenseKernels {
   // g[j] += Σ_i d[i] · x[i][j].
   void (*add_rows)(std::size_t rows, std::size_t columns, const double* d, const double* x, std::size_t x_row,
                    double* g);
-  // out[j] = (x[j] − center[j]) · scale[j], or filled[j] where x[j] is missing.
+  // out[j] = (x[j] − center[j]) · scale[j], or filled[j] if x[j] is missing.
   void (*standardize)(std::size_t columns, const float* x, const double* center, const double* scale,
                       const double* filled, double* out);
   // values[j] = e^{values[j]}.
   void (*exponentials)(std::size_t n, double* values);
   void (*activate)(Activation activation, std::size_t n, double* values);
-  // d[j] *= slope of the activation, from its value.
+  // d[j] *= slope of the activation, computed from its value.
   void (*times_slope)(Activation activation, std::size_t n, const double* values, double* d);
   // w += rate · g.
   void (*step)(std::size_t n, double rate, const double* g, double* w);

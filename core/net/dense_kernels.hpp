@@ -138,7 +138,7 @@ void add_rows(std::size_t rows, std::size_t columns, const double* d, const doub
 void standardize(std::size_t columns, const float* x, const double* center, const double* scale, const double* filled,
                  double* out) {
   std::size_t j = 0;
-#if defined(__FMA__)  // the compiler does not do this one by itself
+#if defined(__FMA__)  // the compiler does not vectorize this one
   for (; j + 4 <= columns; j += 4) {
     const __m256d value = _mm256_cvtps_pd(_mm_loadu_ps(x + j));
     const __m256d moved = _mm256_mul_pd(_mm256_sub_pd(value, load(center + j).v), load(scale + j).v);
@@ -155,7 +155,7 @@ void standardize(std::size_t columns, const float* x, const double* center, cons
 inline double exponential(double x) {
   x = x < -700 ? -700 : x;
   x = x > 700 ? 700 : x;
-  constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number, which then stands in the low bits
+  constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number in the low bits
   const double shifted = __builtin_fma(x, 0x1.71547652b82fep0, kShift), whole = shifted - kShift;
   double r = __builtin_fma(whole, -0x1.62e42fefa39efp-1, x);
   r = __builtin_fma(whole, -0x1.abc9e3b39803fp-56, r);

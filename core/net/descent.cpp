@@ -6,10 +6,10 @@
 namespace podium {
 namespace {
 
-constexpr double kEpsilon = 1e-8;  // of Adam
+constexpr double kEpsilon = 1e-8;  // Adam's ε
 
 bool all_finite(std::span<const double> values) {
-  double sum = 0;  // 0 · x is NaN for what is not finite
+  double sum = 0;  // 0 · x is NaN if x is not finite
   for (const double value : values) sum += 0.0 * value;
   return sum == 0.0;
 }
@@ -57,7 +57,7 @@ void Descent::read_force_parameters() {
 }
 
 double Descent::absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
-  constexpr std::size_t kBytes = 1 << 19;  // what a chunk of documents is worked on in stays in the cache
+  constexpr std::size_t kBytes = 1 << 19;  // the memory for a chunk of documents fits into the cache
   const std::size_t most = kBytes / batch_.row_bytes();
   double cost = 0;
   for (std::size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
@@ -84,7 +84,7 @@ double Descent::absorb_chunk(std::span<const std::int64_t> queries, const Descen
   const auto first_row = [&](std::size_t k) {
     return static_cast<std::size_t>(task_.table.query_offsets[static_cast<std::size_t>(queries[k])]);
   };
-  // A query is standardized, scored and pushed by one thread while it is in that thread's cache; a long one by all.
+  // One thread standardizes and scores a query and computes its forces while it is in the cache; all share a long one.
   const bool one = queries.size() == 1;
   const auto set_rows = [&](std::size_t k, std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) {
@@ -111,8 +111,7 @@ double Descent::absorb_chunk(std::span<const std::int64_t> queries, const Descen
                  ForceSums sums{force};
                  if (options.cost) sums.cost = &cost_[k];
                  if (own_) sums.parameter_force = force_on_values_.data() + k * own_;
-                 // Training that has diverged: no force is defined there. The scores seen, and the cost, say so to the
-                 // caller.
+                 // Training has diverged, and no force is defined. The caller sees it from the scores and the cost.
                  if (all_finite(query.scores)) {
                    force_.compute(query, *scratch, sums);
                  } else {
@@ -136,7 +135,7 @@ double Descent::absorb_chunk(std::span<const std::int64_t> queries, const Descen
   return cost;
 }
 
-// One pair as a query of its two documents. [RankNet's first form: two forward and two backward passes an update]
+// One pair as a query of its two documents. [RankNet's first form: two forward and two backward passes per update]
 double Descent::absorb_pair(std::size_t query, const GivenPair& pair, bool given, const DescentOptions& options) {
   check_interrupt();
   const std::size_t width = net_.shape().features();
@@ -239,7 +238,7 @@ double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions
       each_pair(query, [&](const GivenPair&, bool) { ++pairs; });
       DescentOptions shared = options;
       shared.l2 /=
-          std::max(pairs, 1.0);  // the pairs of a query hold the weights together as strongly as the query would
+          std::max(pairs, 1.0);  // the pairs of a query together are regularized as strongly as the query would be
       each_pair(query, [&](const GivenPair& pair, bool given) {
         cost += absorb_pair(query, pair, given, options);
         update(1.0, shared);

@@ -1,4 +1,5 @@
-// Descent: a net absorbs the forces on its scores, a batch of whole queries (or a single pair) an update.
+// Gradient descent: a net is fitted to the forces on its scores, with one update per batch of whole queries or per
+// pair.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace podium {
 
 enum class Optimizer { sgd, adam };
 
-// What is learned from: features of all documents, and the queries, labels and pairs that forces see.
+// The training data: features of all documents, and the queries, labels and pairs that forces use.
 struct NetTask {
   std::span<const float> features;
   InputMap map;
@@ -26,8 +27,8 @@ struct DescentOptions {
   double rate = 0.001;
   double l2 = 0;          // ½·l2·‖weights‖² is added to the mean cost of a query
   std::size_t batch = 1;  // queries per update; with per_pair, 0 makes one update per pair
-  bool per_pair = false;  // documents are passed through the net anew for each of their pairs
-  bool cost = false;      // whether to add up the cost on the way
+  bool per_pair = false;  // documents pass through the net again for each of their pairs
+  bool cost = false;      // whether to sum the cost
   std::uint64_t seed = 0, round = 0;
 };
 
@@ -35,7 +36,7 @@ class Descent {
  public:
   Descent(const DenseNet& net, const Force& force, const NetTask& task, int num_threads);
 
-  // The numbers that are learned: the net's, then the free numbers of the force's own.
+  // The learned numbers: the net's, then the free numbers of the force's own parameters.
   std::size_t size() const { return net_.size() + own_; }
   void set_parameters(std::span<const double> given);
   void get_parameters(double* given) const { give(parameters_, given); }
@@ -43,10 +44,10 @@ class Descent {
   void get_moments(double* first, double* second) const { give(first_, first), give(second_, second); }
   std::uint64_t updates() const { return updates_; }
 
-  // Passes over queries in the order given; `seen` takes each document's scores as they were when its turn came, or is
-  // null. Returns the sum of the queries' costs, if asked for.
+  // Makes one pass over queries in this order. `seen` receives each document's scores before its update, or is null.
+  // Returns the sum of the queries' costs if it is asked for.
   double pass(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
-  // The sum over queries of cost, and of force · ∂s/∂parameter: minus the gradient.
+  // The sums over queries of the cost and of force · ∂s/∂parameter, the negative gradient.
   double gradient(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen, double* out);
 
  private:

@@ -8,12 +8,12 @@
 namespace podium {
 namespace {
 
-constexpr std::size_t kRows = 16;    // documents worked on at once; sums over documents are taken in such chunks
-constexpr std::size_t kDepth = 256;  // references between two looks at the same panel of features
-constexpr double kNothing = 1e-290;  // of the largest kernel value: less is 0, and so is one left out
-constexpr std::size_t kMostKept = 16'000'000;  // kernel values
+constexpr std::size_t kRows = 16;    // documents processed at once; sums over documents are computed in such chunks
+constexpr std::size_t kDepth = 256;  // references that are processed for one panel of features before the next panel
+constexpr double kNothing = 1e-290;  // kernel values below this share of the largest are 0, as are those left out
+constexpr std::size_t kMostKept = 16'000'000;  // maximum number of kernel values that are kept
 
-// Lanes of their own, so that the compiler compares several at once; the largest is the same in any order.
+// Separate lanes, so that the compiler can vectorize; the maximum does not depend on the order.
 double largest(std::size_t n, const double* x) {
   double best[8];
   std::fill_n(best, 8, x[0]);
@@ -27,7 +27,7 @@ double largest(std::size_t n, const double* x) {
 
 }  // namespace
 
-// What one thread needs to push a chunk.
+// The memory that one thread needs for the gradient of a chunk.
 struct NadarayaWatsonKernel::Workspace {
   std::vector<double> scaled, kernel, shares, sums;
 };
@@ -63,7 +63,8 @@ void NadarayaWatsonKernel::set_widths(std::span<const double> widths) {
   }
 }
 
-// log m_t − ½ Σ_f a_f² x_tf²: what log m_t K_t has of its own; what it has of the document alone does not count.
+// log m_t − ½ Σ_f a_f² x_tf², the part of log m_t K_t that depends on the reference alone. The part that depends on the
+// document alone cancels.
 std::vector<double> NadarayaWatsonKernel::biases(const Votes& votes) const {
   std::vector<double> out(columns_, 0.0);
   dense_kernels().dots(references_, features_, squares_.data(), stride_, squared_widths_.data(), 0.0, out.data());
@@ -123,7 +124,7 @@ void NadarayaWatsonKernel::scores(const VoteRows& rows, const Votes& votes, bool
   kept_count_ = rows.count;
 }
 
-// With p_t = m_t K_t / Σ m K and W_t = λ p_t (y_t − s), whose sum over t is 0, a document pushes a_f by
+// With p_t = m_t K_t / Σ m K and W_t = λ p_t (y_t − s), whose sum over t is 0, the force of a document on a_f is
 // −a_f Σ_t W_t (x_tf² − 2 x_f x_tf).
 void NadarayaWatsonKernel::push(const double* inputs, std::size_t count, const Votes& votes, const double* force,
                                 const double* total, const double* scores, Workspace& workspace, double* kernel,

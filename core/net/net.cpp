@@ -21,7 +21,7 @@ DenseNet::DenseNet(NetShape shape) : shape_(std::move(shape)) {
   }
 }
 
-// visit(given, held) for every number, in the order of the given ones.
+// Calls visit(public number, core's number) for every number, in the public order.
 template <class Visit>
 void DenseNet::each(Visit&& visit) const {
   std::size_t given = 0;
@@ -98,7 +98,7 @@ void NetBatch::forward_rows(const double* parameters, std::size_t first, std::si
     }
     double* const y = outputs_[l].data() + first * layer.stride;
     for (std::size_t i = 0; i < rows; ++i) {
-      // A hidden layer of one unit has its weights as a row and is computed as dots.
+      // A hidden layer of one unit stores its weights as a row and is computed by dot products.
       if (!layer.single()) std::copy_n(bias, layer.padded(), y + i * layer.stride);
     }
     if (layer.single()) {
@@ -125,7 +125,7 @@ void NetBatch::forward_rows(const double* parameters, std::size_t first, std::si
   transfer(first, last);
 }
 
-// Scores as the transfer function makes them of what the last layer gave; kept, since forces take the place of scores.
+// Applies the transfer function to the outputs of the last layer. The result is kept, because forces overwrite scores.
 void NetBatch::transfer(std::size_t first, std::size_t last) {
   const Activation output = net_.shape().output;
   if (output == Activation::identity) return;
@@ -139,8 +139,8 @@ void NetBatch::forward(const double* parameters) {
                [&](std::size_t first, std::size_t last) { forward_rows(parameters, first, last); });
 }
 
-// Weights of layers past the first as [outputs × inputs], in panels of inputs: what forces on outputs are multiplied
-// with to become forces on inputs.
+// Weights of layers after the first as [outputs × inputs], in panels of inputs: forces on outputs are multiplied by
+// them to give forces on inputs.
 void NetBatch::transpose_weights(const double* parameters) {
   if (std::exchange(transposed_known_, true)) return;
   for (std::size_t l = 1; l < net_.layers().size(); ++l) {
@@ -202,8 +202,8 @@ void NetBatch::backward_rows(const double* parameters, std::size_t first, std::s
   }
 }
 
-// Rows [first, last) of one panel of a layer's weights: whoever owns them adds every document in order, so that no sum
-// depends on how many threads there are.
+// Rows [first, last) of one panel of a layer's weights. The thread that owns them adds every document in order, so that
+// no sum depends on the number of threads.
 void NetBatch::weight_gradient(std::size_t l, std::size_t panel, std::size_t first, std::size_t last,
                                double* gradient) {
   const Layer& layer = net_.layers()[l];

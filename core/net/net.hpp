@@ -21,15 +21,15 @@ struct NetShape {
   std::size_t layers() const { return widths.size() - 1; }
 };
 
-// What turns a feature into an input: x̂ = (x − center) · scale, and `filled` where x is missing.
+// The map from a feature to an input: x̂ = (x − center) · scale, or `filled` if x is missing.
 struct InputMap {
   std::span<const double> center, scale, filled;
 };
 
-// Where a layer's numbers stand in the vector of parameters as the core holds it. Weights lie in panels of kPanel
-// columns, each panel a [inputs × panel] matrix; a layer with one output is a row. Padding is zero and stays zero.
+// The place of a layer's numbers in the core's vector of parameters. Weights are stored in panels of kPanel columns,
+// each a matrix [inputs × panel]; a layer with one output is a row. Padding is zero and stays zero.
 struct Layer {
-  std::size_t inputs, outputs, stride;  // stride: distance of rows of its outputs
+  std::size_t inputs, outputs, stride;  // stride: distance between rows of its outputs
   std::size_t weights, bias, end;
   bool single() const { return outputs == 1; }
   std::size_t padded() const { return round_up(outputs, 4); }
@@ -43,7 +43,7 @@ class DenseNet {
 
   const NetShape& shape() const { return shape_; }
   std::span<const Layer> layers() const { return layers_; }
-  // Numbers as the core holds them, and as everyone else does: W_1 [inputs × outputs], b_1, W_2, ….
+  // Converts numbers between the core's layout and the public one: W_1 [inputs × outputs], b_1, W_2, ….
   std::size_t held_size() const { return layers_.back().end; }
   std::size_t size() const { return size_; }
   void hold(std::span<const double> given, double* held) const;
@@ -58,12 +58,12 @@ class DenseNet {
   std::size_t size_ = 0;
 };
 
-// The room one batch of documents is worked on in: inputs, what each layer gave, and the forces on it.
+// The workspace for one batch of documents: inputs, the outputs of each layer, and the forces on them.
 class NetBatch {
  public:
   NetBatch(const DenseNet& net, int num_threads) : net_(net), num_threads_(num_threads) {}
 
-  // Makes room for `rows` documents; their inputs are then set, scores computed, forces on the scores passed back.
+  // Allocates memory for `rows` documents. Then inputs are set, scores computed, and forces on the scores passed back.
   void reserve(std::size_t rows);
   std::size_t rows() const { return rows_; }
   void set_inputs(std::size_t row, const float* features, const InputMap& map);
@@ -76,9 +76,9 @@ class NetBatch {
   void forward_rows(const double* parameters, std::size_t first, std::size_t last);
   // To be called when the parameters have changed.
   void forget_weights() { transposed_known_ = false; }
-  // What a document takes of the room.
+  // The memory that one document needs.
   std::size_t row_bytes() const;
-  // Whether a step over this batch is long enough to be shared: some twenty microseconds of multiply-adds.
+  // Whether a step over this batch takes long enough to be shared by threads: about twenty microseconds.
   bool worth() const { return rows_ * work_ > 100'000; }
 
  private:
@@ -94,7 +94,7 @@ class NetBatch {
   std::size_t rows_ = 0, work_ = 0;
   bool transposed_known_ = false;
   std::vector<double> inputs_, scores_;
-  std::vector<double> transferred_;                    // the scores once more, if they have a transfer function
+  std::vector<double> transferred_;                    // a copy of the scores, if there is a transfer function
   std::vector<std::vector<double>> outputs_, forces_;  // of hidden layers, and of a last layer with several outputs
   std::vector<std::vector<double>> transposed_;        // weights of layers past the first, in panels of their inputs
 };
@@ -103,8 +103,8 @@ class NetBatch {
 void net_scores(const DenseNet& net, const double* parameters, std::span<const float> features, std::size_t rows,
                 const InputMap& map, int num_threads, double* scores);
 
-// out = a · b, [rows × depth] · [depth × columns]. Every sum is taken in the order of depth, whatever rows stand around
-// it: BLAS adds up the last row of an odd number of rows in another order.
+// out = a · b, [rows × depth] · [depth × columns]. Every sum has the order of depth and does not depend on the other
+// rows. A BLAS may sum the last row of an odd number of rows in another order.
 void product(std::size_t rows, std::size_t depth, std::size_t columns, const double* a, const double* b,
              int num_threads, double* out);
 

@@ -405,7 +405,9 @@ def test_many_perceptrons_continue_from_their_own_weights_or_from_their_mean(tmp
 def test_streams_that_change_are_refused():
     ranker = podium.PRank(levels=3).partial_fit(np.eye(3), [0, 1, 2])
     before = ranker.predict(np.eye(3))
-    with pytest.raises(podium.ParameterError, match=r"levels=3 was determined by .* a label is 4; start over with levels=5"):
+    with pytest.raises(
+        podium.ParameterError, match=r"levels=3 was determined by .* a label is 4; start over with levels=5"
+    ):
         ranker.partial_fit(np.eye(3), [0, 1, 4])
     with pytest.raises(ValueError, match="4 features"):
         ranker.partial_fit(np.eye(4), [0, 1, 2, 0])
