@@ -84,7 +84,7 @@ papers-quick: $(VENV)/.dev
 
 # Runs the tests that reach the core under the address and undefined-behavior sanitizers. Those left out test Python code
 # only.
-PYTHON_ALONE := contracts/test_rankers unit/test_ranker_parameters unit/test_search unit/test_cross_validation \
+PYTHON_ALONE := contracts/test_rankers unit/test_ranker_parameters unit/test_tuning unit/test_tuning_ranges unit/test_tuning_study unit/test_cross_validation \
   unit/test_posteriors unit/test_laws unit/test_docs unit/test_resuming unit/test_solvers
 sanitize: $(VENV)/.dev
 	$(BIN)/cmake -G Ninja -S . -B build/sanitize -DPODIUM_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN)/python)

@@ -29,7 +29,8 @@ def run(words: str) -> None:
 def best_single_feature(train: podium.RankingData) -> tuple[int, float]:
     """Return the feature, and its sign, that alone ranks the training queries best: a baseline that a ranker must beat."""
     candidates = [(sign, feature) for feature in range(train.n_features) for sign in (1.0, -1.0)]
-    values = [podium.evaluate(s * train.features[:, f], train, "ndcg@10").mean["ndcg@10"] for s, f in candidates]
+    columns = train.to_caller_order(train.features)
+    values = [podium.evaluate(s * columns[:, f], train, "ndcg@10").mean["ndcg@10"] for s, f in candidates]
     sign, feature = candidates[int(np.argmax(values))]
     return feature, sign
 

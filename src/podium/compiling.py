@@ -10,6 +10,7 @@ import functools
 import importlib.util
 import inspect
 import re
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from podium.errors import MissingExtraError, ParameterError
 
 # A force returns two arrays; a cost and a metric return one number.
 Part = Literal["force", "cost", "metric"]
+COMPILING = threading.Lock()  # Numba's settings and Python's warning filters belong to the whole process
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def _attempt(function: Callable[..., Any], part: Part) -> Compiled | str:
     try:
         import numba
 
-        with warnings.catch_warnings(), _checked_indices(numba):
+        with COMPILING, warnings.catch_warnings(), _checked_indices(numba):
             warnings.simplefilter("ignore")
             options = dict(getattr(function, "targetoptions", {"error_model": "numpy"}))
             _recompile_helpers(function, set())

@@ -81,9 +81,11 @@ class ParameterError(PodiumError, ValueError):
             subject = spell(self.parameter, short_repr(self.value))
         elif spell is not python_spelling and self.rule:
             subject = spell(self.parameter, None)
-        sentence = f"{subject} {self.rule}" if self.rule else subject
-        text = f"{sentence}; {self.remedy}" if self.remedy else sentence
-        return MENTION.sub(lambda found: spell(found["name"], found["value"]), text)
+        rule, remedy = (
+            MENTION.sub(lambda found: spell(found["name"], found["value"]), part) for part in (self.rule, self.remedy)
+        )
+        sentence = f"{subject} {rule}" if rule else subject
+        return f"{sentence}; {remedy}" if remedy else sentence
 
     def renamed(self, old: str, new: str) -> ParameterError:
         """Return the same error for a user who knows the parameter `old` by the name `new`."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,9 +70,7 @@ def split_name(text: str, kind: str, examples: str, *, cutoffs: bool = False) ->
         raise _unreadable(text, kind, examples)
     source = f"_({PATH.sub(STAND_IN, match['inside'] or '')})"
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about odd literals; what cannot be read is refused here
-            call = ast.parse(source, mode="eval").body
+        call = ast.parse(source, mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             raise ValueError  # the parentheses close and open again
         names = [str(keyword.arg) for keyword in call.keywords if keyword.arg is not None]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
 
@@ -10,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import podium
 from podium.errors import ParameterError
 from podium.metrics import METRICS, metric
 
@@ -159,3 +163,22 @@ def test_numbers_of_every_kind_that_python_has() -> None:
         METRICS["p"](rel=Fraction(10**400))
     with pytest.raises(ParameterError, match=r"empty=.* must be one of"):
         METRICS["p"](empty=np.array(["zero", "one"]))
+
+
+def test_reading_a_name_leaves_the_warning_filters_of_other_threads_alone():
+    before = list(warnings.filters)
+    pause = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _: metric("ndcg(gain='linear')@10"), range(400)))
+    finally:
+        sys.setswitchinterval(pause)
+    assert warnings.filters == before
+
+
+def test_a_message_shows_what_was_given_and_not_what_a_template_makes_of_it():
+    with pytest.raises(ParameterError, match=r"'\{valid\}'"):
+        metric("{valid}")
+    with pytest.raises(ParameterError, match=r"growth='\{seed\}'"):
+        podium.LambdaMART(growth="{seed}").fit(podium.synthetic.network(queries=5, seed=0))

@@ -113,3 +113,27 @@ def test_the_docstring_describes_every_parameter(kind):
         assert parameter.description[0].isupper() or parameter.description[0] in "'½", name
         assert parameter.description.endswith((".", "]")), name
     assert "\n\n" in inspect.getdoc(type("Derived", (KINDS[kind],), {}))  # one without a docstring of its own
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (np.full(100, 1j), "sample_weight must be numbers"),
+        (["heavy"] * 100, "sample_weight must be numbers"),
+        (np.ones(7), r"sample_weight has shape \(7,\) for 100 rows"),
+        (np.zeros(100), "sample_weight must not be zero for every document"),
+    ],
+    ids=["complex", "text", "short", "zero"],
+)
+def test_bad_weights_are_refused_by_the_name_they_were_given(weights, words):
+    data = podium.synthetic.network(queries=5, documents=20, seed=0)
+    with pytest.raises((podium.DataError, podium.ParameterError), match=words):
+        podium.RankNet(epochs=1).fit(data, sample_weight=weights)
+
+
+def test_score_says_that_metrics_do_not_weigh_documents():
+    data = podium.synthetic.network(queries=5, documents=20, seed=0)
+    ranker = podium.RankSVM().fit(data)
+    assert ranker.score(data, sample_weight=None) == ranker.score(data)
+    with pytest.raises(podium.ParameterError, match="sample_weight weighs documents, which metrics do not"):
+        ranker.score(data, sample_weight=np.ones(100))

@@ -349,7 +349,25 @@ def test_the_log_knows_which_round_is_best_when_smoothing_goes_back():
 def test_the_first_round_is_not_credited_with_what_came_after_it():
     peaked = np.array([0.55] + [0.60] * 20 + [0.58] * 280)
     assert 2 <= best_round(peaked, 40) <= 21
-    assert best_round(np.array([0.6, 0.2] + [0.59] * 98), 10) == 1  # but may be the best by itself
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.9])
+def test_no_round_is_kept_more_often_than_others_because_it_comes_first(correlation):
+    rng, kept = np.random.default_rng(7), []
+    for _ in range(400):
+        steps = rng.normal(size=300)
+        curve = np.empty(300)
+        curve[0] = steps[0]
+        for k in range(1, 300):
+            curve[k] = correlation * curve[k - 1] + np.sqrt(1 - correlation**2) * steps[k]
+        kept.append(best_round(0.6 + 0.01 * curve, 40))
+    assert min(kept) >= 16  # half of the thirty neighbors
+    first_tenth = sum(number < 16 + 28 for number in kept)  # of the 285 rounds that can be kept
+    assert first_tenth < 100  # on average 40, and more than 200 if a round with few neighbors could be kept
+
+
+def test_the_rule_for_few_rounds_is_the_best_value():
+    assert best_round(np.array([0.2, 0.6, 0.5]), 40) == 2
 
 
 def test_a_last_round_that_is_best_by_chance_is_not_kept():
@@ -380,6 +398,8 @@ def test_a_best_round_at_either_end_is_warned_about():
         ConvergenceWarning, match="best round on the validation data is number 1 of 40: the model has hardly"
     ):
         lambdamart(n_estimators=40, smoothing=0).fit(TRAIN, valid=backwards)
+    with pytest.warns(ConvergenceWarning, match="is number [3-5] of 40: the model has hardly"):
+        lambdamart(n_estimators=40, smoothing=10).fit(TRAIN, valid=backwards)
     with pytest.warns(ConvergenceWarning, match="is the last one allowed, number 5: the model may still improve"):
         lambdamart(n_estimators=5, smoothing=0).fit(TRAIN, valid=TRAIN)
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from podium.data import RankingData
 from podium.data.arrays import fill_masked, refuse_masked
 from podium.data.canonical import fingerprint, refuse_path
+from podium.data.conversion import as_weights
 from podium.data.frame_columns import is_frame, whole_frame
 from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError
@@ -227,6 +228,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
     def _warn(self, plan: Plan, data: RankingData) -> None:
         """Warn about a training whose result may be poor."""
         unit, limit = plan.schedule.unit, plan.schedule.max_epochs
+        early = plan.schedule.first_choice(self.n_epochs_) + FIRST_EPOCHS - 1
         if self.interrupted_:
             warnings.warn(
                 f"training was interrupted; the best so far ({unit} {self.best_epoch_}) is kept", stacklevel=3
@@ -241,7 +243,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif self.best_value_ is not None and self.n_epochs_ > FIRST_EPOCHS >= self.best_epoch_:
+        elif self.best_value_ is not None and self.n_epochs_ > early >= self.best_epoch_:
             warnings.warn(
                 f"the best {unit} on the validation data is number {self.best_epoch_} of {self.n_epochs_}: the model has hardly "
                 "been trained; try a smaller learning_rate, or more validation queries",
@@ -344,8 +346,28 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         places[order] = np.arange(len(scores)) - np.repeat(data.query_offsets[:-1], data.query_sizes) + 1
         return data.to_caller_order(places)
 
-    def score(self, X: Any, y: npt.ArrayLike | None = None, *, qid: npt.ArrayLike | None = None) -> float:
-        """Return the mean of `metric` over the queries, negated if smaller is better, as scikit-learn expects."""
+    def score(
+        self,
+        X: Any,
+        y: npt.ArrayLike | None = None,
+        *,
+        qid: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> float:
+        """Return the mean of `metric` over the queries, negated if smaller is better, as scikit-learn expects.
+
+        Args:
+            X: A RankingData, or the features of one document per row.
+            y: One label per row; part of a RankingData.
+            qid: One query id per row; part of a RankingData.
+            sample_weight: Must be None, because metrics do not weigh documents. scikit-learn's Pipeline passes it always.
+        """
+        if sample_weight is not None:
+            raise ParameterError(
+                "sample_weight",
+                rule="weighs documents, which metrics do not",
+                remedy="give a RankingData with query_weights to weigh queries",
+            )
         check_is_fitted(self, "scorer_")
         return self._mean_metric(self.scorer_, self._as_data(X, y, qid, reset=False))
 
@@ -364,8 +386,6 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
 
     def _as_data(self, X: Any, y: Any, qid: Any, sample_weight: Any = None, *, reset: bool) -> RankingData:
         refuse_path("X", X)
-        if sample_weight is not None and not np.any(np.asarray(sample_weight, np.float64)):
-            raise ParameterError("sample_weight", rule="must not be zero for every document")
         if isinstance(X, RankingData):
             if y is not None or qid is not None:
                 raise ParameterError(
@@ -373,7 +393,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
                 )
             if reset:
                 self._set_features(X.n_features, X.feature_names)
-            return X if sample_weight is None else X.replace(document_weights=sample_weight)
+            return X if sample_weight is None else X.replace(document_weights=_weights(sample_weight, len(X)))
         if is_frame(X):
             X = self._checked_features(X, reset=reset)
         else:
@@ -394,7 +414,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
             X,
             y,
             qid,
-            document_weights=sample_weight,
+            document_weights=None if sample_weight is None else _weights(sample_weight, len(X)),
             feature_names=None if names is None else [str(name) for name in names],
         )
 
@@ -421,3 +441,10 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         tags.target_tags.required = True
         tags.target_tags.single_output = True
         return tags
+
+
+def _weights(given: Any, rows: int) -> npt.NDArray[np.float64]:
+    weights = as_weights("sample_weight", given, rows)
+    if not weights.any():
+        raise ParameterError("sample_weight", rule="must not be zero for every document")
+    return weights

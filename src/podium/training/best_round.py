@@ -13,8 +13,16 @@ def best_round(values: Floats, smoothing: int) -> int:
 
     The same rule holds while training runs, when it is interrupted and when it ends: the result depends on the values alone.
     """
-    width = min(smoothing, len(values) // 10)
-    return int(np.argmax(smoothed(values, width) if width > 0 else values)) + 1
+    first = first_choice(len(values), smoothing)
+    return first + int(np.argmax(smoothed(values, _width(len(values), smoothing))[first - 1 :]))
+
+
+def first_choice(rounds: int, smoothing: int) -> int:
+    """Return the first round that can be kept after so many rounds: one with half of its neighbors on its left.
+
+    A mean of few values varies more than a mean of many. The first rounds have few neighbors and would often win by chance.
+    """
+    return (_width(rounds, smoothing) + 1) // 2 + 1
 
 
 def smoothed(values: Floats, width: int) -> Floats:
@@ -31,3 +39,7 @@ def smoothed(values: Floats, width: int) -> Floats:
     half = np.minimum(width, at)
     low, high = at - half, np.minimum(at + half + 1, len(values))
     return np.asarray(np.round((sums[high] - sums[low]) / (high - low), 11))
+
+
+def _width(rounds: int, smoothing: int) -> int:
+    return min(smoothing, rounds // 10)

@@ -67,6 +67,10 @@ class Schedule(Value, ABC):
     def max_epochs(self) -> int:
         """Maximum number of epochs or rounds."""
 
+    def first_choice(self, epochs: int) -> int:
+        """Return the first epoch that validation can choose after so many epochs."""
+        return 1
+
     @abstractmethod
     def make_run(
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None

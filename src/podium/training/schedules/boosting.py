@@ -22,7 +22,7 @@ from podium.models.growing import TrackedScores, TreeBooster
 from podium.models.tree_settings import LARGE_DATA_DOCUMENTS, TreesSpec
 from podium.models.trees import TreeModel
 from podium.parameters import Integer, Real, Search, Settings, setting
-from podium.training.best_round import best_round
+from podium.training.best_round import best_round, first_choice
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.force_parameters import BoostedParameters, LearnedParameters
 from podium.training.progress import Epoch, Progress
@@ -75,7 +75,8 @@ class BoostingSettings(RoundSettings):
         None,
         Integer(0),
         "Number of rounds on either side over which validation values are averaged when the best round is chosen (at most a "
-        "tenth of all rounds), because with few validation queries the best single value is often best by chance. 0 averages nothing.",
+        "tenth of all rounds), because with few validation queries the best single value is often best by chance. Of the first rounds, "
+        "those with less than half of these neighbors on their left cannot be chosen. 0 averages nothing.",
         none="chosen from the size of the data",
     )
     max_seconds: float | None = setting(
@@ -109,6 +110,10 @@ class TreeSchedule(Schedule):
     def max_epochs(self) -> int:
         """Maximum number of rounds."""
         return self.n_estimators
+
+    def first_choice(self, epochs: int) -> int:
+        """Return the first round that validation can choose; earlier ones have too few neighbors to average over."""
+        return first_choice(epochs, self.smoothing or 0)
 
     def check(self, plan: Plan) -> None:
         """Check that the model grows trees and that the force can change equal scores."""
