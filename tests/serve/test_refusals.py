@@ -7,6 +7,7 @@ import io
 import json
 import os
 import socket
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -240,8 +241,18 @@ def test_slow_clients_are_told_so_and_cut_off(guarded: Running, sent: bytes):
     assert json.loads(received.partition(b"\r\n\r\n")[2])["error"]["code"] == "too_slow"
 
 
-def test_what_is_no_http_is_refused(guarded: Running):
-    assert exchange(guarded, b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n").startswith(b"HTTP/1.1 400 ")
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+        b"POST /v1/models/\xff/score HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"POST /v1/models/shop/score HTTP/1.1\r\nhost: x\r\ncontent-length: many\r\n\r\n",
+        b"POST /v1/models/shop/score HTTP/1.1\r\nhost: x\r\ncontent-length: -5\r\n\r\n",
+        b"CONNECT a:80 HTTP/1.1\r\nhost: a\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_refused(guarded: Running, sent: bytes):
+    assert exchange(guarded, sent).startswith(b"HTTP/1.1 400 ")
 
 
 def test_a_chunked_body_beyond_the_limit_is_refused(service: Running):
@@ -262,3 +273,14 @@ def test_a_busy_service_says_so(models, tmp_path):
         assert running.call("/healthz").status == 200
         waiting.sendall(body[5:])
         assert waiting.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
+def test_without_pyarrow_arrow_is_refused(monkeypatch):
+    from podium.serve.binary_bodies import check_arrow
+    from podium.serve.problems import RequestError
+
+    check_arrow()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(RequestError, match=r"pip install 'podium\[frames\]'") as caught:
+        check_arrow()
+    assert caught.value.status == 415

@@ -114,6 +114,21 @@ def test_rankings_are_those_of_the_scorer(service: Running, scorer, k):
     assert answer["id"].to_pylist() == [ids[row] for row in wanted]
 
 
+@pytest.mark.parametrize(
+    ("ids", "wanted"),
+    [
+        ([3, 2**63 - 1], [3, 2**63 - 1]),
+        ([3, "a"], ["3", "a"]),
+        ([3, 2**63], ["3", str(2**63)]),
+    ],
+)
+@pytest.mark.parametrize("operation", ["score", "rank"])
+def test_ids_of_any_kind_fit_into_an_arrow_answer(service: Running, operation, ids, wanted):
+    body = {"features": X[:2].astype(float).tolist(), "ids": ids}
+    reply = service.call(f"/v1/models/shop/{operation}", body, accept=STREAM)
+    assert sorted(read_arrow(reply.body)["id"].to_pylist(), key=str) == sorted(wanted, key=str)
+
+
 def test_several_queries(service: Running, scorer):
     sizes, parts = (3, 0, 4), (X[:3], X[3:3], X[3:7])
     body = {

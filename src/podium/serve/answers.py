@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from podium.serve.batch import Batch
+from podium.serve.batch import Batch, Ids
 from podium.serve.binary_bodies import write_arrow_table
 from podium.serve.registry import ServedModel
 
@@ -123,7 +123,7 @@ def _scored_queries(batch: Batch, scores: Floats) -> list[ScoredQuery]:
 def _score_columns(batch: Batch, scores: Floats) -> dict[str, Any]:
     columns: dict[str, Any] = {"score": scores}
     if batch.ids is not None:
-        columns["id"] = batch.ids
+        columns["id"] = _id_column(batch.ids)
     if batch.several:
         columns["query"] = np.repeat(np.arange(len(batch.sizes)), batch.sizes)
     return columns
@@ -138,7 +138,14 @@ def _ranking_columns(batch: Batch, scores: Floats) -> dict[str, Any]:
         "score": scores[rows],
     }
     if batch.ids is not None:
-        columns["id"] = [batch.ids[row] for row in rows.tolist()]
+        ids = _id_column(batch.ids)
+        columns["id"] = [ids[row] for row in rows.tolist()]
     if batch.several:
         columns["query"] = np.repeat(np.arange(len(parts)), [len(order) for _, order in parts])
     return columns
+
+
+def _id_column(ids: Ids) -> Ids:
+    """Return ids that fit into one column: numbers of 64 bits, or else text."""
+    fits = all(isinstance(id, int) and -(2**63) <= id < 2**63 for id in ids)
+    return ids if fits else [str(id) for id in ids]

@@ -52,12 +52,17 @@ def _batch(features: Features, ids: Ids | None, limits: ServiceLimits, sizes: st
     return Batch(features, parsed, ids, k, several=sizes is not None)
 
 
+def check_arrow() -> None:
+    """Raise a RequestError if Arrow is not installed."""
+    try:
+        require_pyarrow()
+    except MissingExtraError as error:
+        raise RequestError(415, "no_arrow", f"this service cannot read or write Arrow: {error}") from None
+
+
 def read_arrow_body(body: bytes, model: ServedModel, limits: ServiceLimits, sizes: str | None, k: int | None) -> Batch:
     """Return the documents of an Arrow IPC file or stream: one column per feature, and perhaps a column of ids."""
-    try:
-        pa = require_pyarrow()
-    except MissingExtraError as error:
-        raise RequestError(415, "no_arrow", f"this service cannot read Arrow: {error}") from None
+    pa = require_pyarrow()
     try:
         table = _read_table(pa, body, limits)
     except DamageError as error:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from podium.errors import DataError
 from podium.serve.answers import ARROW, JSON, RAW, write_answer
 from podium.serve.batch import Batch, unprocessable
-from podium.serve.binary_bodies import read_arrow_body, read_raw
+from podium.serve.binary_bodies import check_arrow, read_arrow_body, read_raw
 from podium.serve.json_bodies import read_json
 from podium.serve.keys import key_of
 from podium.serve.logs import describe_error, write_log
@@ -43,6 +43,7 @@ FORMATS = {
     b"application/vnd.apache.arrow.stream": ARROW,
     b"application/vnd.apache.arrow.file": ARROW,
 }
+LONGEST_LENGTH = 18  # digits of a Content-Length
 PARAMETERS = ("version", "k", "sizes")
 CLOSE = ((b"connection", b"close"),)
 
@@ -172,6 +173,8 @@ class Endpoint:
         if b"content-encoding" in headers and headers[b"content-encoding"].lower() != b"identity":
             raise RequestError(415, "unknown_encoding", "compressed bodies are not read; send the body as it is")
         answer_format = FORMATS.get(headers.get(b"accept", b"").partition(b";")[0].strip().lower(), body_format)
+        if ARROW in (body_format, answer_format):
+            check_arrow()
         version, sizes, k = _parameters(scope["query_string"])
         model = deployment.choose(version, headers.get(b"x-canary-key"))
         return Call(deployment, model, operation == "rank", body_format, answer_format, sizes, k)
@@ -197,7 +200,8 @@ class Endpoint:
 
     async def _read(self, receive: Receive, headers: dict[bytes, bytes]) -> bytes:
         most = self._limits.max_body_bytes
-        if len(length := headers.get(b"content-length", b"0")) > 18 or int(length) > most:
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or len(length) > LONGEST_LENGTH or int(length) > most:
             raise _too_large(most)
         message = await receive()
         if message["type"] != "http.request":
