@@ -59,6 +59,12 @@ CASES = {
     "evaluate --per-query": Case(
         ["evaluate", "scores.txt", "test.txt", "--per-query", "TARGET"], "per-query", ["scores.txt", "test.txt"]
     ),
+    "export --out": Case(
+        ["export", "trees.podium", "--to", "lightgbm", "--data", "test.txt", "--out", "TARGET"],
+        "lightgbm",
+        ["trees.podium", "test.txt"],
+    ),
+    "import --out": Case(["import", "trees.lgb", "--out", "TARGET"], "model", ["trees.lgb"]),
     "laws --plot": Case(["laws", "ranknet", "--draws", "2", "--plot", "TARGET"], "svg", []),
     "data convert": Case(
         ["data", "convert", "bare.txt", "TARGET", "--to", "letor", "--read", "sizes=sizes.txt"],
@@ -85,9 +91,10 @@ CASES = {
     ),
 }
 # The role of each path among a command's parameters. A new parameter must be added here, and a new output as a case above.
-INPUTS = {"data", "valid", "start_from", "model", "source", "ranking", "votes"}
+INPUTS = {"data", "valid", "start_from", "model", "source", "ranking", "votes", "features", "file", "api_keys"}
 OUTPUTS = {"train": {"out", "log"}, "tune": {"out", "study"}, "cv": {"target"}, "score": {"out"}}
 OUTPUTS |= {"evaluate": {"per_query"}, "laws": {"plot"}, "data convert": {"target"}, "data normalize": {"target"}}
+OUTPUTS |= {"export": {"out"}, "import": {"out"}}
 OUTPUTS |= {"data synth": {"target"}, "data split": {"folder"}, "papers run": {"target"}, "papers all": {"target"}}
 
 
@@ -101,7 +108,9 @@ def house(tmp_path_factory):
     test = podium.read(folder / "test.txt")
     ranker = podium.RankNet(epochs=1).fit(data)
     ranker.save(folder / "model.podium")
-    podium.MART(n_estimators=1).fit(data).save(folder / "trees.podium")
+    trees = podium.MART(n_estimators=1).fit(data)
+    trees.save(folder / "trees.podium")
+    trees.export(folder / "trees.lgb", format="lightgbm")
     podium.write(ranker.predict(test), folder / "scores.txt")
     (folder / "bare.txt").write_text("1 1:2\n" * test.n_documents)
     (folder / "sizes.txt").write_text("4\n" * test.n_queries)
