@@ -131,6 +131,47 @@ def test_no_code_asks_for_the_kind_of_a_schedule() -> None:
     assert asked == []
 
 
+CLASSES_OF_AXES = {name for part in ("models", "forces") for name in classes_of((PACKAGE / part).rglob("*.py"))}
+# Where the kind of a model matters: what a model or force is itself, how it is written in a foreign format, and rankers that
+# know their own model.
+OWNERS = ("models/", "forces/", "export/", "rankers/")
+
+
+def asked_kinds(tree: ast.Module) -> list[ast.Call]:
+    """The calls of isinstance that ask for a class of models or forces."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"]
+    return [call for call in calls if CLASSES_OF_AXES & set(re.findall(r"\w+", ast.unparse(call.args[1])))]
+
+
+def compared_tags(tree: ast.Module) -> list[ast.Compare]:
+    """The comparisons of an attribute of a model with words, which would be isinstance by another name."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        and re.search(r"\b(model|spec)\.\w+$", ast.unparse(node.left))
+        and any(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in node.comparators)
+    ]
+
+
+def test_no_code_asks_for_the_kind_of_a_model_or_a_force() -> None:
+    """A model makes what learns it, and says what it can do."""
+    asked = [
+        f"{name}:{node.lineno} {ast.unparse(node)}"
+        for name, tree in sources()
+        if not name.startswith(OWNERS)
+        for node in [*asked_kinds(tree), *compared_tags(tree)]
+    ]
+    assert asked == []
+
+
+def test_questions_for_a_kind_are_found() -> None:
+    tree = ast.parse(
+        "isinstance(x, CoreModel | int)\nisinstance(x, int)\nplan.model.perceptron == 'linear'\nmodel.n == 2"
+    )
+    assert [node.lineno for node in [*asked_kinds(tree), *compared_tags(tree)]] == [1, 3]
+
+
 def test_no_code_compares_names_of_forces_metrics_models_or_schedules() -> None:
     """What a row can do is an attribute of the row, so that a new row changes no other code."""
     compared = [

@@ -153,7 +153,27 @@ class Model(ABC):
 
 
 class GradientModel(Model):
-    """A model with parameters that are fitted by following gradients: `backward`."""
+    """A model with parameters that are fitted by following gradients: `backward`.
+
+    Attributes:
+        trains_in_core: whether `make_descent` trains it in the core; otherwise Python does, by `scores` and `backward`.
+    """
+
+    trains_in_core: ClassVar[bool] = False
+
+    def make_descent(
+        self, force: _core.ForceSpec, inputs: _core.ForceInputs, features: Features, *, num_threads: int
+    ) -> _core.Descent:
+        """Return what makes gradient steps in the core, for a force on training documents with these features."""
+        raise NotImplementedError
+
+    def prepare(self, features: Features, *, num_threads: int = 1) -> Any:
+        """Return rows in a form that `scores_of` takes again and again."""
+        return features
+
+    def scores_of(self, inputs: Any, *, num_threads: int = 1) -> Floats:
+        """Return the scores of rows that `prepare` made."""
+        return self.scores(inputs, num_threads=num_threads)
 
     @property
     def is_linear(self) -> bool:
@@ -205,6 +225,7 @@ class CoreModel(GradientModel):
     `net` and `vector` are those of the core; `prepare` computes the inputs, once per data set.
     """
 
+    trains_in_core = True
     net: _core.DenseNet
 
     @property
@@ -220,6 +241,14 @@ class CoreModel(GradientModel):
     def penalized(self) -> Floats:
         """1 for weights and 0 for the biases of layers."""
         return self.net.weight_mask()
+
+    def make_descent(
+        self, force: _core.ForceSpec, inputs: _core.ForceInputs, features: Features, *, num_threads: int
+    ) -> _core.Descent:
+        """Return the core's descent."""
+        rows = self.prepare(features, num_threads=num_threads)
+        map = rows.map
+        return _core.Descent(self.net, force, inputs, rows.features, map.center, map.scale, map.filled, num_threads)
 
     def scores_of(self, inputs: CoreInputs, *, num_threads: int = 1) -> Floats:
         """Return the scores of prepared rows."""

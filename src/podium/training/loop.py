@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.errors import DataError
-from podium.models import CoreModel, GradientModel, GradientSpec
+from podium.models import GradientModel
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.force_parameters import LearnedParameters
 from podium.training.judging import check_choice
@@ -65,19 +66,16 @@ class DescentRun(TrainingRun):
         checkpoint: Checkpoint | None = None,
     ) -> None:
         super().__init__(plan, data, valid, checkpoint)
-        assert isinstance(plan.model, GradientSpec)
-        self.schedule, self.spec = schedule, plan.model
+        self.schedule = schedule
+        self.spec: Any = plan.model  # one that follows gradients, as the schedule has checked
         if valid is None and self.schedule.restart_rounds is not None:
             check_choice(plan.metric, data, "training", plan.num_threads)
         self.own = LearnedParameters(plan.force, data)
         self.model = self._start(restart=0)
         self.task = Task(plan.force, self.model, self._taught(data), plan.seed, plan.num_threads)
         self.steps = self.schedule.make_steps(self.task)
-        self.valid_inputs = (
-            self.model.prepare(valid.features, num_threads=plan.num_threads)
-            if valid is not None and isinstance(self.model, CoreModel)
-            else None
-        )
+        threads = plan.num_threads
+        self.valid_inputs = None if valid is None else self.model.prepare(valid.features, num_threads=threads)
         self.progress = Progress(rate=self.schedule.starting_rate)
         self.steps.begin(self._starting_vector(self.model))
         self._resume()
@@ -88,13 +86,14 @@ class DescentRun(TrainingRun):
 
     def _start(self, restart: int) -> GradientModel:
         plan = self.plan
-        return self.spec.start(
+        started: GradientModel = self.spec.start(
             self.data,
             n_outputs=plan.force.n_outputs(self.data),
             seed=plan.seed,
             restart=restart,
             num_threads=plan.num_threads,
         )
+        return started
 
     def _starting_vector(self, model: GradientModel) -> Floats:
         return np.concatenate([model.vector, self.own.start()])
@@ -192,11 +191,7 @@ class DescentRun(TrainingRun):
     def _valid_values(self, vector: Floats) -> tuple[float | None, dict[str, float | None] | None]:
         assert self.valid is not None
         self.model.vector = vector[: len(vector) - self.own.size]
-        threads = self.plan.num_threads
-        if self.valid_inputs is not None and isinstance(self.model, CoreModel):
-            outputs = self.model.scores_of(self.valid_inputs, num_threads=threads)
-        else:
-            outputs = self.model.scores(self.valid.features, num_threads=threads)
+        outputs = self.model.scores_of(self.valid_inputs, num_threads=self.plan.num_threads)
         return self._value(self.plan.metric, self.valid, outputs), self._also(outputs)
 
     def _trained(self, interrupted: bool) -> Trained:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.forces import Force, ForceData
-from podium.models import CoreModel, GradientModel
+from podium.models import GradientModel
 from podium.training.convex import State
 from podium.training.model_descent import ModelDescent
 
@@ -84,17 +84,12 @@ class Steps(Protocol):
 
 
 def make_descent(task: Task) -> _core.Descent | ModelDescent:
-    """Return the core's descent if the core knows the model, otherwise the same in Python."""
-    if not isinstance(task.model, CoreModel):
+    """Return what makes gradient steps: the core if it can train the model, else the same in Python."""
+    if not task.model.trains_in_core:
         return ModelDescent(task.model, task.force, task.data, task.num_threads)
-    inputs = task.model.prepare(task.data.features, num_threads=task.num_threads)
-    return _core.Descent(
-        task.model.net,
+    return task.model.make_descent(
         task.force.core_spec(task.force.n_classes(task.data)),
         ForceData(task.data).core_for(task.force),
-        inputs.features,
-        inputs.map.center,
-        inputs.map.scale,
-        inputs.map.filled,
-        task.num_threads,
+        task.data.features,
+        num_threads=task.num_threads,
     )

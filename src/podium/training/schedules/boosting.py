@@ -19,8 +19,7 @@ from podium.forces import ForceData
 from podium.forces.force import ForceOutcome
 from podium.metrics import Metric
 from podium.models.growing import TrackedScores, TreeBooster
-from podium.models.tree_settings import LARGE_DATA_DOCUMENTS, TreesSpec
-from podium.models.trees import TreeModel
+from podium.models.tree_settings import LARGE_DATA_DOCUMENTS
 from podium.parameters import Integer, Real, Search, Settings, setting
 from podium.training.best_round import best_round, first_choice
 from podium.training.checkpoint import Arrays, Checkpoint
@@ -120,7 +119,7 @@ class TreeSchedule(Schedule):
         super().check(plan)
         if plan.force.unmoved is not None:
             raise ParameterError("force", str(plan.force), f"cannot start boosting: {plan.force.unmoved}")
-        if plan.start_from is not None and not isinstance(plan.start_from, TreeModel):
+        if plan.start_from is not None and not plan.start_from.has_splits:
             raise ParameterError("start_from", rule="must be a model of boosted trees")
 
     def make_run(
@@ -228,15 +227,15 @@ class BoostingRun(TrainingRun):
     ) -> None:
         self.began = time.perf_counter()
         super().__init__(plan, data, valid, checkpoint)
-        assert isinstance(plan.model, TreesSpec)
         assert schedule.smoothing is not None
         self.schedule, self.rate, self.smoothing = schedule, schedule.learning_rate, schedule.smoothing
         force, threads = plan.force, plan.num_threads
         self.force_data = ForceData(data)
         self.outcome: ForceOutcome | None = None
         base = np.full(force.n_outputs(self.force_data), force.starting_score(data))
+        model: Any = plan.model  # trees, as the schedule has checked
         start: Any = plan.start_from
-        self.growing = TreeBooster(plan.model, data, base=base, seed=plan.seed, num_threads=threads, start=start)
+        self.growing = TreeBooster(model, data, base=base, seed=plan.seed, num_threads=threads, start=start)
         self.rounds_before = self.growing.trees_before // self.growing.n_outputs
         self.watched = None if valid is None else self.growing.watch(valid, threads)
         self.learned = LearnedParameters(force, data)

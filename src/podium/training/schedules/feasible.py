@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from podium.data.canonical import shuffled_order
 from podium.data.hashing import counter_uniform, query_hashes
 from podium.errors import DataError, ParameterError
 from podium.forces import ForceData
-from podium.models import GradientModel, GradientSpec
+from podium.models import GradientModel
 from podium.parameters import Choice, Integer, Real, Search, Settings, Tuple, setting
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.force_parameters import LearnedParameters
@@ -193,10 +194,10 @@ class FeasibleRun(TrainingRun):
     ) -> None:
         self.began = time.perf_counter()
         super().__init__(plan, data, valid, checkpoint)
-        assert isinstance(plan.model, GradientSpec)
         self.schedule, force = schedule, plan.force
+        spec: Any = plan.model  # one that follows gradients, as the schedule has checked
         self.by_cost = valid is None and not labels_choose(data)
-        self.model: GradientModel = plan.model.start(
+        self.model: GradientModel = spec.start(
             data, n_outputs=force.n_outputs(data), seed=plan.seed, num_threads=plan.num_threads
         )
         self.learned = LearnedParameters(force, data)

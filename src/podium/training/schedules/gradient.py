@@ -12,7 +12,6 @@ from podium import _core
 from podium.data.canonical import shuffled_order
 from podium.data.hashing import query_hashes
 from podium.errors import ParameterError, is_integer
-from podium.models import CoreModel
 from podium.parameters import Choice, Custom, Integer, Real, Search, inherit, setting
 from podium.training.convex import State
 from podium.training.loop import DescentSchedule
@@ -117,7 +116,7 @@ class GradientSchedule(GradientSettings, DescentSchedule):
                 f"needs a force that is a sum over pairs such as ranknet or hinge; {force} uses the whole list",
                 "use {batch=1}, one update per query",
             )
-        if self.lists_pairs and not isinstance(task.model, CoreModel):
+        if self.lists_pairs and not task.model.trains_in_core:
             raise ParameterError("batch", self.batch, "needs one of Podium's own models: linear, net or kernel")
         return GradientSteps(task, self)
 
