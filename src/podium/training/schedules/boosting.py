@@ -143,8 +143,8 @@ class Boosting(BoostingSettings, TreeSchedule):
         schedule, model = self, plan.model
         if self.learning_rate is None:
             schedule = replace(schedule, learning_rate=LARGE_DATA_RATE if large else SMALL_DATA_RATE)
-        # An earlier round's forest cannot be recovered by leaving trees off if trees were reweighted, and its scores do not
-        # belong to thresholds that moved on.
+        # If trees were reweighted, the forest of an earlier round cannot be recovered by leaving out trees; and its scores do
+        # not belong to thresholds that have changed since.
         if self.dart or plan.force.definition.has_thresholds:
             if self.smoothing:
                 raise ParameterError(
@@ -185,7 +185,7 @@ class Stumps(StumpSettings, TreeSchedule):
     max_seconds = None
 
     def check(self, plan: Plan) -> None:
-        """Trees have two leaves, and the best weight of one of them has a closed form."""
+        """Check that trees have two leaves, and that the best weight of a tree has a closed form."""
         super().check(plan)
         if not plan.model.is_stumps:
             raise ParameterError(
@@ -242,8 +242,8 @@ class BoostingRun(TrainingRun):
         self.own = BoostedParameters(self.learned)
         self.progress = Progress(rate=self.rate)
         self.valid_values = array.array("d")  # of every round so far; NaN if there is none
-        self.remembered: int | None = None  # the round that ended when scores were last remembered
-        self.before_round: dict[str, Floats] = {}  # scores that a round which is cut short must be taken back to
+        self.remembered: int | None = None  # the round after which scores were last copied
+        self.before_round: dict[str, Floats] = {}  # scores to restore if a round is interrupted
         self._resume()
 
     def _ended(self) -> bool:
@@ -281,7 +281,7 @@ class BoostingRun(TrainingRun):
         self.progress = before.moved(epoch=number, log=log, since_best=since, **changed)
 
     def _best_round(self) -> int:
-        """The round with the best smoothed validation value."""
+        """Return the round with the best smoothed validation value."""
         sign = 1.0 if self.plan.metric.higher_is_better else -1.0
         return best_round(sign * np.array(self.valid_values), self.smoothing)
 
@@ -310,7 +310,7 @@ class BoostingRun(TrainingRun):
         out = [weights[k * growing.n_outputs] for k in dropped]
         growing.add(growing.train, dropped, [-weight for weight in out])
         self._absorb(number, 0)
-        # The new tree, whose values hold the rate already, and the k that were left out together take the room of the k:
+        # The new tree, whose values include the rate, and the k trees that were left out are together scaled to the size of the k:
         # k/(k + rate) and rate/(k + rate) of it. At rate 1 this is the paper's. [DART]
         left = len(dropped) / (len(dropped) + self.rate) if dropped else 1.0
         share = 1 / (len(dropped) + self.rate) if dropped else 1.0

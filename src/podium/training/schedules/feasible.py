@@ -30,7 +30,7 @@ CONSTANT_SCORES = (
     -1e9
 )  # the value of an epoch with equal scores in every query, so that the order of the file is not rewarded
 MOST_CORRELATION = 1 - 1e-6
-REACH = 0.1  # of the norm: a projected step is no longer than that at first, since beyond the border lies θ = 0
+REACH = 0.1  # share of the norm: limits the length of the first projected steps, because a longer one can end at θ = 0
 HALVINGS = 30  # a step that is not feasible after this many halvings is not taken
 
 
@@ -89,7 +89,7 @@ class FeasibleSteps(FeasibleSettings, Schedule):
     budget = ("max_seconds",)
 
     def check(self, plan: Plan) -> None:
-        """The force takes one score per document, and its own parameters have no order among each other."""
+        """Check that the force takes one score per document, and that its own parameters need not be in order."""
         super().check(plan)
         if plan.force.definition.outputs != "one":
             raise ParameterError(
@@ -146,7 +146,7 @@ class FeasibleSteps(FeasibleSettings, Schedule):
 
 
 class Limits:
-    """Which parameters share the norm, and between which ends the others may move: correlations from 0 to below 1."""
+    """Which parameters share the norm, and the bounds of the others: correlations lie in [0, 1)."""
 
     def __init__(self, n_model: int, kinds: Sequence[str]) -> None:
         self.in_norm = np.array([True] * n_model + [kind == "positive" for kind in kinds])
@@ -154,14 +154,14 @@ class Limits:
         self.low, self.high = np.array([ends[kind] for kind in kinds if kind in ends]).reshape(-1, 2).T
 
     def begin(self, schedule: FeasibleSteps, drawn: Floats, norm: float) -> Floats:
-        """A start of numbers in [0, 1); what may have either sign starts from 0."""
+        """Return a start from numbers in [0, 1); parameters that can have either sign start from 0."""
         out = drawn.copy()
         out[self.in_norm] = schedule.begin(drawn[self.in_norm], norm)
         out[~self.in_norm] *= np.isfinite(self.high)
         return out
 
     def moved(self, schedule: FeasibleSteps, theta: Floats, push: Floats, rate: float, norm: float) -> Floats:
-        """θ after a step of the schedule; what does not share the norm moves by at most REACH at first."""
+        """Return θ after a step of the schedule; parameters that do not share the norm move by at most REACH at first."""
         inside, out = self.in_norm, theta.copy()
         out[inside] = schedule.moved(theta[inside], push[inside], rate, norm)
         reach = REACH * rate / schedule.learning_rate
