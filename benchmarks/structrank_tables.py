@@ -90,11 +90,11 @@ def family_table() -> str:
 
 def _compared_cells(value: float, pair: dict | None) -> str:
     if pair is None:
-        return f"{value:.4f} | | | "
+        return f"{value:.4f} | | |"
     low, high = pair["interval"]
     return (
         f"{value:.4f} | {pair['difference']:+.4f}, {low:+.4f} to {high:+.4f} | {pair['wins']}, {pair['losses']} | "
-        f"{pair['holm']:.2f}"
+        f"{'< 0.01' if pair['holm'] < 0.005 else format(pair['holm'], '.2f')}"
     )
 
 
