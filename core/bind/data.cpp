@@ -16,8 +16,8 @@
 namespace podium::bind {
 namespace {
 
-LetorOptions letor_options(float absent, std::uint32_t max_index, bool comments) {
-  return {absent, max_index, comments};
+LetorOptions letor_options(float absent, std::uint32_t max_index, bool comments, bool labels) {
+  return {absent, max_index, comments, labels};
 }
 
 // Waits for the next block with the interpreter free, looking for Ctrl-C in between.
@@ -36,8 +36,8 @@ std::unique_ptr<LetorBlock> next_block(LetorFile& file) {
 
 // Text in memory, cut at line ends into a piece for each thread.
 std::vector<std::unique_ptr<LetorBlock>> parse_text(nb::bytes text, float absent, std::uint32_t max_index,
-                                                    bool comments, int num_threads) {
-  const LetorOptions options = letor_options(absent, max_index, comments);
+                                                    bool comments, bool labels, int num_threads) {
+  const LetorOptions options = letor_options(absent, max_index, comments, labels);
   const std::string_view whole(text.c_str(), text.size());
   std::vector<std::unique_ptr<LetorBlock>> blocks;
   const ReleasedGil released;
@@ -180,18 +180,18 @@ void bind_data(nb::module_& m) {
       .def(
           "__init__",
           [](LetorFile* self, int descriptor, std::uint64_t size, float absent, std::uint32_t max_index, bool comments,
-             int num_threads, std::size_t block_bytes) {
-            new (self)
-                LetorFile(descriptor, size, letor_options(absent, max_index, comments), num_threads, block_bytes);
+             bool labels, int num_threads, std::size_t block_bytes) {
+            new (self) LetorFile(descriptor, size, letor_options(absent, max_index, comments, labels), num_threads,
+                                 block_bytes);
           },
           nb::arg("descriptor"), nb::arg("size"), nb::arg("absent"), nb::arg("max_index"), nb::arg("comments"),
-          nb::arg("num_threads"), nb::arg("block_bytes"))
+          nb::arg("labels"), nb::arg("num_threads"), nb::arg("block_bytes"))
       .def(
           "__iter__", [](nb::handle self) { return self; }, nb::sig("def __iter__(self) -> LetorFile"))
       .def("__next__", &next_block)
       .def_prop_ro("bytes_done", &LetorFile::bytes_done);
   m.def("parse_letor", &parse_text, nb::arg("text"), nb::arg("absent"), nb::arg("max_index"), nb::arg("comments"),
-        nb::arg("num_threads"), "Blocks of LETOR text that is in memory.");
+        nb::arg("labels"), nb::arg("num_threads"), "Blocks of LETOR text that is in memory.");
   m.def("fill_features", &fill_features, nb::arg("blocks"), nb::arg("features"), nb::arg("row"), nb::arg("base"),
         nb::arg("absent"), nb::arg("num_threads"), "Copies blocks into consecutive rows and frees their values.");
   m.def("format_letor", &format_rows, nb::arg("features"), nb::arg("labels"), nb::arg("query_ids"),

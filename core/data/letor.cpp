@@ -150,7 +150,11 @@ class LetorParser::Lines {
     p_ = skip_spaces(p_);
     if (*p_ == '\n' || *p_ == '#') return true;
     double label = 0;
-    if (!parse_label(label)) return false;
+    if (!options_.labels) {
+      skip_label();
+    } else if (!parse_label(label)) {
+      return false;
+    }
     p_ = skip_spaces(p_);
     const bool has_qid = p_[0] == 'q' && p_[1] == 'i' && p_[2] == 'd' && p_[3] == ':';
     if (block_.labels.empty()) {
@@ -178,6 +182,13 @@ class LetorParser::Lines {
     const bool known =
         take_word(p_, "nan") || take_word(p_, "inf") || take_word(p_, "infinity") || take_word(p_, "null");
     return fail(known || outcome == Parsed::too_large ? LetorFault::label_not_finite : LetorFault::label, at);
+  }
+
+  // Skips the first token of a line, unless it is a query id or a feature.
+  void skip_label() {
+    const char* q = p_;
+    while (!ends_token(*q) && *q != ':') ++q;
+    if (*q != ':') p_ = q;
   }
 
   bool parse_qid() {

@@ -16,6 +16,7 @@ struct LetorOptions {
   float absent = 0;                          // value of a feature that a line leaves out: 0 or NaN
   std::uint32_t max_index = (1u << 24) - 1;  // a larger feature index is a fault
   bool comments = true;                      // whether to keep the document ids in comments
+  bool labels = true;                        // if false, a label is skipped if there is one, and counts as 0
 };
 
 // What is wrong with a line. The messages are in podium/formats/letor_rows.py, in this order.

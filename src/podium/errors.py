@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -26,18 +26,53 @@ class PodiumError(Exception):
 
 
 class DataError(PodiumError, ValueError):
-    """The numbers or ids given do not make a ranking data set."""
+    """The numbers or ids given do not make a ranking data set.
+
+    Args:
+        message: what is wrong.
+        remedy: what to do instead. It names options in braces, as in "use {scattered='group'}": Python shows them as
+            `scattered='group'`, the command line as its own options.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        self.message, self.remedy = message, remedy
+        super().__init__(self.phrase(python_spelling))
+
+    def phrase(self, spell: Spell) -> str:
+        """Return the message with every option of the remedy spelled by `spell(name, value or None)`."""
+        return f"{self.message}; {spell_options(self.remedy, spell)}" if self.remedy else self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_data_error, (type(self), self.__dict__)
 
 
 class FormatError(DataError):
     """A file cannot be read as the format says. Carries `path`, `line` and `column` (1-based; None if unknown)."""
 
     def __init__(
-        self, path: str | os.PathLike[str], message: str, *, line: int | None = None, column: int | None = None
+        self,
+        path: str | os.PathLike[str],
+        message: str,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+        remedy: str = "",
     ) -> None:
         self.path, self.line, self.column = os.fspath(path), line, column
         place = self.path + "".join(f":{number}" for number in (line, column) if number is not None)
-        super().__init__(f"{place}: {message}")
+        super().__init__(f"{place}: {message}", remedy=remedy)
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], error: DataError, *, line: int | None = None) -> FormatError:
+        """Return an error about the contents of a file as one that names the file."""
+        return cls(path, error.message, line=line, remedy=error.remedy)
+
+
+def _rebuild_data_error(kind: type[DataError], state: dict[str, Any]) -> DataError:
+    error = kind.__new__(kind)
+    error.__dict__.update(state)
+    error.args = (error.phrase(python_spelling),)
+    return error
 
 
 class _Missing:
@@ -55,6 +90,11 @@ Spell = Callable[[str, str | None], str]
 def python_spelling(name: str, value: str | None) -> str:
     """Write a parameter as Python code does: `name=value`, or `name=` if no value is named."""
     return f"{name}={value or ''}"
+
+
+def spell_options(text: str, spell: Spell) -> str:
+    """Return a text with every option that it names in braces spelled by `spell(name, value or None)`."""
+    return MENTION.sub(lambda found: spell(found["name"], found["value"]), text)
 
 
 class ParameterError(PodiumError, ValueError):
@@ -81,9 +121,7 @@ class ParameterError(PodiumError, ValueError):
             subject = spell(self.parameter, short_repr(self.value))
         elif spell is not python_spelling and self.rule:
             subject = spell(self.parameter, None)
-        rule, remedy = (
-            MENTION.sub(lambda found: spell(found["name"], found["value"]), part) for part in (self.rule, self.remedy)
-        )
+        rule, remedy = (spell_options(part, spell) for part in (self.rule, self.remedy))
         sentence = f"{subject} {rule}" if rule else subject
         return f"{sentence}; {remedy}" if remedy else sentence
 
@@ -111,6 +149,11 @@ def short_repr(value: object) -> str:
     except ValueError:  # Python does not print whole numbers of more than 4300 digits
         text = "a number of thousands of digits"
     return text if len(text) <= 80 else f"{text[:60]}…{text[-19:]}"
+
+
+def short_list(names: Sequence[str], most: int = 5) -> str:
+    """Return names as messages list them: with commas, and only the first few where there are many."""
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 def is_integer(value: object) -> bool:

@@ -25,7 +25,7 @@ METADATA_KEY = "podium"
 CHECKPOINT_KIND = "podium checkpoint 1"
 STUDY_NAME = "podium study 2"  # of the one study that an Optuna journal of podium tune holds
 CACHE_KIND = "podium-data"
-LETOR_LINE = re.compile(rb"[-+.0-9eE]+\s+(qid:\S+|\d+:\S+)(\s|$)")
+LETOR_LINE = re.compile(rb"([^\s,;]+\s+)?qid:\S+(\s|$)|[-+.0-9eE]+\s+\d+:\S+(\s|$)")
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def _is_per_query_table(head: bytes) -> bool:
 
 
 def looks_like_letor(head: bytes) -> bool:
-    """Recognize LETOR text: the first line that is not blank or a comment reads `number [qid:x] index:value…`."""
+    """Recognize LETOR text: the first line that is not blank or a comment reads `[label] qid:x …` or `number index:value …`."""
     lines = (line.strip() for line in head.removeprefix(b"\xef\xbb\xbf").splitlines())
     first = next((line for line in lines if line and not line.startswith(b"#")), b"")
     return LETOR_LINE.match(first) is not None

@@ -6,6 +6,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import podium
@@ -345,3 +346,68 @@ def test_a_solver_that_stopped_early_says_why(cli, parts):
 def test_several_values_of_c_are_chosen_among_by_validation(cli, parts):
     cli(*TRAIN, "--ranker", "ranksvm", "--set", "C=0.001,10")
     assert podium.load(cli.folder / "model.podium").C_ in (0.001, 10)
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """A model of named columns, one of dates and one of text, and the frame that it was trained on."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "label": rng.integers(0, 3, 60),
+            "qid": np.repeat(np.arange(6), 10),
+            "price": rng.normal(size=60),
+            "brand": rng.choice(["puma", "nike"], 60),
+            "listed": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 60), "D"),
+        }
+    )
+    data = podium.from_frame(frame, features=["price", "brand", "listed"])
+    podium.LambdaMART(n_estimators=3, min_documents=1).fit(data).save(tmp_path / "m.podium")
+    return frame
+
+
+def test_documents_without_labels_are_scored(cli, shop):
+    shop.drop(columns="label").to_parquet(cli.folder / "live.parquet")
+    ranker = podium.load(cli.folder / "m.podium")
+    scores = cli("score", "m.podium", "live.parquet").out.split()
+    assert scores == [repr(score) for score in ranker.predict(shop[["brand", "listed", "price"]]).tolist()]
+    (cli.folder / "t.txt").write_text("qid:1 1:0.5\nqid:1 1:2\n")
+    (cli.folder / "l.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:2\n")
+    cli("train", "l.txt", "--ranker", "ranknet", "--epochs", 1, "-o", "r.podium")
+    assert cli("score", "r.podium", "t.txt").out == cli("score", "r.podium", "l.txt").out
+    assert "expected a label" in cli("evaluate", "r.podium", "t.txt", code=2).err
+
+
+def test_columns_are_matched_by_name(cli, shop, refused):
+    shop.to_parquet(cli.folder / "t.parquet")
+    scores = cli("score", "m.podium", "t.parquet").out
+    shop[["listed", "qid", "brand", "price", "label"]].to_parquet(cli.folder / "turned.parquet")
+    assert cli("score", "m.podium", "turned.parquet").out == scores
+    shop.assign(sku="x").to_parquet(cli.folder / "more.parquet")
+    more = cli("score", "m.podium", "more.parquet")
+    assert more.out == scores
+    assert more.err == "more.parquet has more features than the model was trained on; left out: sku\n"
+    shop.drop(columns="brand").to_parquet(cli.folder / "less.parquet")
+    assert refused("score", "m.podium", "less.parquet") == (
+        "less.parquet: the table has no feature 'brand', which the model was trained on; its features: price, listed"
+    )
+
+
+def test_validation_columns_are_matched_by_name(cli, refused):
+    (cli.folder / "t.csv").write_text("label,qid,a,b\n1,1,5,0\n0,1,1,0\n1,2,5,3\n0,2,2,4\n")
+    (cli.folder / "turned.csv").write_text("b,label,qid,a\n0,1,1,5\n0,0,1,1\n3,1,2,5\n4,0,2,2\n")
+    (cli.folder / "less.csv").write_text("label,qid,a\n1,1,5\n0,1,1\n")
+    words = ["train", "t.csv", "--ranker", "ranknet", "--epochs", 3]
+    for name in ("t", "turned"):
+        cli(*words, "--valid", f"{name}.csv", "-o", f"{name}.podium")
+    assert (cli.folder / "t.podium").read_bytes() == (cli.folder / "turned.podium").read_bytes()
+    wrong = refused(*words, "--valid", "less.csv", "-o", "x.podium")
+    assert wrong == "less.csv has no feature 'b', which t.csv has; its features: a"
+
+
+def test_advice_names_options_of_the_command(refused, tmp_path):
+    (tmp_path / "t.csv").write_text("label,qid,brand\n1,1,puma\n0,1,nike\n")
+    wrong = refused("data", "describe", "t.csv")
+    assert "--read ignore=brand, or read it as categories with --read categorical_features=brand" in wrong
+    (tmp_path / "t.txt").write_text("1 qid:1 1:1\n0 qid:2 1:1\n1 qid:1 1:2\n")
+    assert "use --read scattered=group if both belong to one query" in refused("data", "describe", "t.txt")

@@ -195,3 +195,67 @@ def test_categories_that_would_be_read_as_missing_are_not_written(tmp_path: Path
     with pytest.raises(podium.DataError, match="category 'NA' of feature 'a' would be read back as missing; rename it"):
         CSV.write(data, tmp_path / "t.csv")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("reader")
+def test_a_column_without_a_name_is_no_feature(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(",label,qid,a\n0,1,7,0.5\n1,0,7,2\n")
+    with pytest.warns(UserWarning, match="the column without a name is not taken as a feature, because pandas writes"):
+        data = podium.read(path)
+    assert data.feature_names == ("a",)
+    assert data.features.tolist() == [[0.5], [2]]
+
+
+def test_row_numbers_that_pandas_read_back_are_no_feature() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(io.StringIO(",label,qid,a\n0,1,7,0.5\n1,0,7,2\n"))
+    with pytest.warns(UserWarning, match="the column 'Unnamed: 0' is not taken as a feature"):
+        assert podium.from_frame(frame).feature_names == ("a",)
+
+
+def test_booleans_are_one_and_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("label,qid,a,b\nTrue,7,False,1\nFalse,7,,TRUE\ntrue,7,true,\n")
+    data = both(path, monkeypatch)
+    assert isinstance(data, RankingData)
+    assert data.labels.tolist() == [1, 0, 1]
+    np.testing.assert_array_equal(data.features, [[0, 1], [np.nan, 1], [1, np.nan]])
+
+
+@pytest.mark.usefixtures("reader")
+def test_text_in_a_feature_says_how_to_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("label,qid,brand\n1,7,puma\n0,7,nike\n")
+    with pytest.raises(FormatError) as refused:
+        podium.read(path)
+    assert str(refused.value).endswith(
+        "leave the column out with ignore=['brand'], or read it as categories with categorical_features=['brand']"
+    )
+    assert podium.read(path, categorical_features=["brand"]).categorical_features == {0: ("nike", "puma")}
+    assert podium.read(path, ignore=["brand"]).n_features == 0
+
+
+@pytest.mark.usefixtures("reader")
+def test_labels_may_be_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("qid,a\n7,1\n7,2\n")
+    with pytest.raises(FormatError, match="there is no column 'label'"):
+        podium.read(path)
+    data = podium.read(path, labels="ignore")
+    assert (data.labels.tolist(), data.features.tolist()) == ([0, 0], [[1], [2]])
+    path.write_text("qid,label,a\n7,good,1\n7,,2\n")
+    data = podium.read(path, labels="ignore")
+    assert (data.labels.tolist(), data.feature_names) == ([0, 0], ("a",))
+    with pytest.raises(podium.ParameterError, match="labels='none' must be 'required' or 'ignore'"):
+        podium.read(path, labels="none")
+
+
+def test_columns_to_ignore_must_be_there(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("label,qid,a,b\n1,7,1,2\n")
+    assert podium.read(path, ignore=["a"]).feature_names == ("b",)
+    with pytest.raises(podium.ParameterError, match="ignore='c' names no column; Columns found: 'label'"):
+        podium.read(path, ignore=["c"])
+    with pytest.raises(podium.ParameterError, match="ignore='a' names a column that features names too"):
+        podium.read(path, ignore=["a"], features=["a", "b"])

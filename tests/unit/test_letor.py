@@ -32,7 +32,7 @@ def through_core(text: bytes, max_index: int) -> naive_letor.Naive:
     """Return what the core reads from the text, in the form of the naive reader."""
     naive = naive_letor.Naive()
     lines = 0
-    for block in _core.parse_letor(text.removeprefix(b"\xef\xbb\xbf"), 0.0, max_index, True, 1):
+    for block in _core.parse_letor(text.removeprefix(b"\xef\xbb\xbf"), 0.0, max_index, True, True, 1):
         if block.fault:
             raise naive_letor.BadLineError(lines + block.fault_line + 1)
         lines += block.lines
@@ -460,4 +460,30 @@ def test_a_high_index_among_few_documents_takes_no_more_than_it_means(tmp_path, 
     assert podium.read(path).features.shape == (2, 1_000_000)
     monkeypatch.setattr(letor, "_allocate", lambda rows, columns: None)
     with pytest.raises(podium.DataError, match=r"wide.txt: 2 documents × 1000000 features take"):
+        podium.read(path)
+
+
+@pytest.mark.parametrize("ending", ["txt", "txt.gz"])
+def test_labels_may_be_ignored(tmp_path, ending):
+    text = b"qid:7 1:0.5 2:3 # docid = a\ngood qid:7 2:4\nnan qid:8\n2 qid:8 1:1\n"
+    path = tmp_path / f"live.{ending}"
+    path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
+    data = podium.read(path, labels="ignore")
+    assert data.labels.tolist() == [0, 0, 0, 0]
+    assert data.qid.tolist() == [7, 7, 8, 8]
+    assert data.features.tolist() == [[0.5, 3], [0, 4], [0, 0], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("good qid:85 1:2", "found 'good', expected a label"),
+        ("nan qid:85 1:2", "the label is 'nan'; labels must be finite numbers"),
+        ("qid:85 1:2", "found 'qid:85', expected a label"),
+    ],
+)
+def test_a_line_with_a_query_id_is_letor_text(tmp_path, line, message):
+    path = tmp_path / "file"
+    path.write_text(line + "\n")
+    with pytest.raises(podium.FormatError, match=message):
         podium.read(path)

@@ -94,21 +94,32 @@ def test_features_are_filled_in_for_sparse_text_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "what"),
+    ("names", "message"),
     [
-        (["a", "x"], "unknown: x; missing: b"),
-        (["a", "b", "c"], "unknown: c; missing: "),
-        (["a"], "unknown: ; missing: b"),
-        (["b", "a"], "another order"),
+        (["a", "x"], "has no feature 'b', which the model was trained on; its features: a, x"),
+        (["x", "y"], "has no features 'a', 'b', which the model was trained on; its features: x, y"),
+        (["a"], "has no feature 'b', which the model was trained on; its features: a"),
     ],
     ids=str,
 )
-def test_features_of_other_names_are_refused(names: list[str], what: str) -> None:
+def test_a_feature_that_is_missing_by_name_is_refused(names: list[str], message: str) -> None:
     scorer = replace(linear(1, 10), feature_names=("a", "b"))
     rows = np.zeros((2, len(names)))
     for given in (podium.RankingData(rows, [0, 1], [1, 1], feature_names=names), pd.DataFrame(rows, columns=names)):
-        with pytest.raises(podium.DataError, match=rf"not those the model was trained on \({what}\); give the same"):
+        with pytest.raises(podium.DataError, match=message):
             scorer.scores(given)
+
+
+def test_features_are_matched_by_name() -> None:
+    scorer = replace(linear(1, 10), feature_names=("a", "b"))
+    turned = pd.DataFrame([[2, 1]], columns=["b", "a"])
+    assert scorer.scores(turned).tolist() == [21]
+    data = podium.RankingData([[2, 1]], [0], [1], feature_names=["b", "a"])
+    assert scorer.scores(data).tolist() == [21]
+    more = pd.DataFrame([[2, 5, 1]], columns=["b", "c", "a"])
+    for given in (more, podium.RankingData(more, [0], [1])):
+        with pytest.warns(UserWarning, match="has more features than the model was trained on; left out: c"):
+            assert scorer.scores(given).tolist() == [21]
     same = pd.DataFrame([[1, 2]], columns=["a", "b"])
     assert (
         scorer.scores(same).tolist() == linear(1, 10).scores(same).tolist() == scorer.scores([[1, 2]]).tolist() == [21]
@@ -196,3 +207,26 @@ def test_arrays_of_every_kind_give_trees_the_same_scores() -> None:
     for wrong in (X[0], X[None], X.astype(complex)):
         with pytest.raises(podium.DataError, match=r"it must have 2|must be numbers"):
             scorer.scores(wrong)
+
+
+def test_a_frame_for_a_model_without_names_is_matched_by_the_default_names() -> None:
+    frame = pd.DataFrame([[2, 1, 7]], columns=["f1", "f0", "sku"])
+    with pytest.warns(UserWarning, match="left out: sku"):
+        assert linear(1, 10).scores(frame).tolist() == [21]
+
+
+def test_the_columns_of_a_frame_are_converted_as_for_training() -> None:
+    days = pd.Timestamp("1970-01-01") + pd.to_timedelta([3, 5], "D")
+    frame = pd.DataFrame({"listed": days, "brand": ["puma", "nike"], "v": [[1.0, 2.0], [3.0, 4.0]]})
+    scorer = replace(
+        linear(1, 10, 100, 1000),
+        feature_names=("v[1]", "brand", "listed", "v[0]"),
+        categories={1: ("nike", "puma")},
+    )
+    assert scorer.scores(frame).tolist() == [2 + 10 + 300 + 1000, 4 + 500 + 3000]
+
+
+def test_the_number_of_features_is_compared_before_their_kinds() -> None:
+    data = podium.RankingData(pd.DataFrame({"brand": pd.Categorical(["a", "b"])}), [0, 1], [1, 1])
+    with pytest.raises(podium.DataError, match="the documents have 1 features, the model was trained on 3"):
+        linear(1, 10, 100).scores(data)

@@ -73,7 +73,7 @@ def test_options(tmp_path: Path) -> None:
     ("change", "line", "column", "message"),
     [
         (("1,7,x,0.5,", "1,7,x,0.5"), 2, None, "the row has 4 cells and the header 5"),
-        (("0.5", "half"), 2, 4, "column 'a' is 'half'; a feature is a number, or empty if missing"),
+        (("0.5", "half"), 2, 4, "column 'a' is 'half'; a feature is a number, True or False, or empty if missing"),
         (("0.5", "1_0"), 2, 4, "column 'a' is '1_0'"),
         (("0.5", "inf"), 2, 4, "must be finite as float32"),
         (("0.5", "-1e39"), 2, 4, "must be finite as float32"),

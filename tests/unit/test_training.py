@@ -614,8 +614,16 @@ def test_validation_data_must_fit_the_training_data():
     with pytest.raises(ValueError, match="3 features"):
         podium.RankNet(epochs=1).fit(TRAIN, valid=(narrow.features, narrow.labels, narrow.qid))
     named, turned = (TRAIN.replace(feature_names=list(names)) for names in ("abcde", "edcba"))
-    with pytest.raises(podium.DataError, match="another order"):
-        podium.RankNet(epochs=1).fit(named, valid=turned)
+    other = TRAIN.replace(feature_names=list("abcdx"))
+    message = "the validation data has no feature 'e', which the training data has; its features: a, b, c, d, x"
+    with pytest.raises(podium.DataError, match=message):
+        podium.RankNet(epochs=1).fit(named, valid=other)
+    columns = turned.features[:, ::-1]
+    same, by_name = (
+        podium.RankNet(epochs=2).fit(named, valid=valid).best_value_
+        for valid in (TRAIN.replace(features=columns, feature_names=list("abcde")), turned)
+    )
+    assert same == by_name
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ def main() -> None:
 
         open_streams()
         from podium.cli.app import app
-    with Stoppable() as stop:
+        from podium.cli.console import plain_warnings
+    with Stoppable() as stop, plain_warnings():
         code, sentence = _run(app, stop)
         try:
             sys.stdout.flush()

@@ -67,7 +67,7 @@ def compare(
     files = _named(rankings)
     source = data_source(data, format_name, read)
     given = Rankings(files.values(), source)
-    rows = Rows.read(source, threads)
+    rows = Rows.read(source, threads, given.scorers)
     judged, systems = rows.data, {name: given.read(path, rows, threads) for name, path in files.items()}
     result = compare_systems(
         systems, judged, metric, confidence=confidence, seed=seed, n_changed=changed, num_threads=threads

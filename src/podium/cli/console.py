@@ -23,6 +23,7 @@ from podium.files import Output
 from podium.files import check_outputs as check_files
 from podium.forces import FORCES, Force, force
 from podium.formats import FORMATS, Format, Source, read_sources, resolve
+from podium.formats.columns import LISTS
 from podium.formats.format import Progress as ProgressCall
 from podium.formats.sizes import side_files
 from podium.metrics import METRICS
@@ -71,8 +72,8 @@ ReadOption = Annotated[
     typer.Option(
         "--read",
         metavar="NAME=VALUE",
-        help="An option of the format's reader, such as absent=missing, index_base=0, scattered=group or label_column=grade. May be "
-        "given more than once.",
+        help="An option of the format's reader, such as absent=missing, index_base=0, scattered=group, label_column=grade, "
+        "features=price,clicks or ignore=sku,listed. May be given more than once.",
         show_default=False,
     ),
 ]
@@ -195,7 +196,7 @@ def _read_options(reader: Format, given: list[str] | None) -> dict[str, Any]:
 
 def _value(name: str, text: str) -> Any:
     """Return whole numbers, true and false as values, lists of features as lists, and everything else as text."""
-    if name in ("features", "categorical_features"):
+    if name in LISTS:
         return text.split(",")
     if text.lower() in ("true", "false"):
         return text.lower() == "true"

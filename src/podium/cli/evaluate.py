@@ -86,7 +86,7 @@ def evaluate(
     find_functions(*metric or ())
     source = data_source(data, format_name, read)
     rankings = Rankings([ranking], source)
-    rows = Rows.read(source, threads)
+    rows = Rows.read(source, threads, rankings.scorers)
     judged, scores = rows.data, rankings.read(ranking, rows, threads)
     result = evaluate_scores(
         scores,

@@ -116,7 +116,7 @@ def explain(
     if source is None or not (permutation or query is not None):
         _importance(ranker, model, None, top, json)
         return
-    judged = Rows.read(source, threads).matched(ranker.scorer_)
+    judged = Rows.read(source, threads, [ranker.scorer_]).matched(ranker.scorer_)
     if query is not None:
         if above is None or below is None:
             _order(ranker, judged, query, top, json)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import numpy.typing as npt
 
 from podium.cli.console import note, read_data
 from podium.data import RankingData, Run
+from podium.data.matching import PLACE, ModelFeatures
 from podium.errors import DataError, FormatError
 from podium.formats import Source, read_ranking, resolve
+from podium.formats.columns import LISTS
 from podium.formats.opening import read_head
 from podium.kinds import recognize
 from podium.scoring import Scorer, load_scorer, match_features
@@ -28,18 +31,45 @@ class Rows:
     path: Path
 
     @classmethod
-    def read(cls, source: Source, threads: int | None) -> Rows:
-        """Read the data of a command's argument."""
-        return cls(read_data(source, threads), Path(source.path))
+    def read(cls, source: Source, threads: int | None, scorers: Sequence[Scorer] = ()) -> Rows:
+        """Read the data of a command's argument. The columns of a table are converted as the models' training data was."""
+        with _notes("the table has", f"{source.path} has"):
+            return cls(read_data(_read_like_training(source, scorers), threads), Path(source.path))
 
     def matched(self, scorer: Scorer) -> RankingData:
         """Return the data with the features of a model. A note says if features had to be added."""
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            data = match_features(self.data, scorer.model.n_features, scorer.feature_names, scorer.categories)
-        for warning in told:
-            note(str(warning.message).replace("the data has", f"{self.path} has", 1))
-        return data
+        with _notes("the data has", f"{self.path} has"):
+            return match_features(self.data, scorer.model.n_features, scorer.feature_names, scorer.categories)
+
+
+@contextlib.contextmanager
+def _notes(beginning: str, shown: str) -> Iterator[None]:
+    """Print warnings as notes, with another beginning for those that begin so."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for text in dict.fromkeys(str(warning.message) for warning in told):
+                note(shown + text.removeprefix(beginning) if text.startswith(beginning) else text)
+
+
+def _read_like_training(source: Source, scorers: Sequence[Scorer]) -> Source:
+    """Return a table with options to read the columns that the models know as features: dates, and text as categories.
+
+    Nothing is changed if a model has no names, if one takes as a number what is a category to another, or if --read says what
+    to read.
+    """
+    if not scorers or "features" not in source.format.read_options or not source.options.keys().isdisjoint(LISTS):
+        return source
+    is_coded: dict[str, bool] = {}
+    for scorer in scorers:
+        for column, name in enumerate(scorer.feature_names or [""]):
+            coded = (scorer.categories or {}).get(column) is not None
+            if not name or PLACE.fullmatch(name) or is_coded.setdefault(name, coded) != coded:
+                return source
+    categorical = [name for name, coded in is_coded.items() if coded]
+    return source.with_options({"features": ModelFeatures(is_coded), "categorical_features": categorical})
 
 
 def scores_of(scorer: Scorer, model: Path, rows: Rows, threads: int | None) -> npt.NDArray[Any]:
@@ -56,6 +86,11 @@ class Rankings:
     def __init__(self, paths: Iterable[Path], data: Source) -> None:
         self.paths, self.data = list(paths), data
         self.rankings = {path: self._resolve(path) for path in self.paths}
+
+    @property
+    def scorers(self) -> list[Scorer]:
+        """The models among the files."""
+        return [ranking for ranking in self.rankings.values() if isinstance(ranking, Scorer)]
 
     def _resolve(self, path: Path) -> Scorer | Source:
         """Return the model of a file, or the file itself if it holds scores or a run. A damaged model counts as a model."""

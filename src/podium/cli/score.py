@@ -68,15 +68,17 @@ def score(
 ) -> None:
     """Score documents with a model: one score per row of DATA, in its order.
 
-    Higher scores are better, and only scores of the same query can be compared. With --format trec-run, or a file named *.run, a TREC run is written, which names queries and documents. Each score is written so that exactly the same number is read back. Labels in DATA are ignored.
+    Higher scores are better, and only scores of the same query can be compared. With --format trec-run, or a file named *.run, a TREC run is written, which names queries and documents. Each score is written so that exactly the same number is read back. DATA needs no labels, and those that it has are ignored: a table may lack the column, and a line of LETOR text may begin with qid:.
     """
     target = _target_format(out, format_name)
     format_name = None if format_name == target else format_name
     source = data_source(data, format_name, read)
+    if "labels" in source.format.read_options:
+        source = source.with_options({"labels": "ignore", **source.options})
     scorer = load_scorer(model)
     if out is not None:
         check_outputs(Output(out, target, "--out"), inputs=[model, data], read=read)
-    rows = Rows.read(source, threads)
+    rows = Rows.read(source, threads, [scorer])
     scores = scores_of(scorer, model, rows, threads)
     if out is not None:
         write(_run(scores, rows, model) if target == TREC_RUN.name else scores, out, format=target)

@@ -7,7 +7,7 @@ import sys
 import traceback
 from typing import Any
 
-from podium.errors import ParameterError, PodiumError, python_spelling
+from podium.errors import DataError, ParameterError, PodiumError, python_spelling
 
 NOTES = ("In the force of ", "In the cost of ", "In the metric of ", "In the module ")
 ENTRY = re.compile(r"(?P<of>\w+)\['(?P<name>\w+)'\]")  # of an argument that is a mapping, as in ranges['l2']
@@ -25,10 +25,10 @@ PLACEHOLDERS = {
 def sentence(error: PodiumError) -> str:
     """Return what the command line says about an error."""
     command = _command(sys.argv[1:])
-    if isinstance(error, ParameterError):
+    if isinstance(error, ParameterError | DataError):
         text = error.phrase(lambda name, value: spell(command, name, value))
     else:
-        text = str(error).replace("give format=…", "give --format …").replace("fresh=True", "--fresh")
+        text = str(error).replace("fresh=True", "--fresh")
     if any(parameter.name == "fresh" for parameter in getattr(command, "params", ())):
         from podium.training.checkpoint import REMEDY
 
@@ -41,7 +41,7 @@ def spell(command: Any, name: str, value: str | None) -> str:
     options = {} if command is None else {parameter.name: _flag(parameter.opts) for parameter in command.params}
     others = {"num_threads": ["threads"], "format": ["target_format", "format_name"]}
     flag = next((options[other] for other in [name, *others.get(name, [])] if other in options), "")
-    plain = None if value is None else value.strip("'")
+    plain = None if value is None else _plain(value)
     entry = ENTRY.fullmatch(name)
     if entry is not None and entry["of"] in options:
         return f"{options[entry['of']]} {entry['name']}={plain or ''}"
@@ -54,6 +54,13 @@ def spell(command: Any, name: str, value: str | None) -> str:
         if way in options and name in names:
             return f"{options[way]} {name}={plain or ''}"
     return python_spelling(name, value)
+
+
+def _plain(value: str) -> str:
+    """Return a value without Python's quotes, and a list with commas alone, as options take them."""
+    if value.startswith("[") and value.endswith("]"):
+        return ",".join(each.strip().strip("'") for each in value[1:-1].split(","))
+    return value.strip("'")
 
 
 def _flag(spellings: list[str]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.data import RankingData, Run
+from podium.data.matching import match_columns, select_features
 from podium.errors import FormatError, ParameterError, UnknownNameError
 from podium.files import Output, check_outputs
 from podium.formats.arrow import ARROW, PARQUET
@@ -103,9 +104,10 @@ def _unknown_content(path: str | os.PathLike[str], head: bytes) -> FormatError:
     shown = head[:40].decode(errors="backslashreplace").splitlines()[0]
     return FormatError(
         path,
-        f"begins with {shown!r}, which no known format does; give format=…, one of {', '.join(FORMATS)}",
+        f"begins with {shown!r}, which no known format does",
         line=1,
         column=1,
+        remedy=f"give {{format=…}}, one of {', '.join(FORMATS)}",
     )
 
 
@@ -301,7 +303,8 @@ def read_sources(
     """Read files of one data set, so that all have the same features.
 
     LETOR files count their features from the same index, and narrower ones get the features they lack, since sparse text leaves
-    features out; `on_widths` is called with how many each shows. Files of other formats must have the same number of features.
+    features out; `on_widths` is called with how many each shows. In files of other formats, the features of the first file are
+    found by name in the others, and columns that it does not have are left out; without names, all must have as many.
     """
     if all(source.format is LETOR for source in sources):
         return read_letor_together(
@@ -312,6 +315,12 @@ def read_sources(
             on_widths=on_widths,
         )
     parts = [source.read_data(num_threads=num_threads, progress=progress) for source in sources]
+    first, known_by = parts[0], f"{os.fspath(sources[0].path)} has"
+    for k, source in enumerate(sources[1:], 1):
+        wanted = first.feature_names, first.n_features
+        path = os.fspath(source.path)
+        columns = match_columns(parts[k].feature_names, *wanted, data=path, known_by=known_by, stacklevel=4)
+        parts[k] = parts[k] if columns is None else select_features(parts[k], columns)
     widths = [part.n_features for part in parts]
     for width, source in zip(widths, sources, strict=True):
         if width < max(widths):

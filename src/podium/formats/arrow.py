@@ -181,7 +181,7 @@ def _arrow_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     except DamageError as error:
         raise FormatError(path, f"is damaged or not of this format: {error}") from None
     except DataError as error:
-        raise FormatError(path, str(error)) from None
+        raise FormatError.of(path, error) from None
     except MemoryError:
         raise FormatError(path, "is damaged, or needs more memory than there is") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

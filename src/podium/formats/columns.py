@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +15,15 @@ from podium.data import RankingData, Strings
 from podium.data.checks import caller_row
 from podium.data.feature_names import default_names
 from podium.data.grouping import id_texts, text_array
+from podium.data.matching import ModelFeatures, match_columns
 from podium.data.ordering import positions
 from podium.errors import DataError, ParameterError, UnknownNameError
 
 Array = npt.NDArray[Any]
 BLOCK_ROWS = 1 << 16
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls the row numbers that it adds to a file
+UNNAMED = re.compile(r"\s*|Unnamed: \d+")  # those that it adds to CSV have no name; when it reads them back, this one
+LISTS = ("features", "categorical_features", "ignore")  # options that are lists of columns
 
 
 class RoleOptions(TypedDict, total=False):
@@ -32,6 +36,8 @@ class RoleOptions(TypedDict, total=False):
     query_weight_column: str
     features: Sequence[str] | None
     categorical_features: Sequence[str] | None
+    ignore: Sequence[str] | None
+    labels: Literal["required", "ignore"]
 
 
 ROLE_NAMES = tuple(RoleOptions.__annotations__)
@@ -43,13 +49,16 @@ class Roles:
     """Which column of a table is what.
 
     Attributes:
-        label_column: Name of the column of labels, which must be there.
+        label_column: Name of the column of labels, which must be there unless `labels` is "ignore".
         query_column: Name of the column of query ids, which must be there.
         document_column: Name of the column of document ids, used if it is there.
         weight_column: Name of the column of document weights, used if it is there.
         query_weight_column: Name of the column of query weights, used if it is there; one value in all rows of a query.
         features: Names of the columns that are features, in their order; by default every column without another role.
         categorical_features: Names of the features whose values are categories, whatever their type.
+        ignore: Names of the columns to leave out.
+        labels: "required", or "ignore" for documents that are only to be scored: there need be no labels, those that there
+            are count for nothing, and the label of every document is 0.
     """
 
     label_column: str = "label"
@@ -59,6 +68,8 @@ class Roles:
     query_weight_column: str = "query_weight"
     features: Sequence[str] | None = None
     categorical_features: Sequence[str] | None = None
+    ignore: Sequence[str] | None = None
+    labels: Literal["required", "ignore"] = "required"
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Roles:
@@ -67,10 +78,17 @@ class Roles:
         for name in options:
             if name not in known:
                 raise UnknownNameError("option", name, known)
-        for name in ("features", "categorical_features"):
+        for name in LISTS:
             if isinstance(options.get(name), str):
                 raise ParameterError(name, options[name], "must be a list of column names")
+        check_labels_option(options.get("labels", "required"))
         return cls(**options)
+
+
+def check_labels_option(given: object) -> None:
+    """Raise a ParameterError unless the option `labels` of a reader is one of its two words."""
+    if given not in ("required", "ignore"):
+        raise ParameterError("labels", given, "must be 'required' or 'ignore'")
 
 
 @dataclass(frozen=True)
@@ -78,12 +96,13 @@ class ColumnPlan:
     """The columns of one table, by name; None if there is none for the role.
 
     Attributes:
+        label: The column of labels; None if labels are ignored, so that each is 0.
         named: Whether somebody named the features, so that text, times and lists among them are there on purpose.
         categorical: The features to read as categories, whatever their type.
         categories: The categories of the features to write as such, in the order of their codes.
     """
 
-    label: str
+    label: str | None
     query: str
     document: str | None
     weight: str | None
@@ -123,7 +142,10 @@ def plan_reading(names: Sequence[str], roles: Roles) -> ColumnPlan:
     twice = _first_repeated(names)
     if twice is not None:
         raise DataError(f"column {twice!r} occurs twice; give each column its own name. {found}")
-    label = _role_column(names, roles, "label_column", None, found)
+    ignored = _ignored_columns(names, roles, found)
+    names = [name for name in names if name not in ignored]
+    read_labels = roles.labels == "required"
+    label = _role_column(names, roles, "label_column", None if read_labels else roles.label_column, found)
     query = _role_column(names, roles, "query_column", None, found)
     document, weight, query_weight = (
         _role_column(names, roles, role, getattr(Roles, role), found)
@@ -139,7 +161,7 @@ def plan_reading(names: Sequence[str], roles: Roles) -> ColumnPlan:
         if name not in features:
             raise ParameterError("categorical_features", name, "names no feature column", f"name features. {found}")
     return ColumnPlan(
-        str(label),
+        label if read_labels else None,
         str(query),
         document,
         weight,
@@ -167,13 +189,38 @@ def _role_column(names: Sequence[str], roles: Roles, role: str, default: str | N
         return name
     if name == default:
         return None
-    raise DataError(f"there is no column {name!r}; name one with {role}=…. {found}")
+    raise DataError(f"there is no column {name!r}", remedy=f"name one with {{{role}=…}}. {found}")
+
+
+def _ignored_columns(names: Sequence[str], roles: Roles, found: str) -> set[str]:
+    """Return the columns to leave out, each of which must be there."""
+    for name in roles.ignore or ():
+        if name not in names:
+            raise ParameterError("ignore", name, "names no column", found)
+        for other in ("features", "categorical_features"):
+            if name in (getattr(roles, other) or ()):
+                raise ParameterError(
+                    "ignore", name, f"names a column that {other} names too", "leave one of the two out"
+                )
+    return set(roles.ignore or ())
 
 
 def _feature_columns(names: Sequence[str], used: Sequence[str], roles: Roles, found: str) -> tuple[str, ...]:
     if roles.features is None:
-        return tuple(name for name in names if name not in used and not PANDAS_INDEX.fullmatch(name))
+        free = [name for name in names if name not in used and not PANDAS_INDEX.fullmatch(name)]
+        unnamed = [name for name in free if UNNAMED.fullmatch(name)]
+        if unnamed:
+            which = f"the column {unnamed[0]!r}" if unnamed[0].strip() else "the column without a name"
+            warnings.warn(
+                f"{which} is not taken as a feature, because pandas writes its row numbers to CSV as such a column; write CSV "
+                "with index=False, or give the column a name",
+                stacklevel=2,
+            )
+        return tuple(name for name in free if name not in unnamed)
     known = set(names)
+    if isinstance(roles.features, ModelFeatures):
+        free = [name for name in names if name not in used and not (PANDAS_INDEX.fullmatch(name) or not name.strip())]
+        match_columns(free, roles.features, len(roles.features), data="the table")
     for name in roles.features:
         if name not in known:
             raise DataError(f"there is no column {name!r}, asked for in features=…. {found}")
@@ -187,9 +234,9 @@ def _feature_columns(names: Sequence[str], used: Sequence[str], roles: Roles, fo
 
 def plan_writing(data: RankingData, roles: Roles) -> ColumnPlan:
     """Decide which columns the data is written as; a DataError says what a table cannot hold."""
-    for name in ("features", "categorical_features"):
-        if getattr(roles, name) is not None:
-            raise ParameterError(name, rule="is an option for reading", remedy="leave it out: every feature is written")
+    for name in (*LISTS, "labels"):
+        if getattr(roles, name) != getattr(Roles, name):
+            raise ParameterError(name, rule="is an option for reading", remedy="leave it out: everything is written")
     if data.pairs is not None:
         raise DataError(
             "a table of documents has no place for preference pairs; write data.replace(pairs=None), or the binary cache"

@@ -32,7 +32,7 @@ from podium.formats.columns import (
 )
 from podium.formats.decimals import shortest
 from podium.formats.delimited_arrow import is_plain_text, read_with_arrow
-from podium.formats.delimited_text import MISSING, PARSE_ROWS, read_header, read_text
+from podium.formats.delimited_text import MISSING, PARSE_ROWS, read_header, read_text, truth_columns
 from podium.formats.format import Format, Progress
 from podium.formats.opening import is_plain_file, reading, writing
 from podium.threads import resolve_threads
@@ -50,7 +50,7 @@ def read_delimited(
 ) -> RankingData:
     """Return the data of a table of text with a header.
 
-    An empty cell, nan, NaN, NULL and NA are missing features. Query ids are integers if all of them are written as such.
+    An empty cell, nan, NaN, NULL and NA are missing features. True and False are 1 and 0. Query ids are integers if all of them are written as such.
 
     Args:
         path: The file, plain or gzip.
@@ -66,19 +66,20 @@ def read_delimited(
         try:
             plan = plan_reading(names, Roles.of(roles))
         except DataError as error:
-            raise FormatError(path, str(error), line=1) from None
+            raise FormatError.of(path, error, line=1) from None
+        truths = truth_columns(path, stream, delimiter, names)
         stream.seek(0)
         is_fast = _has_pyarrow() and is_plain_text(stream, delimiter)
         if is_fast and not is_plain_file(stream):  # Arrow's own gzip does not notice a file that is cut short
             stream.seek(0)
             text = stream.read()
-    data = _fast_data(path, text, delimiter, plan, names, use_threads, progress) if is_fast else None
+    data = _fast_data(path, text, delimiter, plan, names, truths, use_threads, progress) if is_fast else None
     if data is None:
         block, texts = read_text(path, delimiter, plan, names)  # says where a bad cell stands
         try:
             data = _with_categories(plan, block, texts)
         except DataError as error:
-            raise FormatError(path, str(error)) from None
+            raise FormatError.of(path, error) from None
     if progress is not None:
         total = Path(path).stat().st_size
         progress(total, total)
@@ -99,12 +100,13 @@ def _fast_data(
     delimiter: str,
     plan: ColumnPlan,
     names: Sequence[str],
+    truths: frozenset[str],
     use_threads: bool,
     progress: Progress | None,
 ) -> RankingData | None:
     """Return the data of a file, or of the text it decompresses to, as pyarrow reads it; None if it refuses it."""
     try:
-        block, texts = read_with_arrow(path, text, delimiter, plan, names, use_threads, progress)
+        block, texts = read_with_arrow(path, text, delimiter, plan, names, truths, use_threads, progress)
         return _with_categories(plan, block, texts)
     except (DataError, ValueError, OSError):
         return None

@@ -19,7 +19,7 @@ from podium.errors import DataError
 from podium.formats.arrow import require_pyarrow
 from podium.formats.columns import Block, ColumnPlan
 from podium.formats.decimals import ids_from_texts
-from podium.formats.delimited_text import MISSING
+from podium.formats.delimited_text import FALSE, MISSING, TRUE
 from podium.formats.format import Progress
 from podium.formats.gathering import text_column
 
@@ -72,16 +72,22 @@ def read_with_arrow(
     delimiter: str,
     plan: ColumnPlan,
     names: Sequence[str],
+    truths: frozenset[str],
     use_threads: bool,
     progress: Progress | None,
 ) -> tuple[Block, dict[str, list[str]]]:
-    """Return the rows of a file, or of the text it decompresses to, and the texts of the categorical features."""
+    """Return the rows of a file, or of the text it decompresses to, and the texts of the categorical features.
+
+    `truths` are the columns that begin with True or False.
+    """
     pa = require_pyarrow()
     import pyarrow.csv as pa_csv
 
     numeric = [name for name in plan.features if name not in plan.categorical]
     types = dict.fromkeys(plan.names, pa.large_string()) | dict.fromkeys(numeric, pa.float32())
     types |= {name: pa.float64() for name in (plan.label, plan.weight, plan.query_weight) if name is not None}
+    is_numeric = set(numeric) | {plan.label}
+    read_as = {name: pa.bool_() if name in truths & is_numeric else kind for name, kind in types.items()}
     total = Path(path).stat().st_size
     matrices: list[npt.NDArray[np.float32]] = []
     columns: dict[str, list[Any]] = {name: [] for name in plan.names if name not in set(numeric)}
@@ -94,7 +100,13 @@ def read_with_arrow(
                 use_threads=use_threads, block_size=SCAN_BYTES, skip_rows_after_names=1, column_names=names
             ),
             pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            pa_csv.ConvertOptions(column_types=types, null_values=MISSING, include_columns=plan.names),
+            pa_csv.ConvertOptions(
+                column_types=read_as,
+                null_values=MISSING,
+                true_values=("1", *TRUE),
+                false_values=("0", *FALSE),
+                include_columns=plan.names,
+            ),
         ) as reader,
     ):
         for batch in reader:
@@ -102,12 +114,12 @@ def read_with_arrow(
                 progress(stream.tell(), total)  # of a compressed file only the end is known
             matrix = np.empty((batch.num_rows, len(numeric)), np.float32)
             for k, name in enumerate(numeric):
-                matrix[:, k] = batch.column(name).to_numpy(zero_copy_only=False)
+                matrix[:, k] = batch.column(name).cast(pa.float32()).to_numpy(zero_copy_only=False)
             if np.isnan(matrix).sum() != sum(batch.column(name).null_count for name in numeric):
                 raise DataError("a number is NaN by another spelling than those of a missing value")
             matrices.append(matrix)
             for name, parts in columns.items():
-                parts.append(batch.column(name))
+                parts.append(batch.column(name).cast(types[name]))
     tables = {name: pa.chunked_array(parts, types[name]) for name, parts in columns.items()}
     return _block(plan, tables, np.concatenate(matrices)), {name: tables[name].to_pylist() for name in plan.categorical}
 
@@ -123,7 +135,7 @@ def _block(plan: ColumnPlan, tables: dict[str, Any], features: npt.NDArray[np.fl
     if any(text in MISSING for text in ids):
         raise DataError("a query id is missing")
     return Block(
-        labels=numbers(plan.label),
+        labels=np.zeros(len(features)) if plan.label is None else numbers(plan.label),
         qid=ids_from_texts(ids)[encoded.indices.to_numpy()],
         document_ids=None if plan.document is None else text_column(tables[plan.document]),
         weights=numbers(plan.weight),

@@ -14,13 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import Strings
-from podium.errors import FormatError
+from podium.errors import FormatError, short_repr
 from podium.formats.columns import Block, ColumnPlan
 from podium.formats.decimals import OVERFLOW, ids_from_texts, nearest_float32, overflows
 from podium.formats.opening import reading, text_lines
 
 PathLike = str | os.PathLike[str]
 MISSING = ("", "nan", "NaN", "NULL", "NA")
+TRUE, FALSE = ("True", "true", "TRUE"), ("False", "false", "FALSE")
+TRUTHS = dict.fromkeys(TRUE, 1.0) | dict.fromkeys(FALSE, 0.0)
 PARSE_ROWS = 4096
 LONGEST_FIELD = 2**31 - 1
 FIELD_LIMIT = threading.Lock()
@@ -33,6 +35,16 @@ def read_header(path: PathLike, stream: IO[bytes], delimiter: str) -> list[str]:
             return next(csv.reader(text_lines(path, stream), delimiter=delimiter, strict=True))
         except (csv.Error, StopIteration) as error:
             raise FormatError(path, f"the header cannot be read: {error}", line=1) from None
+
+
+def truth_columns(path: PathLike, stream: IO[bytes], delimiter: str, names: Sequence[str]) -> frozenset[str]:
+    """Return the columns whose first value is True or False; the stream stands behind the header."""
+    with _any_field_length():
+        try:
+            first = next(csv.reader(text_lines(path, stream), delimiter=delimiter, strict=True), [])
+        except (csv.Error, FormatError):  # the reader of the rows reports it
+            return frozenset()
+    return frozenset(name for name, cell in zip(names, first, strict=False) if cell in TRUTHS)
 
 
 @contextlib.contextmanager
@@ -87,7 +99,7 @@ class TextColumns:
     def _parse(self) -> None:
         """Turn the cells read so far into numbers, which take less memory than text."""
         cells, self._cells = self._cells, []
-        values = np.array([math.nan if text.strip() in MISSING else float(text) for text in cells])
+        values = np.array([math.nan if text.strip() in MISSING else _as_float(text) for text in cells], np.float64)
         rows = len(cells) // max(len(self.features), 1)
         self._matrices.append(nearest_float32(values, cells).reshape(rows, len(self.features)))
 
@@ -99,7 +111,7 @@ class TextColumns:
         plan, numbers = self.plan, {name: np.array(values) for name, values in self.numbers.items()}
         features = np.concatenate(self._matrices) if self.features else np.empty((len(self.queries), 0), np.float32)
         block = Block(
-            labels=numbers[plan.label],
+            labels=np.zeros(len(self.queries)) if plan.label is None else numbers[plan.label],
             qid=ids_from_texts(self.queries),
             document_ids=None if plan.document is None else Strings.of(self.documents),
             weights=None if plan.weight is None else numbers[plan.weight],
@@ -113,7 +125,15 @@ class TextColumns:
             return
         value = _as_float(text)
         if value is None:
-            raise self._bad_cell(line, name, column, text, "a feature is a number, or empty if missing")
+            raise self._bad_cell(
+                line,
+                name,
+                column,
+                text,
+                "a feature is a number, True or False, or empty if missing",
+                f"leave the column out with {{ignore=[{name!r}]}}, or read it as categories with "
+                f"{{categorical_features=[{name!r}]}}",
+            )
         if abs(value) >= OVERFLOW and overflows(value, text):
             raise self._bad_cell(
                 line, name, column, text, "a feature must be finite as float32, so below 3.4e38 in size"
@@ -128,9 +148,9 @@ class TextColumns:
             raise self._bad_cell(line, name, column, text, "a weight is not negative")
         return value
 
-    def _bad_cell(self, line: int, name: str, column: int, text: str, rule: str) -> FormatError:
-        found = f"is {text!r}" if text else "is empty"
-        return FormatError(self.path, f"column {name!r} {found}; {rule}", line=line, column=column + 1)
+    def _bad_cell(self, line: int, name: str, column: int, text: str, rule: str, remedy: str = "") -> FormatError:
+        found = f"is {short_repr(text)}" if text else "is empty"
+        return FormatError(self.path, f"column {name!r} {found}; {rule}", line=line, column=column + 1, remedy=remedy)
 
 
 def read_text(
@@ -159,8 +179,8 @@ def read_text(
 
 
 def _as_float(text: str) -> float | None:
-    """Return the number that a text is; None if it is none. Python alone would read 1_000 as one."""
+    """Return the number that a text is, 1 for True and 0 for False; None if it is none. Python would read 1_000 as one."""
     try:
         return None if "_" in text else float(text)
     except ValueError:
-        return None
+        return TRUTHS.get(text)

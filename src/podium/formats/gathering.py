@@ -54,7 +54,7 @@ def gather(
     if start != rows:
         raise DataError(f"the table has {start} rows and is said to have {rows}")
     block = Block(
-        labels=columns[plan.label],
+        labels=np.zeros(rows) if plan.label is None else columns[plan.label],
         qid=_joined(queries),
         document_ids=None if plan.document is None else text_column(_joined(documents)),
         weights=None if plan.weight is None else columns[plan.weight],

@@ -41,6 +41,7 @@ PathLike = str | os.PathLike[str]
 Widths = Callable[[Sequence[int]], None]
 """Called with the number of features that the lines of each file show, before all get as many as the widest."""
 Blocks = Iterator[tuple[_core.LetorBlock, int]]
+CoreOptions = tuple[float, int, bool, bool, int]
 
 
 def read_letor(
@@ -55,6 +56,7 @@ def read_letor(
     document_ids: bool = True,
     sizes: PathLike | None = None,
     scattered: Literal["error", "group"] = "error",
+    labels: Literal["required", "ignore"] = "required",
 ) -> RankingData:
     """Read judged queries from LETOR / SVMlight text, plain or gzip.
 
@@ -69,8 +71,10 @@ def read_letor(
         document_ids: Whether to keep document ids: X of a comment `# docid = X`, otherwise the whole comment.
         sizes: A file of query sizes, for text without query ids; by default `path.query` or `path.group`.
         scattered: What to do if the rows of a query are not together: "error" refuses them, "group" groups them.
+        labels: "required", or "ignore" for documents that are only to be scored: lines may begin with their query id, labels
+            that there are count for nothing, and the label of every document is 0.
     """
-    options = LetorOptions(absent, index_base, n_features, max_features, document_ids, sizes, scattered)
+    options = LetorOptions(absent, index_base, n_features, max_features, document_ids, sizes, scattered, labels)
     return read_letor_together([path], options, num_threads=num_threads, progress=progress)[0]
 
 
@@ -155,7 +159,13 @@ def iterate_blocks(
         raise FormatError(path, "the file is empty; it must hold at least one line `label qid:ID index:value …`")
     file.seek(0)
     source = _gzip_blocks if file.read(2) == GZIP_MAGIC else _plain_blocks
-    core_options = (options.absent_value, max_index, options.document_ids, num_threads)
+    core_options = (
+        options.absent_value,
+        max_index,
+        options.document_ids,
+        options.labels == "required",
+        num_threads,
+    )
     for block, done in source(path, file, total, core_options):
         if block.rows and has_qid is None:
             has_qid = block.has_qid
@@ -175,17 +185,17 @@ def _refuse(path: PathLike, fault: int, found: bytes, line: int, column: int, ma
     raise FormatError(path, FAULTS[fault].format(found=text, max_index=max_index), line=line + 1, column=column + 1)
 
 
-def _plain_blocks(path: PathLike, file: IO[bytes], total: int, options: tuple[float, int, bool, int]) -> Blocks:
-    block_bytes = min(MOST_BLOCK_BYTES, max(LEAST_BLOCK_BYTES, total // (4 * options[3])))
+def _plain_blocks(path: PathLike, file: IO[bytes], total: int, options: CoreOptions) -> Blocks:
+    block_bytes = min(MOST_BLOCK_BYTES, max(LEAST_BLOCK_BYTES, total // (4 * options[-1])))
     stream = _core.LetorFile(file.fileno(), total, *options, block_bytes)
     for block in stream:
         yield block, stream.bytes_done
 
 
-def _gzip_blocks(path: PathLike, file: IO[bytes], total: int, options: tuple[float, int, bool, int]) -> Blocks:
+def _gzip_blocks(path: PathLike, file: IO[bytes], total: int, options: CoreOptions) -> Blocks:
     file.seek(0)
     rest, first = b"", True
-    step = MOST_BLOCK_BYTES * options[3]
+    step = MOST_BLOCK_BYTES * options[-1]
     with gzip.GzipFile(fileobj=file) as text:
         while True:
             with gunzipping(path):

@@ -55,12 +55,14 @@ class LetorOptions:
     document_ids: bool = True
     sizes: str | os.PathLike[str] | None = None
     scattered: str = "error"
+    labels: str = "required"
 
     def __post_init__(self) -> None:
         for name, choices in (
             ("absent", ("zero", "missing")),
             ("index_base", ("auto", 0, 1)),
             ("scattered", ("error", "group")),
+            ("labels", ("required", "ignore")),
         ):
             value = getattr(self, name)
             if isinstance(value, bool) or value not in choices:
@@ -224,9 +226,9 @@ class LetorRows:
             if query in first:
                 raise FormatError(
                     self.path,
-                    f"query {query} begins again here; its first rows are at line {self.lines[first[query]]}. Keep the rows of "
-                    "a query together, or read with scattered='group' if both belong to one query",
+                    f"query {query} begins again here; its first rows are at line {self.lines[first[query]]}",
                     line=line,
+                    remedy="keep the rows of a query together, or use {scattered='group'} if both belong to one query",
                 )
             first[query] = k
 

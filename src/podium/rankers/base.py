@@ -22,6 +22,7 @@ from podium.data.canonical import fingerprint, refuse_path
 from podium.data.conversion import as_weights
 from podium.data.frame_columns import is_frame, whole_frame
 from podium.data.hashing import check_seed
+from podium.data.matching import convert_like
 from podium.errors import DataError, ParameterError
 from podium.evaluation import evaluate
 from podium.explaining import ExplainMixin
@@ -181,9 +182,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         start = self._start_model(start_from)
         with self._features_kept():
             data = self._as_data(X, y, qid, sample_weight, reset=True)
-            judged = self._as_valid(valid)
-            if judged is not None:
-                judged = match_features(judged, data.n_features, data.feature_names, data.categorical_features)
+            judged = self._as_valid(valid, data)
             if start is not None:
                 check_names(data.feature_names, start.feature_names_)
             plan = replace(self._plan(data), start_from=None if start is None else start.model_)
@@ -319,7 +318,12 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
             raise
 
     def predict(self, X: Any) -> Floats:
-        """Return one score per row, in the caller's order. Higher is better, and only scores of the same query can be compared."""
+        """Return one score per row, in the caller's order. Higher is better, and only scores of the same query can be compared.
+
+        If the model and `X` have feature names, features are matched by name: their order does not matter, and columns that the
+        model was not trained on are left out with a warning. The columns of a frame are converted as those of the training data
+        were: text becomes categories, and a time becomes days.
+        """
         check_is_fitted(self, "scorer_")
         refuse_path("X", X)
         if not isinstance(X, RankingData) and not self._is_plain_float_matrix(X):
@@ -338,6 +342,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
 
     def rank(self, X: Any, *, qid: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """Return the rank of each row in its query, counted from 1, in the caller's order. Equal scores keep the rows' order."""
+        check_is_fitted(self, "scorer_")
         refuse_path("X", X)
         data = X if isinstance(X, RankingData) else self._as_data(X, np.zeros(len(X)), qid, reset=False)
         scores = data.from_caller_order(self.predict(data))
@@ -384,7 +389,10 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         if names is not None:
             self.feature_names_in_ = np.array(names, object)
 
-    def _as_data(self, X: Any, y: Any, qid: Any, sample_weight: Any = None, *, reset: bool) -> RankingData:
+    def _as_data(
+        self, X: Any, y: Any, qid: Any, sample_weight: Any = None, *, reset: bool, like: RankingData | None = None
+    ) -> RankingData:
+        """Return what was given as RankingData. A frame is converted like the data given, or else like the training data."""
         refuse_path("X", X)
         if isinstance(X, RankingData):
             if y is not None or qid is not None:
@@ -394,8 +402,16 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
             if reset:
                 self._set_features(X.n_features, X.feature_names)
             return X if sample_weight is None else X.replace(document_weights=_weights(sample_weight, len(X)))
-        if is_frame(X):
-            X = self._checked_features(X, reset=reset)
+        categories = None
+        if is_frame(X) and reset:
+            X = self._checked_features(X, reset=True)
+        elif is_frame(X):
+            made = (
+                self.scorer_.convert(X)
+                if like is None
+                else convert_like(X, like.feature_names, like.n_features, like.categorical_features)
+            )
+            X, categories = made.values, made.categories
         else:
             y = refuse_masked("y", y, "every row needs a label")
             checks = {"dtype": np.float32, "ensure_all_finite": "allow-nan", "y_numeric": True}
@@ -416,24 +432,33 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
             qid,
             document_weights=None if sample_weight is None else _weights(sample_weight, len(X)),
             feature_names=None if names is None else [str(name) for name in names],
+            categorical_features=categories,
         )
 
     def _checked_features(self, X: Any, *, reset: bool = False) -> Any:
-        """Return features that scikit-learn has checked. A frame stays a frame, because RankingData reads its categories and dates."""
+        """Return features that scikit-learn has checked. A frame stays a frame, because RankingData reads its categories and dates.
+
+        A frame to be scored is left to the scorer, which finds its columns by name, while scikit-learn insists on their order.
+        """
         if is_frame(X):
             X = whole_frame(X)
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            if reset:
+                validate_data(self, X, reset=True, skip_check_array=True)
             return X
         with np.errstate(over="ignore"):  # a number too large for float32 is refused as infinite
             return validate_data(self, fill_masked(X), reset=reset, dtype=np.float32, ensure_all_finite="allow-nan")
 
-    def _as_valid(self, valid: Valid | None) -> RankingData | None:
+    def _as_valid(self, valid: Valid | None, data: RankingData) -> RankingData | None:
+        """Return the validation data with the features of the training data."""
         refuse_path("valid", valid)
-        if valid is None or isinstance(valid, RankingData):
-            return valid
-        if not isinstance(valid, tuple) or len(valid) != 3:
-            raise DataError("valid must be a RankingData or (X, y, qid)")
-        return self._as_data(*valid, reset=False)
+        if valid is None:
+            return None
+        if not isinstance(valid, RankingData):
+            if not isinstance(valid, tuple) or len(valid) != 3:
+                raise DataError("valid must be a RankingData or (X, y, qid)")
+            valid = self._as_data(*valid, reset=False, like=data)
+        names = {"what": "the validation data", "known_by": "the training data has"}
+        return match_features(valid, data.n_features, data.feature_names, data.categorical_features, **names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

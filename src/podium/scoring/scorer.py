@@ -16,10 +16,13 @@ from podium.artifact import load_artifact
 from podium.data import RankingData
 from podium.data.categories import Categories, recode, with_categories
 from podium.data.checks import caller_row
+from podium.data.conversion import Features as ConvertedFeatures
 from podium.data.conversion import convert_features
 from podium.data.feature_names import feature_name
+from podium.data.frame_columns import is_frame
+from podium.data.matching import convert_like, match_columns, select_features
 from podium.data.normalize import NORMALIZATIONS, normalize
-from podium.errors import DataError, FormatError, ParameterError, is_integer
+from podium.errors import DataError, FormatError, ParameterError, is_integer, short_list
 from podium.models import Model, restore_model
 from podium.models.heads import to_scores
 from podium.threads import resolve_threads
@@ -109,6 +112,10 @@ class Scorer:
         check_finite(rows, threads)
         return rows
 
+    def convert(self, frame: Any) -> ConvertedFeatures:
+        """Return the features of a frame, found by name and converted as those of the training data were."""
+        return convert_like(frame, self.feature_names, self.model.n_features, self.categories)
+
     def features(self, rows: RankingData | npt.ArrayLike) -> Features:
         """Return the features of rows as the model takes them; those of a RankingData in its grouped order."""
         if isinstance(rows, RankingData):
@@ -119,8 +126,7 @@ class Scorer:
                 f"the model rescales features inside each query (normalize={self.normalize!r}), so it scores whole queries: "
                 "give podium.RankingData(X, y, qid), with any y"
             )
-        given = convert_features(rows)
-        check_names(given.names, self.feature_names)
+        given = self.convert(rows) if is_frame(rows) else convert_features(rows)
         check_finite(given.values, resolve_threads(None), given.names)
         if given.categories is None:
             return given.values
@@ -137,12 +143,20 @@ def load_scorer(path: str | os.PathLike[str]) -> Scorer:
 
 
 def match_features(
-    data: RankingData, n_features: int, feature_names: Sequence[str] | None, categories: Categories | None
+    data: RankingData,
+    n_features: int,
+    feature_names: Sequence[str] | None,
+    categories: Categories | None,
+    *,
+    what: str = "the data",
+    known_by: str = "the model was trained on",
 ) -> RankingData:
     """Return data with the features a model was trained on; a DataError says what cannot be matched.
 
-    Sparse text may omit the last features, which are filled in with a warning. Categories get the codes of the training
-    data. Names must be the same in the same order.
+    Features are matched by name if both sides have names (see `podium.data.matching`), and by position otherwise. Sparse text
+    may omit the last features, which are filled in with a warning. Categories get the codes of the training data.
+    Data with another number of features is returned as it is, for the model to refuse.
+    `what` and `known_by` say in messages what the data is, and where the features to find come from.
     """
     missing = n_features - data.n_features
     if missing > 0 and data.absent_value is not None and data.feature_names is None:
@@ -154,8 +168,10 @@ def match_features(
         )
         rest = np.full((data.n_documents, missing), data.absent_value, np.float32)
         data = data.replace_grouped(features=np.concatenate([data.features, rest], axis=1))
-    check_names(data.feature_names, feature_names)
-    return with_categories(data, categories)
+    columns = match_columns(data.feature_names, feature_names, n_features, data=what, known_by=known_by, stacklevel=5)
+    if columns is not None:
+        data = select_features(data, columns)
+    return with_categories(data, categories) if data.n_features == n_features else data
 
 
 def load_categories(saved: Any, n_features: int) -> Categories | None:
@@ -190,9 +206,6 @@ def check_names(given: Sequence[str] | None, known: Sequence[str] | None) -> Non
         return
     strange = [name for name in given if name not in set(known)]
     missing = [name for name in known if name not in set(given)]
-    what = (
-        f"unknown: {', '.join(strange[:5])}; missing: {', '.join(missing[:5])}"
-        if strange or missing
-        else "another order"
-    )
+    parts = [f"unknown: {short_list(strange)}" if strange else "", f"missing: {short_list(missing)}" if missing else ""]
+    what = "; ".join(part for part in parts if part) or "another order"
     raise DataError(f"the features are not those the model was trained on ({what}); give the same in the same order")
