@@ -185,5 +185,15 @@ class UnknownNameError(ParameterError):
 
 def nearest_name(name: object, known: Iterable[str]) -> str:
     """Return "did you mean …?" with the known name that is most like the given one, or nothing if none is like it."""
-    near = difflib.get_close_matches(str(name), known, n=1)
-    return f"did you mean {near[0]!r}?" if near else ""
+    near = _most_alike(str(name), list(known))
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def _most_alike(name: str, known: Sequence[str]) -> list[str]:
+    """Return the known names most like a given one, whatever its case and hyphens; or up to three that it abbreviates."""
+    plain = {each.lower().replace("-", "").replace("_", ""): each for each in known}
+    asked = name.lower().replace("-", "").replace("_", "")
+    if asked in plain:
+        return [plain[asked]]
+    begun = [each for text, each in plain.items() if len(asked) > 2 and text.startswith(asked)]
+    return begun if 0 < len(begun) <= 3 else [plain[text] for text in difflib.get_close_matches(asked, plain, n=1)]

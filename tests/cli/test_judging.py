@@ -144,3 +144,19 @@ def test_rankings_of_one_stem_get_distinct_names(cli, judged):
         "mean"
     ]
     assert list(means) == ["good.scores", "old/good.scores", "good.score", "poor"]
+
+
+def test_compare_by_several_metrics(cli, tmp_path):
+    data = podium.synthetic.network(queries=8, documents=6, features=3, seed=1)
+    podium.write(data, tmp_path / "d.txt")
+    for k, scores in enumerate((data.features[:, 0], data.features[:, 1])):
+        podium.write(data.to_caller_order(scores), tmp_path / f"{k}.scores")
+    words = ["compare", "d.txt", "a=0.scores", "b=1.scores"]
+    both = cli(*words, "-m", "map", "-m", "mrr@3,5", "--json").json
+    alone = [cli(*words, "-m", name, "--json").json for name in ("map", "mrr@3", "mrr@5")]
+    assert [result["metric"] for result in both["comparisons"]] == ["map", "mrr@3", "mrr@5"]
+    for found, expected in zip(both["comparisons"], alone, strict=True):
+        assert found == {name: value for name, value in expected.items() if name not in ("data", "rankings")}
+    text = cli(*words, "-m", "map", "-m", "mrr").out
+    assert "map over 8 queries" in text
+    assert "mrr over 8 queries" in text

@@ -411,3 +411,22 @@ def test_advice_names_options_of_the_command(refused, tmp_path):
     assert "--read ignore=brand, or read it as categories with --read categorical_features=brand" in wrong
     (tmp_path / "t.txt").write_text("1 qid:1 1:1\n0 qid:2 1:1\n1 qid:1 1:2\n")
     assert "use --read scattered=group if both belong to one query" in refused("data", "describe", "t.txt")
+
+
+def test_names_of_rankers_ignore_case_and_may_be_those_of_classes(cli, parts):
+    for k, name in enumerate(("ranknet", "RankNet", "RANKNET")):
+        cli("train", "train.txt", "--ranker", name, "--epochs", 1, "-o", f"{k}.podium")
+    assert len({(cli.folder / f"{k}.podium").read_bytes() for k in range(3)}) == 1
+    assert cli("rankers", "KernelRankNet").out.startswith("kernel-ranknet (podium.KernelRankNet)\n")
+    assert len(cli("rankers").out.splitlines()) == len(RANKERS) + 1
+
+
+def test_suggestions(refused, parts, tmp_path):
+    (tmp_path / "t.csv").write_text("relevance,qid,a\n1,1,1\n")
+    for words, hint in (
+        (["data", "describe", "t.csv", "--read", "label_column=relevence"], "did you mean 'relevance'?"),
+        (["data", "describe", "t.csv", "--read", "label=relevance"], "Did you mean 'label_column' or 'labels'?"),
+        (["data", "synth", "poly", "x.txt"], "Did you mean 'polynomial'?"),
+        (["train", "train.txt", "--ranker", "lambda-marts"], "Did you mean 'lambdamart'?"),
+    ):
+        assert hint in refused(*words)

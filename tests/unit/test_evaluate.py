@@ -10,6 +10,7 @@ from math import log2, sqrt
 import numpy as np
 import pytest
 
+import podium
 from podium.data import RankingData, Run, Strings
 from podium.errors import DataError, ParameterError
 from podium.evaluation import Evaluation, evaluate
@@ -286,3 +287,15 @@ def test_a_run_of_lists_and_series() -> None:
 def test_runs_that_are_refused(parts: tuple[object, ...], message: str) -> None:
     with pytest.raises((DataError, ParameterError), match=message):
         Run(*parts)  # type: ignore[arg-type]
+
+
+def test_a_ranker_and_a_scorer_stand_for_their_scores(tmp_path) -> None:
+    data = podium.synthetic.network(queries=6, documents=5, features=3, seed=1)
+    ranker = podium.RankNet(epochs=1).fit(data)
+    ranker.save(tmp_path / "m.podium")
+    wanted = podium.evaluate(ranker.predict(data), data, "map").mean["map"]
+    scorer = podium.load_scorer(tmp_path / "m.podium")
+    assert podium.evaluate(ranker, data, "map").mean["map"] == wanted
+    assert podium.evaluate(scorer, data, "map").mean["map"] == wanted
+    compared = podium.compare({"a": ranker, "b": scorer}, data, "map")
+    assert compared.mean == {"a": wanted, "b": wanted}

@@ -182,3 +182,16 @@ def test_a_message_shows_what_was_given_and_not_what_a_template_makes_of_it():
         metric("{valid}")
     with pytest.raises(ParameterError, match=r"growth='\{seed\}'"):
         podium.LambdaMART(growth="{seed}").fit(podium.synthetic.network(queries=5, seed=0))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ndcg10", "did you mean 'ndcg@10'"),
+        ("recip_rank", "is a name of trec_eval, not of Podium; write mrr"),
+        ("NDGC", "Did you mean 'ndcg'"),
+    ],
+)
+def test_other_spellings_get_a_suggestion(name, message):
+    with pytest.raises(podium.ParameterError, match=message):
+        podium.metric(name)

@@ -137,3 +137,21 @@ def test_score_says_that_metrics_do_not_weigh_documents():
     assert ranker.score(data, sample_weight=None) == ranker.score(data)
     with pytest.raises(podium.ParameterError, match="sample_weight weighs documents, which metrics do not"):
         ranker.score(data, sample_weight=np.ones(100))
+
+    ("positional", "named", "message"),
+    [
+        (([0],), {}, r"give qid=, as in fit\(X, y, qid=qid\)"),
+        ((), {"group": [1]}, "fit has no argument 'group'; give qid=, one query id per row"),
+        ((), {"eval_set": []}, "fit has no argument 'eval_set'; give valid=, a RankingData or"),
+        ((), {"quid": [0]}, "unexpected keyword argument 'quid'"),
+    ],
+)
+def test_the_arguments_of_other_libraries_are_explained(positional, named, message):
+    with pytest.raises(TypeError, match=message):
+        podium.RankNet().fit([[1.0]], [0], *positional, **named)
+
+
+def test_cross_validation_needs_a_ranker():
+    data = podium.synthetic.network(queries=6, documents=5, features=3, seed=1)
+    with pytest.raises(podium.ParameterError, match="ranker='ranksvm' must be a ranker; make one"):
+        podium.cross_validate("ranksvm", data)

@@ -31,6 +31,8 @@ from podium.errors import ParameterError
 from podium.evaluation import Comparison, PairComparison
 from podium.evaluation import compare as compare_systems
 from podium.evaluation.result import percent
+from podium.metrics import metric as as_metric
+from podium.names import expand_cutoffs
 
 
 def compare(
@@ -44,14 +46,15 @@ def compare(
         ),
     ],
     metric: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             "--metric",
             "-m",
-            help="The metric to compare by, or module:function for your own.",
+            help="A metric to compare by, or module:function for your own. May be given more than once. Default: ndcg@10.",
             autocompletion=complete_metric,
+            show_default=False,
         ),
-    ] = "ndcg@10",
+    ] = None,
     changed: Annotated[
         int, typer.Option("--changed", min=0, help="Number of queries to show, of those that differ most.")
     ] = 5,
@@ -62,21 +65,36 @@ def compare(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Compare rankings by paired tests over the queries, with Holm's correction for more than two rankings."""
-    find_functions(metric)
+    """Compare rankings by paired tests over the queries, with Holm's correction for more than two rankings.
+
+    With several metrics, each is compared by itself.
+    """
+    metrics = list(dict.fromkeys(name for each in metric or ["ndcg@10"] for name in expand_cutoffs(each)))
+    find_functions(*metrics)
+    for name in metrics:
+        as_metric(name)
     files = _named(rankings)
     source = data_source(data, format_name, read)
     given = Rankings(files.values(), source)
     rows = Rows.read(source, threads, given.scorers)
     judged, systems = rows.data, {name: given.read(path, rows, threads) for name, path in files.items()}
-    result = compare_systems(
-        systems, judged, metric, confidence=confidence, seed=seed, n_changed=changed, num_threads=threads
-    )
+    results = [
+        compare_systems(systems, judged, name, confidence=confidence, seed=seed, n_changed=changed, num_threads=threads)
+        for name in metrics
+    ]
     if json:
-        print_json(
-            {"data": str(data), "rankings": {name: str(path) for name, path in files.items()}, **result.to_dict()}
-        )
+        found = [result.to_dict() for result in results]
+        whole = found[0] if len(found) == 1 else {"comparisons": found}
+        print_json({"data": str(data), "rankings": {name: str(path) for name, path in files.items()}, **whole})
         return
+    for number, result in enumerate(results):
+        if number:
+            out.print()
+        _tell(result, data)
+
+
+def _tell(result: Comparison, data: Path) -> None:
+    """Print what was found by one metric."""
     means = make_table(f"{result.metric.label} over {result.n_queries} queries of {data}", "ranking", "mean")
     for name, mean in sorted(result.mean.items(), key=lambda item: -item[1]):
         means.add_row(escape(name), f"{mean:.4f}")
@@ -87,9 +105,10 @@ def compare(
     show(_differences(result))
     out.print()
     show(_p_values(result))
-    for pair in result.pairs if changed else ():
-        out.print()
-        show(_changed(pair))
+    for pair in result.pairs:
+        if pair.most_changed:
+            out.print()
+            show(_changed(pair))
 
 
 def _named(rankings: list[str]) -> dict[str, Path]:

@@ -19,7 +19,7 @@ from podium.models import MODELS
 from podium.models import model as as_model
 from podium.names import literal, split_name
 from podium.parameters import Parameter, Settings
-from podium.rankers import RANKERS
+from podium.rankers import RANKERS, find_ranker_name
 from podium.rankers.common import CommonSettings
 from podium.training import SCHEDULES
 from podium.training import schedule as as_schedule
@@ -205,8 +205,7 @@ def _named_ranker(name: str, given: dict[str, Any], axes: dict[str, str | None])
     for axis, value in axes.items():
         if value is not None:
             raise ParameterError(axis, value, "is already part of {ranker='" + name + "'}", "leave one of them out")
-    if name not in RANKERS:
-        raise UnknownNameError("ranker", name, RANKERS)
+    name = find_ranker_name(name)
     kind = RANKERS[name]
     _refuse_unknown(name, given, kind.parameters())
     return _checked(kind(**given))

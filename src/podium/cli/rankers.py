@@ -6,12 +6,9 @@ import inspect
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from podium.cli.console import Json, out, print_json, say
-from podium.errors import UnknownNameError
-from podium.rankers import RANKERS
+from podium.cli.console import Json, print_json, say
+from podium.rankers import RANKERS, find_ranker_name
 
 if TYPE_CHECKING:
     from podium.rankers import BaseRanker
@@ -30,8 +27,7 @@ def rankers(
     json: Json = False,
 ) -> None:
     """List the named rankers, or the settings of one."""
-    if name is not None and name not in RANKERS:
-        raise UnknownNameError("ranker", name, RANKERS)
+    name = None if name is None else find_ranker_name(name)
     chosen = {key: describe_ranker(RANKERS[key]) for key in (RANKERS if name is None else [name])}
     if json:
         print_json(chosen)
@@ -39,13 +35,9 @@ def rankers(
     if name is not None:
         _explain(name, chosen[name])
         return
-    table = Table(show_lines=True)
-    for column in ("ranker", "definition", "defaults"):
-        table.add_column(column)
+    width = max(map(len, chosen))
     for key, described in chosen.items():
-        summary = f"{described['summary']}\nIn Python: {described['class']}"
-        table.add_row(key, escape(summary), escape(_defaults(described["parameters"])))
-    out.print(table)
+        say(f"{key:{width}}  {described['summary'].partition('. ')[0].rstrip('.')}")
     say("podium rankers NAME lists a ranker's settings; podium train --set gives them values.")
 
 
@@ -59,13 +51,6 @@ def describe_ranker(kind: type[BaseRanker]) -> dict[str, Any]:
             for name, parameter in kind.parameters().items()
         },
     }
-
-
-def _defaults(parameters: dict[str, Any]) -> str:
-    """Return the defaults that differ between rankers and are not switched off; `podium rankers NAME` shows all."""
-    rows = {name: row["default"] for name, row in parameters.items() if name not in ("metric", "seed", "num_threads")}
-    shown = {name: value for name, value in rows.items() if value is not None and value is not False}
-    return "\n".join(f"{name}={str(value).replace(' ', '')}" for name, value in shown.items())
 
 
 def _explain(name: str, described: dict[str, Any]) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.data import RankingData, Run
+from podium.data import RankingData
 from podium.data.grouping import plain_ids
 from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError, UnknownNameError
-from podium.evaluation.evaluate import evaluate
+from podium.evaluation.evaluate import Ranking, evaluate
 from podium.evaluation.intervals import Interval, check_confidence, check_count, student_interval
 from podium.evaluation.paired_tests import TESTS, holm, paired_differences
 from podium.evaluation.result import Evaluation, as_json, json_id
@@ -140,7 +140,7 @@ def _shown(p: float) -> str:
 
 
 def compare(
-    systems: Mapping[str, npt.ArrayLike | Run],
+    systems: Mapping[str, Ranking],
     data: RankingData,
     metric: str | Metric | Function = "ndcg@10",
     *,
@@ -157,7 +157,7 @@ def compare(
     out here too. Nothing in the result depends on the order of queries, except the order of equally changed ones.
 
     Args:
-        systems: scores or runs by name, each as `evaluate` takes them.
+        systems: scores, runs, rankers or scorers by name, each as `evaluate` takes them.
         data: the judged documents.
         metric: the metric to compare by, or a function of yours (see `custom_metric`).
         tests: which of "wilcoxon", "t" and "randomization" to compute.

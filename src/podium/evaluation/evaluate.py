@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +21,13 @@ from podium.metrics import Documents, Metric, metric, per_query, split_metric_na
 from podium.names import expand_cutoffs
 
 Metrics = str | Metric | Function | Iterable[str | Metric | Function]
+Ranking = npt.ArrayLike | Run | Any
+"""Scores of the rows of some data, a run, or a ranker or scorer that gives scores."""
 DEFAULT_METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "map", "mrr")
 
 
 def evaluate(
-    scores: npt.ArrayLike | Run,
+    scores: Ranking,
     data: RankingData,
     metrics: Metrics = DEFAULT_METRICS,
     *,
@@ -45,7 +48,8 @@ def evaluate(
 
     Args:
         scores: one per row of `data`, in the caller's row order; or a Run, joined to the judgments in `data` by query id
-            and document id. With a run, a metric that names no convention follows trec_eval's.
+            and document id. With a run, a metric that names no convention follows trec_eval's. A trained ranker or a
+            scorer stands for the scores that it gives to `data`.
         data: the judged documents.
         metrics: names such as "ndcg@10", functions of yours (see `custom_metric`) or Metrics; one or several. "ndcg@1,3,5"
             is three. By default ndcg@1, ndcg@5, ndcg@10, map and mrr.
@@ -59,6 +63,7 @@ def evaluate(
         num_threads: how many threads to use; all cores by default.
     """
     check_data("data", data)
+    scores = _scores_of_ranker(scores, data)
     asked = as_asked(metrics, for_run=isinstance(scores, Run))
     confidence = check_confidence(confidence)
     intervals = IntervalOptions(
@@ -86,6 +91,16 @@ def evaluate(
         intervals=intervals,
         missing=missing,
     )
+
+
+def _scores_of_ranker(given: Ranking, data: RankingData) -> npt.ArrayLike | Run:
+    """Return the scores that a ranker or a scorer gives to the data; anything else as it is."""
+    for method in ("predict", "scores"):
+        score = getattr(given, method, None)
+        if callable(score) and not isinstance(given, Run | type):
+            scores: npt.ArrayLike = score(data)
+            return scores
+    return given
 
 
 def _missing_values(

@@ -17,7 +17,7 @@ from podium.data.feature_names import default_names
 from podium.data.grouping import id_texts, text_array
 from podium.data.matching import ModelFeatures, match_columns
 from podium.data.ordering import positions
-from podium.errors import DataError, ParameterError, UnknownNameError
+from podium.errors import DataError, ParameterError, UnknownNameError, nearest_name
 
 Array = npt.NDArray[Any]
 BLOCK_ROWS = 1 << 16
@@ -189,7 +189,9 @@ def _role_column(names: Sequence[str], roles: Roles, role: str, default: str | N
         return name
     if name == default:
         return None
-    raise DataError(f"there is no column {name!r}", remedy=f"name one with {{{role}=…}}. {found}")
+    near = nearest_name(name, names) if getattr(roles, role) != getattr(Roles, role) else ""
+    hint = f"{near} Or name" if near else "name"
+    raise DataError(f"there is no column {name!r}", remedy=f"{hint} one with {{{role}=…}}. {found}")
 
 
 def _ignored_columns(names: Sequence[str], roles: Roles, found: str) -> set[str]:

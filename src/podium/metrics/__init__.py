@@ -33,6 +33,7 @@ METRICS: dict[str, MetricDefinition] = {
     definition.name: definition for family in (discounted, binary, reader, pairs) for definition in family.METRICS
 }
 EXAMPLES = "ndcg, ndcg@10 or ndcg(gain='linear', empty='skip')@10"
+TREC_EVAL_NAMES = {"recip_rank": "mrr"}
 ALIASES = {alias: definition.name for definition in METRICS.values() for alias in definition.aliases}
 
 
@@ -58,6 +59,13 @@ def metric(name: str | Metric | Function) -> Metric:
     if definition is None:
         if trec := re.fullmatch(r"(ndcg_cut|map_cut|p|recall)_(\d+)", key):
             remedy = f"write {trec[1].removesuffix('_cut')}@{trec[2]}"
+            raise ParameterError("metric", parts.base, "is a name of trec_eval, not of Podium", remedy)
+        if digits := re.fullmatch(r"([a-z]+)_?(\d+)", key):
+            base = ALIASES.get(digits[1], digits[1])
+            if base in METRICS and METRICS[base].takes_cutoff:
+                raise ParameterError("metric", parts.base, "is not a metric", f"did you mean '{base}@{digits[2]}'?")
+        if key in TREC_EVAL_NAMES:
+            remedy = f"write {TREC_EVAL_NAMES[key]}"
             raise ParameterError("metric", parts.base, "is a name of trec_eval, not of Podium", remedy)
         raise UnknownNameError("metric", parts.base, METRICS)
     return definition(cutoff=parts.cutoff, **parts.settings)

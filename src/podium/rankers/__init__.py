@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from podium.artifact import load_artifact
-from podium.errors import FormatError
+from podium.errors import FormatError, UnknownNameError
 
 if TYPE_CHECKING:
     from podium.rankers.base import BaseRanker
@@ -54,6 +54,7 @@ __all__ = [
     "StructRank",
     "Tuning",
     "cross_validate",
+    "find_ranker_name",
     "from_catboost",
     "from_lightgbm",
     "from_ranklib",
@@ -116,6 +117,15 @@ class _Rankers(Mapping[str, "type[BaseRanker]"]):
 
 
 RANKERS: Mapping[str, type[BaseRanker]] = _Rankers()
+
+
+def find_ranker_name(name: str) -> str:
+    """Return the name of a ranker on the command line, given in any case, or as the name of its class."""
+    classes = {place.partition(":")[2].lower(): key for key, place in PLACES.items()}
+    found = next((key for key in (name.lower(), classes.get(name.lower())) if key in PLACES), None)
+    if found is None:
+        raise UnknownNameError("ranker", name, PLACES)
+    return found
 
 
 def load(path: str | os.PathLike[str]) -> BaseRanker:

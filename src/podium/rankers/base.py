@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
@@ -42,10 +43,32 @@ from podium.training.judging import effect_of_ties
 from podium.training.progress import Callback
 
 Floats = npt.NDArray[np.float64]
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 SCORE_BLOCK = 64  # queries that are scored together when looking for scores that differ
 NOT_TUNED = ("also", "metric", "num_threads")  # trials are compared by the metric, and the others change no model
 FIRST_EPOCHS = 3  # a best epoch this early is worth a warning
 Valid = RankingData | tuple[Any, Any, Any]
+# Arguments of other libraries, and what to give instead.
+OTHER_NAMES = {
+    **dict.fromkeys(("group", "groups", "query", "query_id", "query_ids"), "qid=, one query id per row"),
+    **dict.fromkeys(("eval_set", "eval_group", "eval_qid", "validation_data"), "valid=, a RankingData or (X, y, qid)"),
+    "weight": "sample_weight=, one weight per row",
+}
+
+
+def explain_misuse(fit: Fit) -> Fit:
+    """Return `fit` with an error that says what to give instead, if it is called as those of other libraries are."""
+
+    @functools.wraps(fit)
+    def call(self: Any, *given: Any, **named: Any) -> Any:
+        if len(given) > 2:
+            raise TypeError("fit takes X and y by position and the rest by name; give qid=, as in fit(X, y, qid=qid)")
+        for name in named:
+            if name in OTHER_NAMES:
+                raise TypeError(f"fit has no argument {name!r}; give {OTHER_NAMES[name]}")
+        return fit(self, *given, **named)
+
+    return cast(Fit, call)
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -147,6 +170,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         """What one step of training is called: epoch or round."""
         return self._schedule().unit
 
+    @explain_misuse
     def fit(
         self,
         X: Any,

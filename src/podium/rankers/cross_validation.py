@@ -120,6 +120,8 @@ def cross_validate(
     Ctrl-C raises KeyboardInterrupt.
     """
     check_data("data", data)
+    if not isinstance(ranker, BaseRanker):
+        raise ParameterError("ranker", ranker, "must be a ranker", "make one, as in podium.RankSVM()")
     asked = [ranker.metric] if metrics is None else metrics
     share = check_share(valid_share)
     rotation = plan_rotation(folds, parts, share)
