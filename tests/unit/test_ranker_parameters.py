@@ -138,6 +138,8 @@ def test_score_says_that_metrics_do_not_weigh_documents():
     with pytest.raises(podium.ParameterError, match="sample_weight weighs documents, which metrics do not"):
         ranker.score(data, sample_weight=np.ones(100))
 
+
+@pytest.mark.parametrize(
     ("positional", "named", "message"),
     [
         (([0],), {}, r"give qid=, as in fit\(X, y, qid=qid\)"),

@@ -128,7 +128,11 @@ def test_every_row_of_a_query_has_the_same_query_weight(tmp_path: Path) -> None:
         ({"features": "a"}, ParameterError, "must be a list of column names"),
         ({"features": ["a", "c"]}, DataError, "no column 'c', asked for in features=…. Columns found: 'label', 'qid'"),
         ({"features": ["qid"]}, ParameterError, "has another role"),
-        ({"document_column": "doc"}, DataError, "no column 'doc'; name one with document_column=…"),
+        (
+            {"document_column": "doc"},
+            DataError,
+            "no column 'doc'; did you mean 'docid'. Or name one with document_column=…",
+        ),
         ({"label_column": "qid"}, ParameterError, "names a column that has another role"),
         ({"num_threads": 0}, ParameterError, "num_threads=0"),
     ],
