@@ -212,6 +212,12 @@ def test_replace() -> None:
         data.replace(label=[1])
 
 
+def test_other_features_have_no_value_for_those_that_sparse_text_leaves_out() -> None:
+    sparse = RankingData(np.ones((2, 3)), [0, 1], [1, 1]).with_absent_value(0.0)
+    assert sparse.replace(features=np.zeros((2, 3))).absent_value == 0.0
+    assert sparse.replace(features=np.zeros((2, 2))).absent_value is None
+
+
 def test_parts_of_the_wrong_type_are_refused() -> None:
     data = small()
     parts = {name: getattr(data, name) for name in RankingData.PARTS}

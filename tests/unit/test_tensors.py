@@ -169,3 +169,9 @@ def test_a_file_that_the_system_gives_piece_by_piece_is_read_to_its_end(tmp_path
     with (tmp_path / "a").open("rb") as file:
         assert tensors._fill(Slow(file.fileno()), pages) == len(raw)  # type: ignore[arg-type]
     assert pages[:] == raw
+
+
+def test_a_header_holds_only_numbers_that_json_has(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        write_tensors(tmp_path / "a.podium", "model", {"best": float("nan")}, {"weights": np.ones(2)})
+    assert list(tmp_path.iterdir()) == []
