@@ -66,7 +66,9 @@ class TreeBooster:
         features = np.ascontiguousarray(data.features)
         categorical = np.zeros(data.n_features, np.uint8)
         categorical[list(spec.categorical)] = 1
-        bins = _core.make_bins(features, bin_sample(data, keys), spec.max_bins, categorical, num_threads)
+        bins = _core.make_bins(
+            features, bin_sample(data, keys, BIN_SAMPLE_DOCUMENTS), spec.max_bins, categorical, num_threads
+        )
         self.categories = {feature: bins.cuts(feature) for feature in spec.categorical}
         if start is not None:
             _check_start(start, self)
@@ -222,12 +224,10 @@ def _draw(seed: int, tree: int) -> int:
     return int(splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(tree))[0])
 
 
-def bin_sample(data: RankingData, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+def bin_sample(data: RankingData, keys: npt.NDArray[np.uint64], wanted: int) -> npt.NDArray[np.int64]:
     """Sample documents by a hash of the query and the place in it, so that the order of queries does not change the bins."""
-    if data.n_documents <= BIN_SAMPLE_DOCUMENTS:
+    if data.n_documents <= wanted:
         return np.arange(data.n_documents, dtype=np.int64)
     place = np.arange(data.n_documents) - np.repeat(data.query_offsets[:-1], data.query_sizes)
     drawn = splitmix64(np.repeat(splitmix64(keys), data.query_sizes) ^ place.astype(np.uint64))
-    return np.flatnonzero(drawn < np.uint64(math.floor(BIN_SAMPLE_DOCUMENTS / data.n_documents * 2.0**64))).astype(
-        np.int64
-    )
+    return np.flatnonzero(drawn < np.uint64(math.floor(wanted / data.n_documents * 2.0**64))).astype(np.int64)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.hashing import query_hashes
-from podium.models.growing import bin_sample
+from podium.models.growing import BIN_SAMPLE_DOCUMENTS, bin_sample
 from podium.models.inputs import InputMap
 from podium.models.model import Features, Floats, Model
 from podium.models.net import Net
@@ -121,7 +121,8 @@ class StumpRankers(WeakRankers):
 
 def stump_rankers(data: RankingData, max_bins: int, num_threads: int) -> StumpRankers:
     """Return the stumps at the bounds of the bins of every feature."""
-    return StumpRankers(data, bin_sample(data, query_hashes(data.query_ids, 0)), max_bins, num_threads)
+    sample = bin_sample(data, query_hashes(data.query_ids, 0), BIN_SAMPLE_DOCUMENTS)
+    return StumpRankers(data, sample, max_bins, num_threads)
 
 
 def _sign(number: int) -> int:
