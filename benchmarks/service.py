@@ -119,6 +119,8 @@ def memory(pid: int) -> dict[str, float]:
     """Return the resident memory in MiB of a process's children that serve, by process."""
     found = {}
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        if "resource_tracker" in Path(f"/proc/{child}/cmdline").read_text():
+            continue
         status = Path(f"/proc/{child}/status").read_text()
         found[child] = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
     return found

@@ -80,6 +80,12 @@ def test_bad_json(service: Running, name: str):
     assert (reply.status, reply.code) == (status, code)
 
 
+def test_a_mistake_behind_the_features_is_found_at_its_place(service: Running):
+    body = b'{"features": [[1,2,3,4,5]], "k": x}'
+    message = service.call("/v1/models/shop/score", body).json["error"]["message"]
+    assert f"byte {body.index(b'x')}" in message
+
+
 RAW_BODIES = {
     "a few bytes": (b"123", "", 422, "wrong_width"),
     "too narrow": (X[:1, :4].tobytes(), "", 422, "wrong_width"),

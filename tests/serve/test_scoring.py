@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import socket
 
 import numpy as np
 import pyarrow as pa
@@ -206,3 +207,15 @@ def test_the_client(service: Running, scorer):
 def test_a_client_without_a_service_says_so():
     with pytest.raises(podium.serve.ServiceError, match="cannot be reached"):
         podium.serve.Client("http://127.0.0.1:1", retries=1).score("shop", X)
+
+
+def test_a_service_that_does_not_answer_is_not_asked_again():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        client = podium.serve.Client(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.05, retries=3)
+        with pytest.raises(podium.serve.ServiceError, match=r"did not answer within 0.05 s") as caught:
+            client.score("shop", X)
+        assert (caught.value.status, caught.value.code) == (None, "timeout")
+        silent.setblocking(False)
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            silent.accept()

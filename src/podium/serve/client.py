@@ -20,6 +20,7 @@ from podium.errors import ParameterError, PodiumError
 JSON, RAW = "application/json", "application/octet-stream"
 FIRST_PAUSE = 0.05  # seconds before the first retry; doubled for each further one
 LONGEST_PAUSE = 2.0
+BUSY = "busy"  # the code of a service that has too much to do at the moment
 Documents = npt.ArrayLike | Sequence[Mapping[str, Any]]
 
 
@@ -190,6 +191,9 @@ class Client:
         for attempt in range(self._retries + 1):
             try:
                 status, answer = self._exchange(method, path, body, headers or {})
+            except TimeoutError as error:
+                self.close()
+                raise ServiceError(f"{self._host} did not answer within {self._timeout:g} s", code="timeout") from error
             except (http.client.HTTPException, OSError) as error:
                 self.close()
                 if attempt == self._retries:
@@ -197,8 +201,9 @@ class Client:
             else:
                 if status < 400:
                     return answer
-                if status != 503 or attempt == self._retries:
-                    raise _refusal(status, answer)
+                refusal = _refusal(status, answer)
+                if refusal.code != BUSY or attempt == self._retries:
+                    raise refusal
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
         raise AssertionError("unreachable")

@@ -17,6 +17,7 @@ from podium import _core
 from podium.data.feature_names import feature_name
 from podium.errors import nearest_name
 from podium.serve.batch import Batch, Features, Ids, malformed, one_query, too_many, unprocessable
+from podium.serve.problems import RequestError
 from podium.serve.registry import ServedModel
 from podium.serve.settings import ServiceLimits
 
@@ -94,7 +95,10 @@ def _read_features_first(
             return None, None
     elif rest[:1] != b"}":
         return None, None
-    given = _decode(b"{" + rest)
+    try:
+        given = _decode(b"{" + rest)
+    except RequestError:
+        return None, None  # reading the whole body says where it is wrong
     if given.features is not msgspec.UNSET or given.documents is not msgspec.UNSET:
         raise unprocessable("give features or documents, and only once")
     return values.reshape(rows, model.n_features), given
