@@ -11,6 +11,7 @@ import podium
 from podium.artifact.tensors import arrays_of, write_tensors
 from podium.kinds import podium_header
 from podium.rankers import RANKERS
+from podium.training.checkpoint import Checkpoint
 
 DATA = podium.synthetic.network(queries=8, documents=6, features=4, seed=3)
 VALID = podium.synthetic.network(queries=8, documents=6, features=4, seed=4)
@@ -148,3 +149,8 @@ def test_the_identity_is_compared_both_ways(tmp_path):
     write_tensors(path, "checkpoint", {**header, "identity": {**header["identity"], "gravity": "9.81"}}, arrays)
     with pytest.raises(podium.ParameterError, match=r"was written with another gravity: 9.81 there, None now"):
         fit("ranknet", path, 3)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_refused_before_training(tmp_path):
+    with pytest.raises(podium.OutputError, match="none"):
+        Checkpoint(tmp_path / "none" / "a.checkpoint").read({})
