@@ -112,7 +112,8 @@ class Running:
 def serving(folder: Path, *words: object, env: dict[str, str] | None = None) -> Iterator[Running]:
     """Run `podium serve WORDS…` on a free port until the end of the block."""
     log = folder / "log"
-    env = {**(os.environ if env is None else env), "TMPDIR": str(folder)}  # a service that is killed leaves its counters there
+    # A service that is killed leaves its counters in the folder of temporary files.
+    env = {**(os.environ if env is None else env), "TMPDIR": str(folder)}
     command = [sys.executable, "-c", PROGRAM, "serve", *map(str, words), "--port", "0", "--json"]
     with log.open("w") as file:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file, text=True, cwd=folder, env=env)
