@@ -28,8 +28,8 @@ class SolverSettings(PenaltySettings):
     tolerance: float = setting(
         1e-6,
         Real(above=0),
-        "When lbfgs and bundle stop: for a convex problem with l2 > 0, when the objective is proven to be within this share of "
-        "the minimum; otherwise, when the norm of the gradient has fallen to this share of its first value.",
+        "When lbfgs and bundle stop: for a convex problem with l2 > 0 in which a constant added to all scores changes nothing, "
+        "when the objective is proven to be within this share of the minimum; otherwise, when the norm of the gradient has fallen to this share of its first value.",
     )
 
 
