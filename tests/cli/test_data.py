@@ -144,3 +144,13 @@ def test_the_place_of_a_bad_line_reaches_the_user(cli):
     assert cli("data", "describe", "bad.txt", code=2).err == (
         "podium: bad.txt:2:11: found 'oops', expected a feature value: a number, or nan or NULL if it is missing\n"
     )
+
+
+def test_normalize_names_its_own_option_and_counts_what_it_changed(cli, refused):
+    (cli.folder / "t.csv").write_text("label,qid,brand,price\n1,1,puma,2\n0,1,nike,3\n")
+    words = ["data", "normalize", "t.csv", "n.parquet", "--read", "categorical_features=brand"]
+    assert refused(*words, "--feature", "prise").startswith(
+        "--feature prise is not one of the 2 features; did you mean"
+    )
+    said = cli(*words).out
+    assert said == "wrote n.parquet: minmax of 1 features; 1 categorical features are left as they are\n"

@@ -160,3 +160,18 @@ def test_compare_by_several_metrics(cli, tmp_path):
     text = cli(*words, "-m", "map", "-m", "mrr").out
     assert "map over 8 queries" in text
     assert "mrr over 8 queries" in text
+
+
+def test_queries_of_one_document_are_reported(cli, tmp_path):
+    (tmp_path / "d.txt").write_text("1 qid:1 1:1\n0 qid:2 1:1\n1 qid:3 1:1\n0 qid:3 1:2\n")
+    (tmp_path / "one.txt").write_text("1 qid:1 1:1\n0 qid:2 1:1\n")
+    for name, count in (("d", 4), ("one", 2)):
+        (tmp_path / f"{name}.scores").write_text("1\n" * count)
+    some = cli("evaluate", "d.scores", "d.txt").out
+    assert "2 of 3 queries have one document each, so that no ranking can be better than another there\n" in some
+    assert "2 of 2 queries have one document each" in (every := cli("evaluate", "one.scores", "one.txt").out)
+    assert "better than another there; check the query ids\n" in every
+    with pytest.warns(
+        UserWarning, match="nothing is ranked: every training query has only one document; documents are"
+    ):
+        podium.RankNet(epochs=1).fit(podium.read(tmp_path / "one.txt"))

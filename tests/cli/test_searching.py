@@ -54,7 +54,7 @@ def test_tune_finds_writes_and_resumes(cli, parts):
     words = [*TUNE, "--range", "learning_rate=1e-3..1e-1:log", "--range", "hidden=(2,);(3,2)"]
     first = cli(*words, "--trials", 3)
     assert "3 trials: 3 complete, 0 pruned, 0 failed" in first.out
-    assert "importance (share of the variation between trials): " in first.out
+    assert "importance" not in first.out  # three trials say nothing about it
     assert first.err.count("trial ") == 3
     more = cli(*words, "--trials", 6)
     assert "resuming after 3 trials (best.podium.study.jsonl); use --fresh to start over\n" in more.err
@@ -74,11 +74,10 @@ def test_tune_finds_writes_and_resumes(cli, parts):
     model = podium.load(cli.folder / "best.podium")
     assert model.learning_rate == said["best"]["parameters"]["learning_rate"]
     assert model.best_value_ == said["best"]["value"]
-    options = shlex.split(more.out.splitlines()[-1].partition("podium train … ")[2])
-    cli(
-        *["train", "train.txt", "--valid", "vali.txt", "--ranker", "ranknet", "--epochs", 3], *options, "-o", "a.podium"
-    )
-    np.testing.assert_array_equal(podium.load(cli.folder / "a.podium").predict(parts[1]), model.predict(parts[1]))
+    command = shlex.split(more.out.splitlines()[-1])
+    assert command[:6] == ["podium", "train", "train.txt", "--valid", "vali.txt", "--ranker"]
+    cli(*command[1:], "-o", "a.podium")
+    assert (cli.folder / "a.podium").read_bytes() == (cli.folder / "best.podium").read_bytes()
     few = cli(*TUNE, "--range", "hidden=(1,);(2,)", "--trials", 5, "--fresh")
     assert "the ranges hold only 2 combinations, so that 2 of 5 trials are run\n" in few.err
     assert "2 trials: 2 complete" in few.out
@@ -105,7 +104,8 @@ def test_tune_by_folds_in_processes_with_declared_ranges(cli, parts):
 def test_tune_of_a_force_a_model_and_a_schedule(cli, parts):
     words = ["tune", "train.txt", "--valid", "vali.txt", "--force", "ranknet", "--model", "net(3)"]
     shown = cli(*words, "--schedule", "adam(epochs=2)", "--range", "learning_rate", "--trials", 2)
-    assert "podium train … --force ranknet --model 'net(3)' --schedule 'adam(epochs=2, rate=" in shown.out
+    recipe = "podium train train.txt --valid vali.txt --force ranknet --model 'net(3)' --schedule 'adam(epochs=2, rate="
+    assert recipe in shown.out
 
 
 @pytest.mark.parametrize(

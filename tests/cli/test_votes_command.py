@@ -29,3 +29,10 @@ def test_votes_that_determine_no_scores(cli, refused, tmp_path: Path) -> None:
     assert "x           none" in cli("votes", path, "--undetermined", "nan").out
     scores = cli("votes", path, "--prior", "0.5", "--json").json["documents"]
     assert scores[0]["score"] == pytest.approx(1.0986122886681098 / 2)  # ln 3 apart
+
+
+def test_advice_names_the_options_of_the_command(refused, tmp_path):
+    (tmp_path / "v.csv").write_text("qid,a,b,outcome,when\n1,x,y,a,now\n")
+    assert refused("votes", "v.csv").endswith("rename it, or leave it out with --ignore when")
+    certain = refused("votes", "v.csv", "--ignore", "when")
+    assert certain.endswith("a prior of 0.5 adds half a vote to each side; or give --undetermined nan to have NaN")

@@ -27,7 +27,7 @@ from podium.cli.console import (
     show,
 )
 from podium.cli.models import Rankings, Rows
-from podium.data import Run
+from podium.data import RankingData, Run
 from podium.evaluation import Evaluation
 from podium.evaluation import evaluate as evaluate_scores
 from podium.evaluation.evaluate import DEFAULT_METRICS
@@ -106,7 +106,7 @@ def evaluate(
     show(evaluation_table(result, f"{ranking} on {data}"))
     notes = [f"{result.n_queries} queries", "trec_eval's conventions" if isinstance(scores, Run) else ""]
     say("; ".join(note for note in notes if note))
-    for line in [*result.missing_lines(), *empty_lines(result), *result.tie_lines()]:
+    for line in [*result.missing_lines(), *single_lines(judged), *empty_lines(result), *result.tie_lines()]:
         say(line)
     if per_query is not None:
         say(f"wrote {per_query}")
@@ -119,6 +119,16 @@ def evaluation_table(result: Evaluation, title: str) -> Table:
         spans = [f"[{low:.4f}, {high:.4f}]" for low, high in (result.interval[name], result.bootstrap_interval[name])]
         table.add_row(escape(name), f"{result.mean[name]:.4f}", *map(escape, spans), str(result.n_empty[name]))
     return table
+
+
+def single_lines(judged: RankingData) -> list[str]:
+    """Return a sentence on the queries of one document, if there are any: every ranking of them is the same."""
+    count = int((judged.query_sizes == 1).sum())
+    if not count:
+        return []
+    have = "have one document each" if count > 1 else "has one document"
+    every = "; check the query ids" if count == judged.n_queries else ""
+    return [f"{count} of {judged.n_queries} queries {have}, so that no ranking can be better than another there{every}"]
 
 
 def empty_lines(result: Evaluation) -> list[str]:

@@ -21,6 +21,7 @@ from podium.cli.console import (
     say,
 )
 from podium.data import normalize as normalize_data
+from podium.errors import ParameterError
 from podium.files import Output
 from podium.formats import find_target_format, write
 
@@ -51,11 +52,20 @@ def normalize(
     """Rescale features, within each query or by a logarithm."""
     check_outputs(Output(target, find_target_format(target, None).name), inputs=[data], read=read)
     whole = read_data(data_source(data, format_name, read), threads, drop)
-    changed = normalize_data(whole, method, features=feature or None)
+    try:
+        changed = normalize_data(whole, method, features=feature or None)
+    except ParameterError as error:
+        raise (error.renamed("features", "feature") if error.parameter == "features" else error) from None
+    count = len(feature) if feature else whole.n_features - len(whole.categorical_features or {})
     write(changed, target)
     if json:
         print_json(
             {"file": str(target), "method": method, "documents": changed.n_documents, "features": changed.n_features}
         )
     else:
-        say(f"wrote {target}: {method} of {len(feature or []) or changed.n_features} features")
+        rest = (
+            f"; {left} categorical features are left as they are"
+            if (left := changed.n_features - count) and not feature
+            else ""
+        )
+        say(f"wrote {target}: {method} of {count} features{rest}")

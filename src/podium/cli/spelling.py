@@ -28,7 +28,9 @@ def sentence(error: PodiumError) -> str:
     if isinstance(error, ParameterError | DataError):
         text = error.phrase(lambda name, value: spell(command, name, value))
     else:
-        text = str(error).replace("fresh=True", "--fresh")
+        text = str(error)
+    if not isinstance(error, ParameterError):
+        text = text.replace("fresh=True", "--fresh")
     if any(parameter.name == "fresh" for parameter in getattr(command, "params", ())):
         from podium.training.checkpoint import REMEDY
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from podium.rankers import BaseRanker, Tuning
     from podium.rankers.tuning.result import Trial
 
+LEAST_TRIALS = 10  # importances that are computed from fewer trials say nothing
+
 
 @takes_ranker
 def tune(
@@ -162,7 +164,10 @@ def tune(
         if json:
             print_json({"model": str(out), **result.to_dict()})
         else:
-            _tell(result, out, show_trials)
+            files = {"--valid": valid, "--format": format_name}
+            words = ["podium", "train", data, *(w for flag, given in files.items() if given for w in (flag, given))]
+            words += [word for option in read or () for word in ("--read", option)]
+            _tell(result, out, show_trials, [*map(str, words)], is_exact=valid_share is None)
 
 
 def _check_early(ranker: BaseRanker, ranges: dict[str, str | None] | None, *chosen: str, **judging: Any) -> None:
@@ -219,7 +224,7 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else repr(value).replace(" ", "")
 
 
-def _tell(result: Tuning, out: Path, count: int) -> None:
+def _tell(result: Tuning, out: Path, count: int, command: list[str], *, is_exact: bool) -> None:
     names = list(result.best.parameters)
     states = [trial.state for trial in result.trials]
     counts = ", ".join(f"{states.count(state)} {state}" for state in ("complete", "pruned", "failed"))
@@ -230,21 +235,27 @@ def _tell(result: Tuning, out: Path, count: int) -> None:
         drawn = (escape(_plain(value)) for value in trial.parameters.values())
         table.add_row(str(trial.number), value, *drawn, epoch, f"{trial.seconds:.1f}")
     show(table)
-    if result.importances:
+    if result.importances and states.count("complete") >= LEAST_TRIALS:
         shares = ", ".join(f"{name} {share:.2f}" for name, share in result.importances.items())
         say(f"importance (share of the variation between trials): {shares}")
     assert result.best.value is not None
     say(f"wrote {out}: trial {result.best.number}, {result.metric} {result.best.value:.4f}")
-    say(f"wrote {result.study}; to train with these settings again:")
-    say(f"  podium train … {_train_options(result)}")
+    again = "to train the same model again" if is_exact else "to train with these settings on all of the data"
+    say(f"wrote {result.study}; {again}:")
+    say(f"  {shlex.join([*command, *_train_options(result.ranker)])}")
 
 
-def _train_options(result: Tuning) -> str:
-    axes = {
-        name: str(getattr(result.ranker, name))
-        for name in ("force", "model", "schedule")
-        if hasattr(result.ranker, name)
-    }
-    if axes:  # a setting of a force, a model or a schedule is part of its name
-        return " ".join(f"--{name} {shlex.quote(value)}" for name, value in axes.items())
-    return " ".join(f"--set {shlex.quote(f'{name}={_plain(value)}')}" for name, value in result.best.parameters.items())
+def _train_options(ranker: BaseRanker) -> list[str]:
+    """Return the options of podium train that give this ranker: its name, or its axes, and every setting without its default."""
+    from podium.rankers import find_ranker_name
+
+    axes = {name: str(getattr(ranker, name)) for name in ("force", "model", "schedule") if hasattr(ranker, name)}
+    words = [word for name, value in axes.items() for word in (f"--{name}", value)]
+    if not axes:  # a setting of a force, a model or a schedule is part of its name
+        words = ["--ranker", find_ranker_name(type(ranker).__name__)]
+    for name, parameter in ranker.parameters().items():
+        value = getattr(ranker, name)
+        if name in (*axes, "num_threads") or value == parameter.default:
+            continue
+        words += ["--metric", str(value)] if name == "metric" else ["--set", f"{name}={_plain(value)}"]
+    return words

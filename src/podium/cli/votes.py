@@ -36,10 +36,16 @@ def votes(
             help="What to do if the votes of a query do not determine its scores: 'error', or 'nan' for missing scores.",
         ),
     ] = "error",
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore", help="A column of VOTES to leave out. May be given more than once.", show_default=False
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Score documents from votes on pairs (Bradley–Terry), with standard errors."""
-    result = bradley_terry(read_votes(votes), prior=prior, undetermined=undetermined)
+    result = bradley_terry(read_votes(votes, ignore=ignore or ()), prior=prior, undetermined=undetermined)
     if json:
         print_json(result.to_dict())
         return

@@ -180,7 +180,7 @@ def _fit(graph: Graph, prior: float, undetermined: str) -> BradleyTerry:
     for group in groups_of(graph):
         reason = undetermined_reason(graph, group, wins, losses)
         if reason is not None and undetermined == "error":
-            raise DataError(f"{reason}, or undetermined='nan' to have NaN")
+            raise DataError(reason, remedy="or give {undetermined='nan'} to have NaN")
         if reason is not None:
             reasons.append(reason)
             continue

@@ -74,7 +74,7 @@ def undetermined_reason(graph: Graph, group: Group, wins: Floats, losses: Floats
     top = _undefeated(group, member, wins[group.pairs] > 0, losses[group.pairs] > 0)
     rest = names[member != top]
     order = f"{_listed(names[member == top])} ranks above {_listed(rest)}"
-    return f"{whose} are certain that {order}, so that no finite scores are best; pass prior=0.5 to add half a vote to each side"
+    return f"{whose} are certain that {order}, so that no finite scores are best; a prior of 0.5 adds half a vote to each side"
 
 
 def _components(group: Group, forward: npt.NDArray[np.bool_], backward: npt.NDArray[np.bool_]) -> tuple[int, Ints]:

@@ -114,7 +114,8 @@ def maximize_likelihood(winner: Ints, loser: Ints, wins: Floats, losses: Floats,
         scores = scores + step
     raise DataError(
         f"the Bradley–Terry scores were not found in {MAX_STEPS} steps: votes as one-sided as {_most_one_sided(wins, losses)} "
-        "have scores that are very far apart; pass prior=0.5"
+        "have scores that are very far apart",
+        remedy="give {prior=0.5}",
     )
 
 

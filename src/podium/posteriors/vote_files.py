@@ -83,9 +83,10 @@ def _columns(path: PathLike, header: Sequence[str], ignore: Sequence[str]) -> di
         if name not in KNOWN:
             raise FormatError(
                 path,
-                f"column {name!r} is unknown; a table of votes has {', '.join(KNOWN)}: rename it, or pass ignore=[{name!r}]",
+                f"column {name!r} is unknown; a table of votes has {', '.join(KNOWN)}",
                 line=1,
                 column=column + 1,
+                remedy=f"rename it, or leave it out with {{ignore=[{name!r}]}}",
             )
         if name in place:
             raise FormatError(path, f"column {name!r} occurs twice. {found}", line=1, column=column + 1)

@@ -288,8 +288,9 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         if not len(queries):
             if not force.compares or data.pairs is not None:
                 return None
+            single = "every training query has only one document" if len(data) == data.n_queries else ""
             return (
-                "no training query has two documents with different labels; documents are compared only if they share a query "
+                f"{single or 'no training query has two documents with different labels'}; documents are compared only if they share a query "
                 "id, so check the query ids and the labels"
             )
         if self._scores_differ(data, queries):
