@@ -22,7 +22,7 @@ from limits import limited_memory
 from podium import DataError, Pairs, ParameterError, RankingData
 from podium.data import Strings, canonical
 from podium.data.checks import check_pairs
-from podium.data.grouping import MAX_ID_LENGTH, check_query_ids
+from podium.data.grouping import MAX_ID_LENGTH, check_query_ids, id_texts
 from podium.data.ordering import check_row_order
 
 A, B = uuid.UUID(int=1), uuid.UUID(int=2)
@@ -493,3 +493,9 @@ def test_a_fingerprint_does_not_depend_on_the_order_of_queries():
     data = with_everything()
     turned = data.select(np.arange(data.n_queries)[::-1])
     assert canonical.fingerprint(turned) == canonical.fingerprint(data)
+
+
+def test_ids_are_written_as_numpy_prints_them() -> None:
+    assert id_texts(np.array([0.1], np.float32)) == ["0.1"]  # its nearest double is 0.10000000149011612
+    assert id_texts(np.array(["2024-02-29T12:00:00.000000001"], "M8[ns]")) == ["2024-02-29T12:00:00.000000001"]
+    assert id_texts(np.array([7, 8])) == ["7", "8"]
