@@ -21,6 +21,7 @@ from limits import limited_memory
 from podium import _core
 from podium.artifact import FORMAT, Artifact, is_artifact, load_artifact, save_artifact
 from podium.artifact.tensors import write_tensors
+from podium.artifact.upgrade import upgrade
 from podium.kinds import podium_header
 from podium.rankers import RANKERS
 
@@ -485,3 +486,19 @@ def test_golden_models_are_saved_to_the_same_bytes(path, tmp_path):
 
 def test_a_name_that_no_file_can_have_is_not_that_of_a_model():
     assert not is_artifact("a" * 5000)
+
+
+@pytest.mark.parametrize(
+    ("given", "schedule"),
+    [
+        ({"optimizer": "lbfgs"}, "lbfgs(epochs=9, tolerance=0.01, l2=0.5)"),
+        ({"optimizer": "sgd"}, "sgd(epochs=9, rate=0.1, batch=4, l2=0.5)"),
+        ({"model": "trees"}, "boosting(rounds=9, rate=0.1)"),
+    ],
+)
+def test_settings_of_format_1_become_those_that_the_schedule_has(given, schedule):
+    settings = {"epochs": 9, "learning_rate": 0.1, "batch": 4, "tolerance": 0.01, "l2": 0.5}
+    parameters = {"force": "ranknet", "model": "linear", **settings, **given}
+    header, _ = upgrade({"format": 1, "ranker": "Ranker", "parameters": parameters}, {})
+    assert header["parameters"] == {"force": "ranknet", "model": given.get("model", "linear"), "schedule": schedule}
+    podium.Ranker(**header["parameters"]).check_parameters()
