@@ -83,7 +83,7 @@ def test_bytes_are_the_same_for_any_threads_and_order_of_queries(name, tmp_path)
     assert len(set(files)) == 1
 
 
-@pytest.mark.filterwarnings("ignore:nothing is ranked. no training query")
+@pytest.mark.filterwarnings("ignore:nothing is ranked")
 @pytest.mark.parametrize("name", EVERY)
 def test_one_document_per_query_and_equal_labels(name):
     for data in (judged((1,) * 30), judged((10, 10), seed=2).replace(labels=np.ones(20))):

@@ -288,10 +288,14 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         if not len(queries):
             if not force.compares or data.pairs is not None:
                 return None
-            single = "every training query has only one document" if len(data) == data.n_queries else ""
+            alone = len(data) == data.n_queries
+            found = (
+                "every training query has only one document"
+                if alone
+                else "no training query has two documents with different labels"
+            )
             return (
-                f"{single or 'no training query has two documents with different labels'}; documents are compared only if they share a query "
-                "id, so check the query ids and the labels"
+                f"{found}; documents are compared only if they share a query id, so check the query ids and the labels"
             )
         if self._scores_differ(data, queries):
             return None
