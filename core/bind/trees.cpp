@@ -33,7 +33,7 @@ Bins make_bins(Matrix<float> features, Vector<std::int64_t> sample, std::size_t 
       throw std::invalid_argument("a row of the sample is not there");
     }
   }
-  check_size(categorical.size(), features.shape(1), "one mark a feature");
+  check_size(categorical.size(), features.shape(1), "one mark per feature");
   if (max_bins < 2 || max_bins > kMostBins) throw std::invalid_argument("from 2 to 255 bins");
   const ReleasedGil released;
   return {choose_bins(table_of(features), as_span(sample), max_bins, as_span(categorical), num_threads)};
@@ -52,7 +52,7 @@ void make_booster(Booster* self, Matrix<float> features, const Bins& bins, Vecto
 BoostedTree grow(Booster& booster, Vector<double> force, Vector<double> curvature, const BoostSettings& settings,
                  std::uint64_t draw) {
   check_size(force.size(), booster.rows(), "one force per document");
-  check_size(curvature.size(), booster.rows(), "one curvature a document");
+  check_size(curvature.size(), booster.rows(), "one curvature per document");
   if (!settings.grow.monotone.empty()) {
     check_size(settings.grow.monotone.size(), booster.features().size(), "monotone must have one entry per feature");
   }
