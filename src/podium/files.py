@@ -11,7 +11,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -284,3 +284,12 @@ def _copy_into(file: IO[bytes], path: Path, status: os.stat_result) -> None:
             shutil.copyfileobj(file, device)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def distinct_names(files: Sequence[Path], taken: Collection[str] = ()) -> list[str]:
+    """Return for each file its stem, its name or its path: the shortest that no other file has."""
+    ways = [[file.name.split(".")[0] for file in files], [file.name for file in files], [str(file) for file in files]]
+    return [
+        next((way[k] for way in ways if way.count(way[k]) == 1 and way[k] not in taken), str(file))
+        for k, file in enumerate(files)
+    ]

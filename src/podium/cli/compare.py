@@ -26,8 +26,7 @@ from podium.cli.console import (
     say,
     show,
 )
-from podium.cli.models import Rankings, Rows
-from podium.errors import ParameterError
+from podium.cli.models import Rankings, Rows, named_files
 from podium.evaluation import Comparison, PairComparison
 from podium.evaluation import compare as compare_systems
 from podium.evaluation.result import percent
@@ -73,7 +72,7 @@ def compare(
     find_functions(*metrics)
     for name in metrics:
         as_metric(name)
-    files = _named(rankings)
+    files = named_files(rankings, "rankings", least=2)
     source = data_source(data, format_name, read)
     given = Rankings(files.values(), source)
     rows = Rows.read(source, threads, given.scorers)
@@ -109,44 +108,6 @@ def _tell(result: Comparison, data: Path) -> None:
         if pair.most_changed:
             out.print()
             show(_changed(pair))
-
-
-def _named(rankings: list[str]) -> dict[str, Path]:
-    files: dict[str, Path] = {}
-    named: dict[str, Path] = {}
-    order: list[tuple[str, Path]] = []
-    for word in rankings:
-        name, equals, path = word.partition("=")
-        file = Path(path if equals else word)
-        if equals and name in named:
-            raise _same_name(name, named[name], file)
-        if equals:
-            named[name] = file
-        order.append((name if equals else "", file))
-    shown = _distinct_names([file for name, file in order if not name], set(named))
-    for name, file in order:
-        key = name or shown.pop(0)
-        if key in files:
-            raise _same_name(key, files[key], file)
-        files[key] = file
-    if len(files) < 2:
-        raise ParameterError("rankings", rule=f"must name at least two files, and there is {len(files)}")
-    return files
-
-
-def _same_name(name: str, first: Path, second: Path) -> ParameterError:
-    return ParameterError(
-        "rankings", name, "is the name of two rankings", f"give each a name, as in first={first} second={second}"
-    )
-
-
-def _distinct_names(files: list[Path], taken: set[str]) -> list[str]:
-    """Return for each file its stem, its name or its path: the shortest that no other file has."""
-    ways = [[file.name.split(".")[0] for file in files], [file.name for file in files], [str(file) for file in files]]
-    return [
-        next((way[k] for way in ways if way.count(way[k]) == 1 and way[k] not in taken), str(file))
-        for k, file in enumerate(files)
-    ]
 
 
 def _differences(result: Comparison) -> Table:

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from podium.cli.console import note, read_data
 from podium.data import RankingData, Run
 from podium.data.matching import PLACE, ModelFeatures
-from podium.errors import DataError, FormatError
+from podium.errors import DataError, FormatError, ParameterError
+from podium.files import distinct_names
 from podium.formats import Source, read_ranking, resolve
 from podium.formats.columns import LISTS
 from podium.formats.opening import read_head
@@ -115,3 +116,39 @@ class Rankings:
                 "document, in the same order",
             )
         return scores
+
+
+def named_files(words: Sequence[str], parameter: str, *, least: int = 1) -> dict[str, Path]:
+    """Return files by name from words of the form [NAME=]FILE. A file without a name of its own is called by its stem.
+
+    Args:
+        words: the words.
+        parameter: the argument that they were given as, for messages.
+        least: the smallest number of files.
+    """
+    files: dict[str, Path] = {}
+    named: dict[str, Path] = {}
+    order: list[tuple[str, Path]] = []
+    for word in words:
+        name, equals, path = word.partition("=")
+        file = Path(path if equals else word)
+        if equals and name in named:
+            raise _same_name(parameter, name, named[name], file)
+        if equals:
+            named[name] = file
+        order.append((name if equals else "", file))
+    shown = distinct_names([file for name, file in order if not name], set(named))
+    for name, file in order:
+        key = name or shown.pop(0)
+        if key in files:
+            raise _same_name(parameter, key, files[key], file)
+        files[key] = file
+    if len(files) < least:
+        raise ParameterError(parameter, rule=f"must name at least two files, and there is {len(files)}")
+    return files
+
+
+def _same_name(parameter: str, name: str, first: Path, second: Path) -> ParameterError:
+    return ParameterError(
+        parameter, name, f"is the name of two {parameter}", f"give each a name, as in first={first} second={second}"
+    )
