@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORE := $(shell find core src/podium -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test test-peers test-torch lint docs wheel release-check sanitize fuzz bench papers papers-quick format clean
+.PHONY: demo test test-browser test-peers test-torch screenshots lint docs wheel release-check sanitize fuzz bench papers papers-quick format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -19,6 +19,14 @@ test-peers: $(VENV)/.peers
 
 test-torch: $(VENV)/.torch
 	$(BIN)/python -m pytest -n auto tests/torch
+
+# Pages in a headless Chromium, checked by axe-core; `make test` skips these tests where either is missing.
+test-browser: $(VENV)/.browser
+	PODIUM_BROWSER=1 $(BIN)/python -m pytest tests/browser
+
+# The pictures of the docs, made by the same tests.
+screenshots: $(VENV)/.browser
+	PODIUM_BROWSER=1 PODIUM_SCREENSHOTS=docs/images/pages $(BIN)/python -m pytest tests/browser -k picture
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -125,6 +133,13 @@ $(VENV)/.release: $(VENV)/.dev
 
 $(VENV)/.peers: $(VENV)/.dev
 	$(PIP) --no-build-isolation -e '.[peers]'
+	touch $@
+
+AXE := axe-core@4
+$(VENV)/.browser: $(VENV)/.dev
+	command -v chromium || (apt-get update -q && apt-get install -y -q --no-install-recommends chromium)
+	$(PIP) --no-build-isolation -e '.[browser]'
+	npm install --no-save --no-audit --no-fund --prefix build/browser $(AXE)
 	touch $@
 
 # Tests and benchmarks run with exactly this version; the extra `torch` admits newer ones. pip takes its CPU build from

@@ -84,7 +84,7 @@ def undeclared(folder: Path, known: set[str], *, top_level: bool = False) -> dic
     ("folder", "extras"),
     [
         ("src", ["frames", "numba", "papers", "peers", "serve", "tune"]),
-        ("tests", ["dev", "bench"]),
+        ("tests", ["bench", "browser", "dev"]),
         ("benchmarks", ["bench", "numba", "torch"]),
         ("docs", ["docs"]),
         ("examples", []),
