@@ -13,182 +13,18 @@ command line with their help, the tables of the docs, the ranges of `podium.tune
 from __future__ import annotations
 
 import inspect
-import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar
 
-import numpy as np
-
-from podium.data.conversion import as_number
-from podium.errors import ParameterError, UnknownNameError, is_integer, nearest_name
+from podium.errors import ParameterError, UnknownNameError
 from podium.names import split_name
+from podium.rules import Rule, Tuple
 
 DOC_WIDTH = 120  # of the lines of docstrings
 KEY = "podium"  # of a dataclass field's metadata
-
-
-class Rule:
-    """What the value of a parameter must be. The rule of the base class accepts anything.
-
-    Attributes:
-        text: the rule as the rest of a sentence: "must be a number above 0".
-        kind: how the command line and a search read a value.
-    """
-
-    text: str = "may be anything"
-    kind: str = "text"
-
-    def convert(self, value: Any) -> Any:
-        """Return the value as it is kept. Raise ValueError or TypeError if it breaks the rule."""
-        return value
-
-    def check(self, name: str, value: Any, remedy: str = "") -> Any:
-        """Return the value as it is kept. Raise ParameterError if it breaks the rule."""
-        try:
-            return self.convert(value)
-        except (TypeError, ValueError, OverflowError):
-            raise ParameterError(name, value, self.text, remedy) from None
-
-
-@dataclass(frozen=True)
-class Integer(Rule):
-    """A whole number from `low` to `high`, both included."""
-
-    low: int
-    high: int | None = None
-
-    kind = "integer"
-
-    @property
-    def text(self) -> str:  # type: ignore[override]
-        """The rule in words."""
-        bound = f"of at least {self.low}" if self.high is None else f"from {self.low} to {_printed(self.high)}"
-        return f"must be a whole number {bound}"
-
-    def convert(self, value: Any) -> int:
-        """Return an int."""
-        if not is_integer(value) or value < self.low or (self.high is not None and value > self.high):
-            raise ValueError
-        return int(value)
-
-
-def _printed(bound: int) -> str:
-    """Return a bound in digits, or as a power of 2 if that is what it is."""
-    return f"2**{bound.bit_length()} - 1" if bound > 2**31 - 2 and bound & (bound + 1) == 0 else str(bound)
-
-
-@dataclass(frozen=True)
-class Real(Rule):
-    """A finite number, bounded by at least one of `least` and `above`, and perhaps by `most` or `below`."""
-
-    least: float | None = None
-    above: float | None = None
-    most: float | None = None
-    below: float | None = None
-    integer_kept: bool = False  # whether a whole number stays an int, as in printable names
-
-    kind = "real"
-
-    @property
-    def text(self) -> str:  # type: ignore[override]
-        """The rule in words."""
-        words = {"of at least": self.least, "above": self.above, "at most": self.most, "below": self.below}
-        bounds = " and ".join(f"{word} {bound:g}" for word, bound in words.items() if bound is not None)
-        return f"must be a number {bounds}" if bounds else "must be a finite number"
-
-    def convert(self, value: Any) -> float:
-        """Return a float."""
-        number = as_number(value)
-        if (
-            number is None
-            or not abs(number) <= sys.float_info.max
-            or (self.least is not None and number < self.least)
-            or (self.above is not None and number <= self.above)
-            or (self.most is not None and number > self.most)
-            or (self.below is not None and number >= self.below)
-        ):
-            raise ValueError
-        return number if self.integer_kept else float(number)
-
-
-@dataclass(frozen=True)
-class Flag(Rule):
-    """True or False."""
-
-    kind = "flag"
-    text = "must be True or False"
-
-    def convert(self, value: Any) -> bool:
-        """Return a bool."""
-        if not isinstance(value, bool | np.bool_):
-            raise TypeError
-        return bool(value)
-
-
-@dataclass(frozen=True)
-class Choice(Rule):
-    """One of some words."""
-
-    words: tuple[str, ...]
-
-    kind = "choice"
-
-    def __init__(self, *words: str) -> None:
-        object.__setattr__(self, "words", words)
-
-    @property
-    def text(self) -> str:  # type: ignore[override]
-        """The rule in words."""
-        return f"must be one of {', '.join(map(repr, self.words))}"
-
-    def convert(self, value: Any) -> str:
-        """Return the word."""
-        if not isinstance(value, str) or value not in self.words:
-            raise ValueError
-        return str(value)
-
-    def check(self, name: str, value: Any, remedy: str = "") -> str:
-        """Return the word. The error suggests the nearest one."""
-        hints = [hint for hint in (nearest_name(value, self.words), remedy) if hint]
-        return str(super().check(name, value, " ".join(hints)))
-
-
-@dataclass(frozen=True)
-class Custom(Rule):
-    """Whatever a function accepts; `text` says what that is."""
-
-    function: Callable[[Any], Any]
-    text: str
-    kind: str = "text"
-
-    def convert(self, value: Any) -> Any:
-        """Return what the function makes of the value."""
-        return self.function(value)
-
-
-@dataclass(frozen=True)
-class Tuple(Rule):
-    """One or several values of a rule, kept as a tuple; `single` says whether one value may stand without brackets."""
-
-    of: Rule
-    text: str
-    single: bool = True
-    empty: bool = False
-
-    kind = "tuple"
-
-    def convert(self, value: Any) -> tuple[Any, ...]:
-        """Return a tuple."""
-        several = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
-        if several and isinstance(value, np.ndarray) and value.ndim != 1:
-            raise ValueError
-        values = tuple(value) if several else (value,)
-        if (not several and not self.single) or (not values and not self.empty):
-            raise ValueError
-        return tuple(self.of.convert(each) for each in values)
 
 
 @dataclass(frozen=True)
@@ -213,6 +49,11 @@ class Parameter:
         alias: a shorter name that printable names such as `adam(rate=0.001)` use instead.
         search: the range that a search looks in by default.
         option: whether the command line has an option of its own for it; others are given by `--set`.
+        flag: the name of that option, if it is another than the parameter's.
+        budget: whether it only limits the length of training, so that a resumed training may change it.
+        searchable: whether a search may vary it. Trials are compared by the metric, and some settings change no model.
+        suspect: whether it is the setting to change if all documents of a query get the same score.
+        fixed_by_first_call: whether later calls of `partial_fit` cannot change it.
         examples: other values than the default, for the contract tests to try.
     """
 
@@ -224,6 +65,11 @@ class Parameter:
     alias: str = ""
     search: Search | None = None
     option: bool = False
+    flag: str = ""
+    budget: bool = False
+    searchable: bool = True
+    suspect: bool = False
+    fixed_by_first_call: bool = False
     examples: tuple[Any, ...] = ()
 
     def check(self, value: Any, *, name: str | None = None) -> Any:
@@ -232,6 +78,10 @@ class Parameter:
             return None
         remedy = f"None means: {self.none}" if self.none else ""
         return self.rule.check(name or self.name, value, remedy)
+
+    def parse(self, text: str) -> Any:
+        """Return the value that is written as text on the command line. Whether it keeps the rule is not checked."""
+        return None if self.none and text.strip().lower() == "none" else self.rule.parse(text)
 
     @property
     def short(self) -> str:

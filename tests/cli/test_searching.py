@@ -122,7 +122,7 @@ def test_tune_of_a_force_a_model_and_a_schedule(cli, parts):
         ),
         (["cv", "train.txt", "--ranker", "ranknet", "--parts", "2+2"], "--parts 2+2 must be three numbers of folds"),
         (["cv", "train.txt", "--ranker", "ranknet", "--out", "train.txt"], "would be written over"),
-        (["cv", "train.txt"], "must say what to train"),
+        (["cv", "train.txt", "--schedule", "adam"], "--schedule adam needs --force FORCE"),
         ([*TUNE, "--range", "learning_rte=1..2"], "Did you mean 'learning_rate'?"),
         ([*TUNE, "--range", "hidden"], "--range hidden=None has no declared range; write low..high"),
         ([*TUNE, "--range", "learning_rate=2..1"], "--range learning_rate=2..1 must have a finite lower end below"),

@@ -208,13 +208,12 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["train", "train.txt"], "--ranker must say what to train: one of ranknet, "),
         (["train", "train.txt", "--ranker", "ranknt"], "unknown ranker 'ranknt'. Did you mean 'ranknet'?"),
         (
             ["train", "train.txt", "--ranker", "ranknet", "--model", "linear"],
             "--model linear is already part of --ranker ranknet",
         ),
-        (["train", "train.txt", "--model", "linear"], "say what to train"),
+        (["train", "train.txt", "--model", "linear"], "--model linear needs --force FORCE; give it too"),
         (["train", "train.txt", "--force", "ranknt"], "Did you mean 'ranknet'?"),
         (["train", "train.txt", "--force", "ranknet", "--model", "nett"], "Did you mean 'net'?"),
         (["train", "train.txt", "--force", "nowhere:push"], "there is no module 'nowhere'"),
@@ -232,9 +231,9 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
             ["train", "train.txt", "--ranker", "ranknet", "--set", "sigma=abc"],
             "--set sigma=abc must be a number above 0",
         ),
-        (["train", "train.txt", "--ranker", "ranknet", "--set", "l2=1", "--l2", "2"], "--l2 2.0 is given twice"),
+        (["train", "train.txt", "--ranker", "ranknet", "--set", "l2=1", "--l2", "2"], "--l2 2 is given twice"),
         (["train", "train.txt", "--ranker", "ranknet", "--set", "l2=1", "--set", "l2=2"], "l2 is given twice"),
-        (["train", "train.txt", "--ranker", "ranknet", "--hidden", "a,b"], "as in 10 or 128,64"),
+        (["train", "train.txt", "--ranker", "ranknet", "--hidden", "a,b"], "--hidden a,b must be whole numbers from 1"),
         (["train", "train.txt", "--ranker", "ranknet", "--metric", "ncdg"], "Did you mean 'ndcg'?"),
         (["train", "train.txt", "--ranker", "ranknet", "--optimizer", "adm"], "did you mean 'adam'?"),
         (["train", "train.txt", "--ranker", "ranknet", "--batch", "pears"], "--batch pears must be"),
@@ -430,3 +429,29 @@ def test_suggestions(refused, parts, tmp_path):
         (["train", "train.txt", "--ranker", "lambda-marts"], "Did you mean 'lambdamart'?"),
     ):
         assert hint in refused(*words)
+
+
+def test_values_of_set_need_no_quotes(cli, parts):
+    given = [
+        "train",
+        "train.txt",
+        "--n-estimators",
+        2,
+        "--set",
+        "categorical=f0,f1",
+        "--set",
+        "monotone=f2:-1",
+        "--json",
+    ]
+    said = cli(*given).json
+    assert said["ranker"] == "LambdaMART"  # the default
+    assert said["trees"] > 0
+    assert said["resolved"]["categorical"] == [0, 1]
+    assert said["resolved"]["monotone"] == [[2, -1]]
+    ranker = podium.load(cli.folder / "model.podium")
+    assert ranker.get_params()["categorical"] == ("f0", "f1")
+
+
+def test_none_never_stops_early(cli, parts):
+    given = ["train", "train.txt", "--valid", "vali.txt", *RANKNET[1:], "--epochs", 3, "--json"]
+    assert cli(*given, "--early-stopping-rounds", "none").json["resolved"]["early_stopping_rounds"] is None

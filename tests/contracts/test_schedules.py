@@ -12,7 +12,7 @@ import pytest
 
 import podium
 from podium.forces import FORCES
-from podium.parameters import Integer, Real
+from podium.rules import Integer, Real
 from podium.training.schedules import SCHEDULES, schedule
 
 TRAIN = podium.synthetic.network(queries=12, documents=10, features=5, hidden=3, seed=0)

@@ -14,13 +14,12 @@ from typer.core import TyperCommand
 from podium.cli.console import complete_metric, find_functions, named_force, plain_warnings
 from podium.errors import ParameterError, UnknownNameError
 from podium.forces import FORCES
-from podium.metrics import metric as as_metric
 from podium.models import MODELS
 from podium.models import model as as_model
-from podium.names import literal, split_name
+from podium.names import split_name
 from podium.parameters import Parameter, Settings
 from podium.rankers import RANKERS, find_ranker_name
-from podium.rankers.common import CommonSettings
+from podium.rankers.common import METRIC, CommonSettings
 from podium.training import SCHEDULES
 from podium.training import schedule as as_schedule
 from podium.training.schedules import EXAMPLES
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from podium.rankers import BaseRanker
 
 PANEL = "Ranker"
-KINDS = {"integer": int, "real": float}
-FLAGS = {"num_threads": "threads"}  # parameters whose option has another name
+DEFAULT_RANKER = "lambdamart"
 GENERIC = "force × model × schedule"
 
 
@@ -57,11 +55,15 @@ def declared_options() -> dict[str, dict[str, Parameter]]:
 
 def _derived(name: str, declared: dict[str, Parameter]) -> Any:
     (_, first), *others = declared.items()
-    kind: Any = KINDS.get(first.rule.kind, str)
     help = " ".join([first.description, *(f"With {owner}: {_inside(other.description)}" for owner, other in others)])
-    more = {"autocompletion": complete_metric, "metavar": "METRIC"} if name == "metric" else {}
-    flags = f"--{name.replace('_', '-')}" + (" -m" if name == "metric" else "")
-    return Annotated[kind | None, _option(flags, help, **more)]
+    more = {"autocompletion": complete_metric} if first.rule == METRIC else {}
+    flags = flag_of(first) + (" -m" if first.rule == METRIC else "")
+    return Annotated[str | None, _option(flags, help, metavar=first.rule.metavar, **more)]
+
+
+def flag_of(parameter: Parameter) -> str:
+    """Return the option of a parameter on the command line."""
+    return f"--{(parameter.flag or parameter.name).replace('_', '-')}"
 
 
 def _inside(sentence: str) -> str:
@@ -72,7 +74,12 @@ def _inside(sentence: str) -> str:
 OPTIONS: dict[str, Any] = {
     "ranker": Annotated[
         str | None,
-        _option("--ranker", f"A named ranker: {', '.join(RANKERS)}.", autocompletion=_completer(RANKERS)),
+        _option(
+            "--ranker",
+            f"A named ranker: {', '.join(RANKERS)}. Default: {DEFAULT_RANKER}, unless --force is given.",
+            autocompletion=_completer(RANKERS),
+            metavar="NAME",
+        ),
     ],
     "force": Annotated[
         str | None,
@@ -81,6 +88,7 @@ OPTIONS: dict[str, Any] = {
             'Instead of --ranker: any force, such as "lambdarank(map)", or module:function for your own, which is looked up in the '
             f"current folder first. Known: {', '.join(FORCES)}.",
             autocompletion=_completer(FORCES),
+            metavar="FORCE",
         ),
     ],
     "model": Annotated[
@@ -89,6 +97,7 @@ OPTIONS: dict[str, Any] = {
             "--model",
             f'With --force: the model that is fitted to it, such as "net(128, 64)". Known: {", ".join(MODELS)}. Default: linear.',
             autocompletion=_completer(MODELS),
+            metavar="MODEL",
         ),
     ],
     "schedule": Annotated[
@@ -98,19 +107,16 @@ OPTIONS: dict[str, Any] = {
             f'With --force: the schedule by which the model is fitted, such as "adam(rate=0.001)". Known: {", ".join(SCHEDULES)}. Default: boosting '
             "for trees, adam for other models.",
             autocompletion=_completer(SCHEDULES),
+            metavar="SCHEDULE",
         ),
     ],
     **{name: _derived(name, declared) for name, declared in declared_options().items()},
-    "threads": Annotated[
-        int | None,
-        _option("--threads", CommonSettings.parameters()["num_threads"].meaning.replace("None means:", "Default:")),
-    ],
     "settings": Annotated[
         list[str] | None,
         _option(
             "--set",
-            "Any other setting, as in rate_rule=halve or activation=relu. podium rankers NAME lists them. May be given more "
-            "than once.",
+            "Any other setting, as in rate_rule=halve, categorical=brand,color or monotone=price:-1. podium rankers NAME lists "
+            "them. May be given more than once.",
             metavar="NAME=VALUE",
         ),
     ],
@@ -177,45 +183,45 @@ def make_ranker(
     **options: Any,
 ) -> BaseRanker:
     """Return the ranker that the options describe, checked as far as that can be done before any data is read."""
-    given = parse_settings(settings or [])
-    for option, value in options.items():
-        if value is None:
-            continue
-        name = next((parameter for parameter, flag in FLAGS.items() if flag == option), option)
-        if name in given:
+    given = named_words(settings or [], "settings")
+    for name, value in options.items():
+        if value is not None and name in given:
             raise ParameterError(name, value, "is given twice, as an option and by {settings}", "leave one of them out")
-        given[name] = _option_value(option, value)
-    if given.get("early_stopping_rounds") == 0:
-        given["early_stopping_rounds"] = None
-    find_functions(force or "", *(value for value in given.values() if isinstance(value, str)))
-    as_metric(given.get("metric", "ndcg@10"))
-    if ranker is not None:
-        return _named_ranker(ranker, given, axes={"force": force, "model": model, "schedule": schedule})
-    if force is None:
-        raise ParameterError(
-            "ranker",
-            rule=f"must say what to train: one of {', '.join(RANKERS)}",
-            remedy="or give {force}, and perhaps {model} and {schedule}, instead",
-        )
+        given |= {} if value is None else {name: value}
+    find_functions(force or "", *given.values())
+    axes = {"force": force, "model": model, "schedule": schedule}
+    if ranker is None and force is None:
+        _refuse_axes(axes, "needs {force}", "give it too, or leave it out")
+    if ranker is not None or force is None:
+        return _named_ranker(ranker or DEFAULT_RANKER, given, axes)
     named_force(force)
     return _generic_ranker(force, model or "linear", schedule, given)
 
 
-def _named_ranker(name: str, given: dict[str, Any], axes: dict[str, str | None]) -> BaseRanker:
+def _refuse_axes(axes: dict[str, str | None], rule: str, remedy: str) -> None:
     for axis, value in axes.items():
         if value is not None:
-            raise ParameterError(axis, value, "is already part of {ranker='" + name + "'}", "leave one of them out")
+            raise ParameterError(axis, value, rule, remedy)
+
+
+def _named_ranker(name: str, given: dict[str, str], axes: dict[str, str | None]) -> BaseRanker:
+    _refuse_axes(axes, "is already part of {ranker='" + name + "'}", "leave one of them out")
     name = find_ranker_name(name)
     kind = RANKERS[name]
-    _refuse_unknown(name, given, kind.parameters())
-    return _checked(kind(**given))
+    return _checked(kind(**_parsed(name, given, kind.parameters())))
 
 
-def _generic_ranker(force: str, model: str, schedule: str | None, given: dict[str, Any]) -> BaseRanker:
+def _parsed(label: str, given: dict[str, str], known: dict[str, Parameter], model: str = "") -> dict[str, Any]:
+    """Return the values that are written as text, each as the rule of its parameter reads it."""
+    _refuse_unknown(label, given, known, model)
+    return {name: known[name].parse(text) for name, text in given.items()}
+
+
+def _generic_ranker(force: str, model: str, schedule: str | None, words: dict[str, str]) -> BaseRanker:
     """Return a force × model × schedule. Settings of the schedule may be given as options or inside its name."""
     from podium.rankers import Ranker
 
-    spec, optimizer = as_model(model), given.pop("optimizer", None)
+    spec, optimizer = as_model(model), words.pop("optimizer", None)
     if optimizer is not None and schedule is not None:
         raise ParameterError(
             "optimizer", optimizer, "is the name of a schedule, like {schedule}", "leave one of them out"
@@ -224,8 +230,7 @@ def _generic_ranker(force: str, model: str, schedule: str | None, given: dict[st
     kind = SCHEDULES.get(parts.base.lower())
     if kind is None:
         raise UnknownNameError("schedule", parts.base, SCHEDULES)
-    known = Ranker.parameters()
-    _refuse_unknown(GENERIC, given, {**known, **kind.parameters()}, model)
+    given = _parsed(GENERIC, words, {**Ranker.parameters(), **kind.parameters()}, model)
     inside = {name: given.pop(name) for name in list(given) if name in kind.parameters()}
     chosen = kind.of(parts.values(), {**parts.settings, **inside})
     ranker = Ranker(force=force, model=model, schedule=str(as_schedule(chosen)), **given)
@@ -238,7 +243,7 @@ def _checked(ranker: BaseRanker) -> BaseRanker:
     return ranker
 
 
-def _refuse_unknown(label: str, given: dict[str, Any], known: dict[str, Parameter], model: str = "") -> None:
+def _refuse_unknown(label: str, given: dict[str, str], known: dict[str, Parameter], model: str = "") -> None:
     for name, value in given.items():
         if name not in known and name not in OPTIONS:
             raise UnknownNameError(f"setting of {label}", name, known)
@@ -249,10 +254,10 @@ def _refuse_unknown(label: str, given: dict[str, Any], known: dict[str, Paramete
 
 def _instead(name: str, known: Iterable[str], model: str) -> str:
     """Return what to write for a setting that has another name, or that belongs inside the model's name."""
-    if name == "epochs" and "n_estimators" in known:
-        return "use {n_estimators}"
-    if name == "n_estimators" and "epochs" in known:
-        return "use {epochs}"
+    length = [other for other, found in declared_options().items() if next(iter(found.values())).budget]
+    other = next((other for other in length if name in length and other in known), None)
+    if other is not None:
+        return f"use {{{other}}}"
     if not model:
         return ""
     inside = next((kind.name for kind in MODELS.values() if name in kind.parameters()), None)
@@ -261,37 +266,23 @@ def _instead(name: str, known: Iterable[str], model: str) -> str:
 
 def _refuse_fixed_ranges(chosen: dict[str, Any], ranges: Iterable[str]) -> None:
     """Refuse a setting that is both searched and given. A force may be given, because it replaces the name of a ranker."""
-    fixed = {name: f"--{name.replace('_', '-')}" for name, given in chosen.items() if given is not None}
+    declared = {name: next(iter(found.values())) for name, found in declared_options().items()}
+    fixed = {
+        name: flag_of(declared[name]) if name in declared else f"--{name}" for name, given in chosen.items() if given
+    }
     fixed |= {name: f"--set {name}" for name in named_words(chosen["settings"] or (), "settings")}
     for name, text in range_words(ranges).items():
-        flag = FLAGS.get(name, name)
-        if flag in fixed and name != "force":
-            raise ParameterError(f"ranges[{name!r}]", text or "", f"contradicts {fixed[flag]}", "leave one of them out")
-
-
-def _option_value(option: str, text: Any) -> Any:
-    if option == "batch":
-        return literal(text)
-    if option == "hidden":
-        widths = [literal(word) for word in text.replace(" ", "").split(",") if word]
-        if not all(isinstance(width, int) and width > 0 for width in widths):
-            raise ParameterError("hidden", text, "must be the widths of the layers", "write them as in 10 or 128,64")
-        return tuple(widths)
-    return text
+        if name in fixed and name != "force":
+            raise ParameterError(f"ranges[{name!r}]", text or "", f"contradicts {fixed[name]}", "leave one of them out")
 
 
 def refuse_idle_stopping(ranker: BaseRanker, remedy: str) -> None:
     """Refuse early stopping that was asked for but cannot happen without validation data."""
-    schedule = ranker._schedule()
+    schedule = ranker.training_schedule
     owner = ranker if "early_stopping_rounds" in ranker.parameters() else schedule
     asked = schedule.early_stopping_rounds
     if asked is not None and asked != owner.parameters()["early_stopping_rounds"].default:
         raise ParameterError("early_stopping_rounds", asked, "needs validation data", f"give {remedy}, or leave it out")
-
-
-def parse_settings(words: Iterable[str]) -> dict[str, Any]:
-    """Parse the words of --set. A value is a number, a tuple, true, false or none, and otherwise text."""
-    return {name: literal(text) for name, text in named_words(words, "settings").items()}
 
 
 def range_words(words: Iterable[str]) -> dict[str, str | None]:

@@ -41,7 +41,7 @@ def sentence(error: PodiumError) -> str:
 def spell(command: Any, name: str, value: str | None) -> str:
     """Return a parameter as the command takes it: by its own option, or by `--read NAME=VALUE` or `--set NAME=VALUE`."""
     options = {} if command is None else {parameter.name: _flag(parameter.opts) for parameter in command.params}
-    others = {"num_threads": ["threads"], "format": ["target_format", "format_name"]}
+    others = {**_other_names(), "format": ["target_format", "format_name"]}
     flag = next((options[other] for other in [name, *others.get(name, [])] if other in options), "")
     plain = None if value is None else _plain(value)
     entry = ENTRY.fullmatch(name)
@@ -59,9 +59,9 @@ def spell(command: Any, name: str, value: str | None) -> str:
 
 
 def _plain(value: str) -> str:
-    """Return a value without Python's quotes, and a list with commas alone, as options take them."""
-    if value.startswith("[") and value.endswith("]"):
-        return ",".join(each.strip().strip("'") for each in value[1:-1].split(","))
+    """Return a value without Python's quotes, and a list or a tuple with commas alone, as options take them."""
+    if value[:1] + value[-1:] in ("[]", "()"):
+        return ",".join(each.strip().strip("'") for each in value[1:-1].split(",") if each.strip())
     return value.strip("'")
 
 
@@ -88,6 +88,13 @@ def _reading_options() -> set[str]:
     from podium.formats import FORMATS
 
     return {name for each in FORMATS.values() for name in each.read_options}
+
+
+def _other_names() -> dict[str, list[str]]:
+    """Return the settings whose option has another name."""
+    from podium.rankers.common import CommonSettings
+
+    return {name: [parameter.flag] for name, parameter in CommonSettings.parameters().items() if parameter.flag}
 
 
 def _ranker_settings() -> set[str]:

@@ -176,7 +176,7 @@ def _fit(
     stop: Stoppable,
     more: dict[str, Any],
 ) -> None:
-    schedule = ranker._schedule()
+    schedule = ranker.training_schedule
     table = EpochTable(
         str(ranker.metric),
         epochs=schedule.max_epochs,
@@ -191,9 +191,7 @@ def _fit(
         text = f"resuming after {schedule.unit} {len(rows)} ({job.checkpoint}); use --fresh to start over"
         err.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    # A RankSVM that chooses its C trains several times. Each training is short, and one checkpoint cannot hold all of them.
-    several = getattr(ranker, "chooses", False)
-    checkpoint = None if several else Announced(job.checkpoint, seconds, tell=resume)
+    checkpoint = None if ranker.trains_repeatedly else Announced(job.checkpoint, seconds, tell=resume)
     with plain_warnings("the solver stopped after"), log, table:
         ranker.fit(parts[0], valid=parts[1], callbacks=[log, table, stop], checkpoint=checkpoint, **more)
     log.settings["ties"] = _ties(ranker)
@@ -214,7 +212,7 @@ def _outcome(ranker: BaseRanker, job: Job) -> dict[str, Any]:
         "best_value": ranker.best_value_,
         "ties": _ties(ranker),
         "interrupted": ranker.interrupted_,
-        **({"trees": ranker.n_trees_} if hasattr(ranker, "n_trees_") else {}),
+        **({"trees": ranker.n_trees_} if ranker.n_trees_ else {}),
         "resolved": ranker.resolved_,
         **({"outcome": ranker.outcome} if ranker.outcome else {}),
     }
@@ -253,7 +251,7 @@ def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> N
     if value and ranker.log_[-1].best_epoch is not None:
         value += ", chosen by the smoothed validation curve"
     came_to = "".join(f", {name} {_short(found)}" for name, found in ranker.outcome.items())
-    trees = f" ({ranker.n_trees_} trees)" if hasattr(ranker, "n_trees_") else ""
+    trees = f" ({ranker.n_trees_} trees)" if ranker.n_trees_ else ""
     say(
         f"wrote {job.out}: {ranker.unit} {ranker.best_epoch_} of {ranker.n_epochs_}{trees}{value}{came_to}; {seconds:.1f} s"
     )

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
-from podium.parameters import Flag, Integer, Parameter, Real, Search
+from podium.parameters import Parameter, Search
+from podium.rules import Flag, Integer, Real
 
 if TYPE_CHECKING:
     from podium import _core

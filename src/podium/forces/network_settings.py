@@ -11,7 +11,8 @@ import numpy as np
 from podium.errors import is_integer
 from podium.forces.definition import POSITIVE
 from podium.forces.network_inputs import NamedFunction
-from podium.parameters import Choice, Custom, Flag, Integer, Parameter, Real, Rule, Tuple
+from podium.parameters import Parameter
+from podium.rules import Choice, Custom, Flag, Integer, Real, Rule, Tuple
 
 TOPOLOGIES = ("full", "independent", "random", "shared", "winner")
 
@@ -21,8 +22,6 @@ class PerComponent(Rule):
     """A number that all functions of the network share, or a number for each of them."""
 
     of: Real
-
-    kind = "real"
 
     @property
     def text(self) -> str:  # type: ignore[override]
@@ -52,7 +51,6 @@ class Topology(Choice):
 class NoiseScale(Rule):
     """A feature by name or number, or a function of yours."""
 
-    kind = "text"
     text = "must be a feature's name or number, or a function of the features of a query"
 
     def convert(self, value: Any) -> Any:

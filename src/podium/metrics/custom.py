@@ -11,7 +11,8 @@ from podium.functions import Function, find_function, found_at
 from podium.metrics.custom_function import Bounds, MetricFunction
 from podium.metrics.metric import Metric, MetricDefinition
 from podium.names import PrintedName
-from podium.parameters import Choice, Parameter
+from podium.parameters import Parameter
+from podium.rules import Choice
 
 EMPTY = Parameter(
     "empty",

@@ -9,7 +9,8 @@ import numpy as np
 from podium.data.conversion import as_number
 from podium.metrics.metric import MetricDefinition
 from podium.metrics.parameters import CONVENTION, EMPTY, TIES, ParameterValue
-from podium.parameters import Custom, Parameter
+from podium.parameters import Parameter
+from podium.rules import Custom
 
 LARGEST_GAIN = 1e300  # sums of larger gains could overflow
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from podium.parameters import Choice, Parameter, Real
+from podium.parameters import Parameter
+from podium.rules import Choice, Real
 
 ParameterValue = str | float | int | tuple[float | int, ...]
 AS_EMPTY = Choice("zero", "one", "skip")

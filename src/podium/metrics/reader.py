@@ -2,7 +2,8 @@
 
 from podium.metrics.metric import MetricDefinition
 from podium.metrics.parameters import CONVENTION, EMPTY, REL, TIES
-from podium.parameters import Parameter, Real
+from podium.parameters import Parameter
+from podium.rules import Real
 
 MAX = Parameter(
     "max",

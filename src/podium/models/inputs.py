@@ -12,7 +12,8 @@ from podium import _core
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
 from podium.errors import DataError
-from podium.parameters import Flag, Settings, setting
+from podium.parameters import Settings, setting
+from podium.rules import Flag
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,6 +27,7 @@ class InputSettings(Settings):
         Flag(),
         "Whether every feature is first scaled to mean 0 and variance 1.",
         none="standardize unless all features already lie in [-1, 1], where their scale carries meaning",
+        fixed_by_first_call=True,
     )
 
     def resolved_inputs(self, data: RankingData) -> Self:

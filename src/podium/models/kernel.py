@@ -34,7 +34,8 @@ from podium.models.model import (
     Model,
     PerceptronForm,
 )
-from podium.parameters import Choice, Integer, Real, Search, setting
+from podium.parameters import Search, setting
+from podium.rules import Choice, Integer, Real
 
 KERNELS = ("rbf", "poly", "linear")
 KEPT = 1e-10  # landmarks that the others explain up to this share are left out

@@ -114,6 +114,11 @@ class Model(ABC):
     has_splits: ClassVar[bool] = False
 
     @property
+    def n_trees(self) -> int:
+        """Number of trees; 0 if it is not made of trees."""
+        return 0
+
+    @property
     def is_linear_in_features(self) -> bool:
         """Whether each feature adds to the score on its own, in proportion to its value."""
         return False

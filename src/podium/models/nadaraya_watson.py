@@ -20,7 +20,8 @@ from podium.errors import DataError, ParameterError
 from podium.models.inputs import InputMap, InputSettings, saved
 from podium.models.model import Features, Floats, GradientModel, GradientSpec
 from podium.models.references import References, choose_references
-from podium.parameters import Choice, Flag, Integer, setting
+from podium.parameters import setting
+from podium.rules import Choice, Flag, Integer
 
 CHOICES = ("sample", "kmeans")
 MOST_REFERENCES = 1_000_000

@@ -16,7 +16,8 @@ from podium.data.hashing import counter_uniform
 from podium.errors import DataError, ParameterError
 from podium.models.inputs import InputMap, InputSettings, saved
 from podium.models.model import CoreInputs, CoreModel, Features, Floats, GradientSpec, PerceptronForm, WeakRankerForm
-from podium.parameters import Choice, Integer, Tuple, setting
+from podium.parameters import setting
+from podium.rules import Choice, Integer, Tuple
 
 ACTIVATIONS = ("tanh", "sigmoid", "relu")
 TRANSFERS = ("identity", "tanh", "sigmoid")
@@ -101,7 +102,7 @@ class NetSettings(InputSettings):
         (10,),
         Tuple(
             Integer(1, MOST_UNITS),
-            f"must be whole numbers from 1 to {MOST_UNITS}, one per hidden layer, as in net(10) or net(128, 64)",
+            f"must be whole numbers from 1 to {MOST_UNITS}, one per hidden layer, as in 10 or (128, 64)",
             empty=True,
         ),
         "Widths of the hidden layers. () makes the model linear.",

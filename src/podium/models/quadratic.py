@@ -15,7 +15,8 @@ from podium.data.hashing import counter_uniform
 from podium.errors import DataError
 from podium.models.inputs import InputMap, InputSettings, saved
 from podium.models.model import Features, Floats, GradientModel, GradientSpec, PerceptronForm
-from podium.parameters import Real, Search, setting
+from podium.parameters import Search, setting
+from podium.rules import Real
 
 MOST_FEATURES = 10_000  # A then takes 800 MB
 
@@ -112,6 +113,7 @@ class WidthSettings(InputSettings):
         "Number by which the inputs are divided, so that a standardized document has a length of about 1.",
         none="√features",
         search=Search(0.1, 100.0, log=True),
+        fixed_by_first_call=True,
     )
 
 

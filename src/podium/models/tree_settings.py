@@ -13,7 +13,8 @@ from podium.data.feature_names import feature_index
 from podium.errors import ParameterError, is_integer
 from podium.models.model import Spec, WeakRankerForm
 from podium.models.trees import TreeModel
-from podium.parameters import Choice, Custom, Flag, Integer, Real, Search, Settings, setting
+from podium.parameters import Search, Settings, setting
+from podium.rules import Choice, Custom, Flag, Integer, Real, parse_list, parse_mapping
 
 if TYPE_CHECKING:
     from podium.models.weak_rankers import StumpRankers
@@ -86,6 +87,7 @@ class TreeSettings(Settings):
         "Minimum number of documents per leaf, of those from which the tree is grown.",
         none=BY_SIZE,
         search=Search(1, 200, log=True),
+        suspect=True,
     )
     min_curvature: float = setting(1e-3, Real(above=0), "Minimum sum of curvatures per leaf.")
     min_gain: float = setting(0.0, Real(least=0), "Minimum gain of a split.")
@@ -139,13 +141,19 @@ class TreeSettings(Settings):
         Custom(
             _directions,
             "must give features, numbered from 0 or by name, and +1 or -1, as in {3: 1, 'price': -1}",
-            "mapping",
+            parse_mapping,
+            "FEATURE:SIGN,…",
         ),
         "Features mapped to +1 or -1, as in {'price': -1}: as the feature rises, the score never falls (+1) or never rises (-1).",
     )
     categorical: Any = setting(
         (),
-        Custom(_features, "must be a list of features, numbered from 0 or by name, as in [3, 'brand']", "tuple"),
+        Custom(
+            _features,
+            "must be a list of features, numbered from 0 or by name, as in [3, 'brand']",
+            parse_list,
+            "FEATURE,…",
+        ),
         "Features whose values are categories without an order. If there are more than `max_bins` categories, the rarest count as missing.",
     )
 

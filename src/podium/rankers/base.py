@@ -45,7 +45,6 @@ from podium.training.progress import Callback
 Floats = npt.NDArray[np.float64]
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 SCORE_BLOCK = 64  # queries that are scored together when looking for scores that differ
-NOT_TUNED = ("also", "metric", "num_threads")  # trials are compared by the metric, and the others change no model
 FIRST_EPOCHS = 3  # a best epoch this early is worth a warning
 Valid = RankingData | tuple[Any, Any, Any]
 # Arguments of other libraries, and what to give instead.
@@ -153,7 +152,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
 
     def tunable(self) -> dict[str, tuple[Parameter, Any]]:
         """Return the settings that a search may vary, by name: how each is declared, and its present value."""
-        return {name: (p, getattr(self, name)) for name, p in self.parameters().items() if name not in NOT_TUNED}
+        return {name: (p, getattr(self, name)) for name, p in self.parameters().items() if p.searchable}
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Self:
         """Return an untrained copy with some parameters changed."""
@@ -164,6 +163,21 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
     def max_epochs(self) -> int:
         """Maximum number of epochs or rounds of a training."""
         return self._schedule().max_epochs
+
+    @property
+    def training_schedule(self) -> Schedule:
+        """The schedule that the settings describe."""
+        return self._schedule()
+
+    @property
+    def trains_repeatedly(self) -> bool:
+        """Whether `fit` trains several times and keeps the best, so that one checkpoint cannot hold its progress."""
+        return False
+
+    @property
+    def n_trees_(self) -> int:
+        """Number of trees in the model; 0 if it is not made of trees."""
+        return self.model_.n_trees
 
     @property
     def unit(self) -> str:
@@ -299,7 +313,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
             )
         if self._scores_differ(data, queries):
             return None
-        tried = next((name for name in ("min_documents", "learning_rate", "C") if hasattr(self, name)), None)
+        tried = next((name for name, parameter in self.parameters().items() if parameter.suspect), None)
         remedy = "" if tried is None else f"; try another {tried}, or features of another scale"
         return f"all documents of each training query get the same score{remedy}"
 

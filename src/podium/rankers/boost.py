@@ -14,9 +14,11 @@ from podium.models import Spec
 from podium.models.inputs import InputSettings
 from podium.models.net import LinearSpec
 from podium.models.tree_settings import TreeSettings, TreesSpec
-from podium.parameters import Choice, Rule, inherit, setting
+from podium.parameters import inherit, setting
 from podium.rankers.base import BaseRanker
+from podium.rankers.common import TARGET
 from podium.rankers.ranker import preset_force
+from podium.rules import Choice
 from podium.training import Schedule, Trained
 from podium.training.schedules.boosting import Stumps, StumpSettings
 from podium.training.schedules.reweighting import Reweighting, ReweightingSettings
@@ -64,10 +66,9 @@ class AdaRank(ReweightingSettings, InputSettings, BaseRanker):
         weak_rankers_: for each round that was kept, the feature's column, its sign, the threshold of a stump, and the weight α.
     """
 
-    target: Any = setting(
-        None,
-        Rule(),
-        "The metric to maximize. It must be bounded.",
+    target: Any = inherit(
+        TARGET,
+        description="The metric to maximize. It must be bounded.",
         none="the same as `metric`; with stumps, the mean over all orders of documents with equal scores if it has one",
     )
     weak: str = setting(

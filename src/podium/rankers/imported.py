@@ -12,8 +12,9 @@ from podium.export import ReadModel, parse_model, read_model
 from podium.forces import Force
 from podium.models import Spec
 from podium.models.trees import TreeModel
-from podium.parameters import Rule, setting
+from podium.parameters import setting
 from podium.rankers.base import BaseRanker
+from podium.rules import Text
 from podium.scoring import Scorer
 from podium.training import Schedule
 
@@ -27,7 +28,7 @@ class ImportedRanker(BaseRanker):
     train a ranker of boosted trees with `start_from=`.
     """
 
-    source: str = setting("", Rule(), "The format that the model was read from.")
+    source: str = setting("", Text(), "The format that the model was read from.")
 
     @classmethod
     def of(cls, read: ReadModel, n_features: int | None = None) -> ImportedRanker:
@@ -49,12 +50,6 @@ class ImportedRanker(BaseRanker):
         )
         ranker._load_extra_state({}, {})
         return ranker
-
-    @property
-    def n_trees_(self) -> int:
-        """Number of trees in the model."""
-        assert isinstance(self.model_, TreeModel)
-        return self.model_.n_trees
 
     def fit(self, X: Any, y: Any = None, **_: Any) -> NoReturn:
         """Refuse to train: only the library that made the model knows how it was trained."""

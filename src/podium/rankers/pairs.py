@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 from podium.data import RankingData
 from podium.errors import ParameterError
@@ -12,13 +13,12 @@ from podium.forces.definition import SIGMA, TIES
 from podium.models import Spec
 from podium.models.kernel import KernelSettings, KernelSpec
 from podium.models.net import LinearSpec, NetSettings, NetSpec
-from podium.parameters import Rule, inherit, setting
+from podium.parameters import inherit
+from podium.rankers.common import TARGET
 from podium.rankers.pair_weights import average_over_pairs
 from podium.rankers.ranker import GradientRanker, preset_force
 from podium.training import Plan
 from podium.training.schedules.gradient import PenaltySettings
-
-TARGET = "The metric whose change weights the swap of two documents."
 
 
 class NetRanker(NetSettings, GradientRanker):
@@ -49,7 +49,7 @@ class LambdaRank(NetRanker):
 
     hidden: tuple[int, ...] = (10,)
     sigma: float = inherit(SIGMA, default=1.0)
-    target: str | None = setting(None, Rule(), TARGET, none="the same as `metric`")
+    target: Any = inherit(TARGET)
 
     def _force(self) -> Force:
         return preset_force(self, "lambdarank", self.target or self.metric)

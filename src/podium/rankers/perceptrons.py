@@ -19,8 +19,9 @@ from podium.models.kernel import KernelModel, KernelSpec
 from podium.models.net import LinearSpec, Net
 from podium.models.perceptrons import Learner
 from podium.models.quadratic import QuadraticModel, QuadraticSpec
-from podium.parameters import Choice, setting
+from podium.parameters import setting
 from podium.rankers.base import BaseRanker
+from podium.rules import Choice
 from podium.scoring import check_names
 from podium.training import Plan, Trained
 from podium.training.schedules.perceptron import (
@@ -36,9 +37,6 @@ from podium.training.schedules.perceptron import (
     input_map,
     online_documents,
 )
-
-# What the first call of `partial_fit`, or `fit`, fixes for all later calls:
-FIXED_BY_FIRST_CALL = ("form", "levels", "perceptrons", "share", "standardize", "supports", "width")
 
 
 class OnlineRanker(PerceptronSettings, BaseRanker):
@@ -138,8 +136,8 @@ class OnlineRanker(PerceptronSettings, BaseRanker):
     def _next_learner(self, plan: Plan, data: RankingData) -> Learner:
         """Return a learner that continues from the present model, if parameters and features are the same as before."""
         now, before = self._saved_parameters(), self.fitted_parameters_
-        for name in FIXED_BY_FIRST_CALL:
-            if name in now and name in before and now[name] != before[name]:
+        for name, parameter in self.parameters().items():
+            if parameter.fixed_by_first_call and name in before and now[name] != before[name]:
                 raise ParameterError(
                     name,
                     now[name],
@@ -176,6 +174,7 @@ class QuadraticPRank(SupportSettings, OnlineRanker):
         Choice("explicit", "kernel"),
         "How the function is stored: 'explicit' keeps one weight per product of features; 'kernel' keeps Σ α (1 + x·x_s)² over "
         "support documents, which is the same function as long as no support document is dropped.",
+        fixed_by_first_call=True,
     )
 
     def _model(self) -> Spec:

@@ -9,8 +9,9 @@ from podium.forces import FORCES, Force
 from podium.forces import force as as_force
 from podium.models import Spec
 from podium.models import model as as_model
-from podium.parameters import Parameter, Rule, setting
+from podium.parameters import Parameter, setting
 from podium.rankers.base import BaseRanker
+from podium.rules import Named
 from podium.training import Schedule, Trained
 from podium.training import schedule as as_schedule
 from podium.training.schedules.optimizers import OptimizerSettings, optimizer_named
@@ -21,19 +22,19 @@ class Ranker(BaseRanker):
 
     force: Any = setting(
         "lambdarank(ndcg@10)",
-        Rule(),
+        Named("force", as_force),
         "The force, which says how the scores of documents should change: a name such as 'lambdarank(map)', a Force, or a "
         "function of one query.",
     )
     model: Any = setting(
         "linear",
-        Rule(),
+        Named("model", as_model),
         "The model, which turns features into scores: a name such as 'linear', 'net(10)', 'kernel(rbf)' or "
         "'trees(num_leaves=31)'.",
     )
     schedule: Any = setting(
         None,
-        Rule(),
+        Named("schedule", as_schedule),
         "The schedule, by which the model is fitted to the force: a name such as 'adam(rate=0.001, batch=1)', 'lbfgs(l2=0.1)' or "
         "'boosting(rounds=1000, rate=0.05)'.",
         none="boosting for trees, adam for other models",

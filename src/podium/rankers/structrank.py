@@ -25,9 +25,10 @@ from podium.forces.network_settings import (
 )
 from podium.models import Spec
 from podium.models.nadaraya_watson import NadarayaWatsonSpec, ReferenceSettings
-from podium.parameters import Choice, inherit, setting
+from podium.parameters import inherit, setting
 from podium.rankers.base import BaseRanker
 from podium.rankers.ranker import preset_force
+from podium.rules import Choice
 from podium.training import Schedule, Trained
 from podium.training.schedules.feasible import FeasibleSettings, FeasibleSteps
 

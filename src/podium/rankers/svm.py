@@ -13,13 +13,15 @@ from podium.forces import FORCES, Force
 from podium.models import Spec
 from podium.models.kernel import KERNELS, KernelSettings, KernelSpec
 from podium.models.net import LinearSpec
-from podium.parameters import Choice, Flag, Real, Search, Tuple, setting
+from podium.parameters import Search, inherit, setting
 from podium.rankers.base import BaseRanker
 from podium.rankers.pair_weights import average_over_pairs
+from podium.rules import Choice, Flag, Real, Tuple
 from podium.scoring import Scorer
 from podium.training import Checkpoint, Plan, Schedule, Trained, train
 from podium.training.judging import check_choice
 from podium.training.progress import Callback
+from podium.training.schedule import EPOCHS
 from podium.training.schedules.solvers import LBFGS, Bundle, SolverSettings
 
 
@@ -32,6 +34,7 @@ class SVMSettings(KernelSettings):
         Tuple(Real(above=0), "must be a number above 0, or several of them"),
         "Weight of the mean loss relative to ½‖w‖². If several are given, the one that is best on the validation data is kept.",
         search=Search(1e-2, 1e4, log=True),
+        suspect=True,
     )
     loss: str = setting(
         "hinge", Choice("hinge", "squared_hinge"), "The loss of a pair: 'hinge', or its square 'squared_hinge'."
@@ -43,12 +46,12 @@ class SVMSettings(KernelSettings):
     )
     kernel: str = setting("linear", Choice(*KERNELS), "The kernel: 'linear', 'rbf' or 'poly'.")
     standardize: bool | None = None
-    tolerance: float = setting(
-        1e-4, Real(above=0), "The objective of the solution is proven to be within this share of the minimum."
+    tolerance: float = inherit(
+        SolverSettings.parameters()["tolerance"],
+        default=1e-4,
+        description="The objective of the solution is proven to be within this share of the minimum.",
     )
-    epochs: int = setting(
-        2000, SolverSettings.parameters()["epochs"].rule, "Maximum number of iterations.", option=True
-    )
+    epochs: int = inherit(EPOCHS, default=2000, description="Maximum number of iterations.")
 
 
 class RankSVM(SVMSettings, BaseRanker):
@@ -80,8 +83,8 @@ class RankSVM(SVMSettings, BaseRanker):
         return candidates
 
     @property
-    def chooses(self) -> bool:
-        """Whether several values of C are given."""
+    def trains_repeatedly(self) -> bool:
+        """Whether several values of C are given, of which the best is kept."""
         return len(self._candidates()) > 1
 
     def _prepare(self, data: RankingData) -> RankingData:

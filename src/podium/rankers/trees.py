@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from podium.data import RankingData
 from podium.forces import Force
 from podium.forces.definition import DAMPING, DRAWS, NOISE, NORMALIZE, SIGMA, TRUNCATION
 from podium.models import Spec
 from podium.models.tree_settings import LARGE_DATA_DOCUMENTS, TreeSettings, TreesSpec
-from podium.models.trees import TreeModel
-from podium.parameters import Custom, Rule, inherit, setting
+from podium.parameters import inherit, setting
 from podium.rankers.base import BaseRanker
 from podium.rankers.class_weights import RULE, as_class_weights, weighted
-from podium.rankers.pairs import TARGET
+from podium.rankers.common import TARGET
 from podium.rankers.ranker import preset_force
+from podium.rules import Custom, parse_mapping
 from podium.training import Plan, Schedule
 from podium.training.schedules.boosting import Boosting, BoostingSettings
 
@@ -27,7 +28,7 @@ class TreeRanker(TreeSettings, BoostingSettings, BaseRanker):
 
     class_weight: Mapping[float, float] | str | None = setting(
         None,
-        Custom(as_class_weights, RULE, "mapping"),
+        Custom(as_class_weights, RULE, parse_mapping, "LABEL:WEIGHT,…|balanced"),
         "Weights of documents by label, as in {0: 1, 1: 5}. 'balanced' gives all labels of a query the same total weight.",
         none="no weights",
     )
@@ -41,12 +42,6 @@ class TreeRanker(TreeSettings, BoostingSettings, BaseRanker):
     def _prepare(self, data: RankingData) -> RankingData:
         return weighted(data, self.parameters()["class_weight"].check(self.class_weight))
 
-    @property
-    def n_trees_(self) -> int:
-        """Number of trees in the model."""
-        assert isinstance(self.model_, TreeModel)
-        return self.model_.n_trees
-
 
 class LambdaMART(TreeRanker):
     """LambdaRank[metric] × boosted trees × Newton steps. [LambdaMART]
@@ -54,7 +49,7 @@ class LambdaMART(TreeRanker):
     With `noise=0` it is LambdaMART as published.
     """
 
-    target: str | None = setting(None, Rule(), TARGET, none="the same as `metric`")
+    target: Any = inherit(TARGET)
     sigma: float = inherit(SIGMA, default=1.0)
     truncation: int | None = inherit(TRUNCATION, default=None, none="all pairs that can change the target")
     normalize: bool = inherit(NORMALIZE)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from podium.errors import ParameterError, UnknownNameError
-from podium.parameters import Integer, Real, Value, setting
+from podium.parameters import Value, setting
+from podium.rules import Integer, Real
 from podium.serve.keys import ApiKeys
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -4,32 +4,48 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from podium.data import RankingData
 from podium.errors import ParameterError
-from podium.parameters import Integer, Settings, Value, setting
+from podium.parameters import Parameter, Settings, Value, inherit, setting
+from podium.rules import Integer, Real
 
 if TYPE_CHECKING:
     from podium.models import Spec
     from podium.training.checkpoint import Checkpoint
     from podium.training.run import Plan, TrainingRun
 
-NEVER = "never stop early"
+# What several schedules have. Each gives its own default, and says what it counts, by `inherit` or by the functions below.
+EPOCHS = Parameter("epochs", 100, Integer(1), "Maximum number of passes over the data.", option=True, budget=True)
+LEARNING_RATE = Parameter(
+    "learning_rate", 0.001, Real(above=0), "Step size of the updates.", alias="rate", option=True, suspect=True
+)
+N_ESTIMATORS = Parameter(
+    "n_estimators", 1000, Integer(1), "Maximum number of rounds.", alias="rounds", option=True, budget=True
+)
+
+
+def early_stopping(default: int, unit: str, *, then: str = "training stops") -> Any:
+    """Declare after how many epochs, rounds or passes without improvement something ends."""
+    description = f"Number of {unit} without improvement on the validation data after which {then}."
+    return setting(default, Integer(1), description, none="never stop early", option=True)
+
+
+def time_limit(unit: str) -> Any:
+    """Declare after how many seconds no further round or pass is started."""
+    description = (
+        f"Number of seconds after which no {unit} is started. The model then depends on the speed of the machine."
+    )
+    return setting(None, Real(above=0), description, none="no limit", budget=True)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EpochSettings(Settings):
     """How long a training in epochs may continue."""
 
-    epochs: int = setting(100, Integer(1), "Maximum number of passes over the data.", option=True)
-    early_stopping_rounds: int | None = setting(
-        20,
-        Integer(1),
-        "Number of epochs without improvement on the validation data after which training stops.",
-        none=NEVER,
-        option=True,
-    )
+    epochs: int = inherit(EPOCHS)
+    early_stopping_rounds: int | None = early_stopping(20, "epochs")
     unchanged_rounds: int | None = setting(
         None,
         Integer(1),
@@ -48,7 +64,6 @@ class Schedule(Value, ABC):
         grows: whether it adds trees and does not follow gradients.
         continues: whether it can start from a trained model.
         changes_rate: whether the learning rate may change from epoch to epoch, so that the log shows it.
-        budget: settings that only limit the length of training, so that a resumed training may change them.
     """
 
     summary: ClassVar[str]
@@ -57,10 +72,14 @@ class Schedule(Value, ABC):
     grows: ClassVar[bool] = False
     continues: ClassVar[bool] = False
     changes_rate: ClassVar[bool] = False
-    budget: ClassVar[tuple[str, ...]] = ("epochs",)
 
     early_stopping_rounds: int | None
     unchanged_rounds: int | None = None
+
+    @property
+    def budget(self) -> tuple[str, ...]:
+        """The settings that only limit the length of training, so that a resumed training may change them."""
+        return tuple(name for name, parameter in self.parameters().items() if parameter.budget)
 
     @property
     @abstractmethod

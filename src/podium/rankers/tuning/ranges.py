@@ -13,8 +13,9 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from podium.errors import ParameterError, UnknownNameError
 from podium.models import MODELS
 from podium.names import literal
-from podium.parameters import Custom, Integer, Parameter, Real, Rule, Tuple
+from podium.parameters import Parameter
 from podium.rankers.base import BaseRanker
+from podium.rules import Custom, Integer, Real, Rule, Tuple, split_commas
 from podium.training import SCHEDULES
 
 Ranges = Mapping[str, Any] | Iterable[str] | None
@@ -142,7 +143,7 @@ def _parse(parameter: Parameter, text: str) -> Range:
     if found is not None or INTENDED_BETWEEN.search(text):
         remedy = "write them as in 1e-4..1e-1:log or 1..20"
         raise _refused(parameter, text, "must be two numbers with two dots between them", remedy)
-    words = [word.strip() for word in (text.split(";") if ";" in text else _split_commas(text))]
+    words = [word.strip() for word in (text.split(";") if ";" in text else split_commas(text))]
     if not words[0] or not all(words[:-1]):
         raise _refused(parameter, text, "cannot be read", FORMS)
     choices = [literal(word) for word in words if word]
@@ -187,20 +188,6 @@ def _number_kind(rule: Rule) -> type[Rule] | None:
 
 def _refused(parameter: Parameter, given: Any, rule: str, remedy: str = "") -> ParameterError:
     return ParameterError(f"ranges[{parameter.name!r}]", given, rule, remedy)
-
-
-def _split_commas(text: str) -> list[str]:
-    """Return the parts between commas that stand outside brackets and quotes."""
-    parts, depth, quote = [""], 0, ""
-    for letter in text:
-        if quote or letter in "'\"":
-            quote = "" if letter == quote else quote or letter
-        depth += (letter in "([{") - (letter in ")]}") if not quote else 0
-        if letter == "," and not depth and not quote:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return parts
 
 
 def describe_ranges(ranges: Mapping[str, Range]) -> str:

@@ -15,12 +15,12 @@ from podium.data.canonical import check_data, fingerprint
 from podium.data.hashing import check_seed
 from podium.errors import DataError, MissingExtraError, ParameterError, UnknownNameError
 from podium.metrics import metric as as_metric
-from podium.parameters import Integer
 from podium.rankers.base import BaseRanker
 from podium.rankers.cross_validation import check_share
 from podium.rankers.tuning.objective import CONTINUE, PRUNE, STOP, Objective, Outcome, Step
 from podium.rankers.tuning.result import Trial, Tuning
 from podium.rankers.tuning.workers import Workers
+from podium.rules import Integer
 from podium.threads import resolve_threads
 from podium.training.progress import Callback
 

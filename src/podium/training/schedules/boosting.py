@@ -20,13 +20,14 @@ from podium.forces.force import ForceOutcome
 from podium.metrics import Metric
 from podium.models.growing import TrackedScores, TreeBooster
 from podium.models.tree_settings import LARGE_DATA_DOCUMENTS
-from podium.parameters import Integer, Real, Search, Settings, setting
+from podium.parameters import Search, Settings, inherit, setting
+from podium.rules import Integer, Real
 from podium.training.best_round import best_round, first_choice
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.force_parameters import BoostedParameters, LearnedParameters
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Trained, TrainingRun
-from podium.training.schedule import NEVER, Schedule
+from podium.training.schedule import LEARNING_RATE, N_ESTIMATORS, Schedule, early_stopping, time_limit
 
 Floats = npt.NDArray[np.float64]
 TRAIN_METRIC_ROUNDS = 10  # rounds between two evaluations of the training metric if there are many documents
@@ -41,34 +42,24 @@ CERTAIN = 1e-6  # a stump without errors is weighted as if it were wrong on this
 class RoundSettings(Settings):
     """How long boosting may continue."""
 
-    n_estimators: int = setting(
-        1000,
-        Integer(1),
-        "Maximum number of rounds. Every round grows one tree per forest and output, so four forests grow four trees per round.",
-        alias="rounds",
-        option=True,
+    n_estimators: int = inherit(
+        N_ESTIMATORS,
+        description="Maximum number of rounds. Every round grows one tree per forest and output, so four forests grow four trees per round.",
     )
-    early_stopping_rounds: int | None = setting(
-        300,
-        Integer(1),
-        "Number of rounds without improvement on the validation data after which training stops.",
-        none=NEVER,
-        option=True,
-    )
+    early_stopping_rounds: int | None = early_stopping(300, "rounds")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoostingSettings(RoundSettings):
     """Settings of boosted trees."""
 
-    learning_rate: float | None = setting(
-        None,
-        Real(above=0),
-        "Factor by which the values of leaves are multiplied.",
+    learning_rate: float | None = inherit(
+        LEARNING_RATE,
+        default=None,
+        description="Factor by which the values of leaves are multiplied.",
         none="chosen from the size of the data",
-        alias="rate",
         search=Search(0.01, 0.3, log=True),
-        option=True,
+        suspect=False,
     )
     smoothing: int | None = setting(
         None,
@@ -78,12 +69,7 @@ class BoostingSettings(RoundSettings):
         "those with less than half of these neighbors on their left cannot be chosen. 0 averages nothing.",
         none="chosen from the size of the data",
     )
-    max_seconds: float | None = setting(
-        None,
-        Real(above=0),
-        "Number of seconds after which no round is started. The model then depends on the speed of the machine.",
-        none="no limit",
-    )
+    max_seconds: float | None = time_limit("round")
     dart: float = setting(
         0.0,
         Real(least=0, below=1),
@@ -97,7 +83,6 @@ class TreeSchedule(Schedule):
     unit = "round"
     grows = True
     continues = True
-    budget = ("n_estimators", "max_seconds")
     n_estimators: int
     learning_rate: Any  # a number, once the schedule is resolved
     smoothing: int | None
@@ -163,12 +148,10 @@ class StumpSettings(RoundSettings):
     """Settings of RankBoost."""
 
     early_stopping_rounds: int | None = 100
-    learning_rate: float = setting(
-        1.0,
-        Real(above=0),
-        "Factor by which α, the weight of a stump, is multiplied. 1 gives RankBoost as published.",
-        alias="rate",
-        option=True,
+    learning_rate: float = inherit(
+        LEARNING_RATE,
+        default=1.0,
+        description="Factor by which α, the weight of a stump, is multiplied. 1 gives RankBoost as published.",
     )
 
 

@@ -16,13 +16,14 @@ from podium.data.hashing import counter_uniform, query_hashes
 from podium.errors import DataError, ParameterError
 from podium.forces import ForceData
 from podium.models import GradientModel
-from podium.parameters import Choice, Integer, Real, Search, Settings, Tuple, setting
+from podium.parameters import Search, Settings, inherit, setting
+from podium.rules import Choice, Integer, Real, Tuple
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.force_parameters import LearnedParameters
 from podium.training.judging import labels_choose
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Trained, TrainingRun
-from podium.training.schedule import NEVER, Schedule
+from podium.training.schedule import EPOCHS, LEARNING_RATE, Schedule, early_stopping, time_limit
 
 Floats = npt.NDArray[np.float64]
 START_STREAM = 1 << 41
@@ -38,7 +39,9 @@ HALVINGS = 30  # a step that is not feasible after this many halvings is not tak
 class FeasibleSettings(Settings):
     """Settings of feasible steps, one update per query over θ ≥ 0 with Σθ ≤ norm."""
 
-    epochs: int = setting(10, Integer(1), "Number of passes over the data from each start.", option=True)
+    epochs: int = inherit(
+        EPOCHS, default=10, description="Number of passes over the data from each start.", budget=False
+    )
     starts: int = setting(
         3, Integer(1, 1000), "Number of random starts; those after the first use the norm that was best from the first."
     )
@@ -48,13 +51,11 @@ class FeasibleSettings(Settings):
         "Upper bound on the sum of all parameters. If several are given, each is tried from the first start, and the one that "
         "is best on the validation data is kept.",
     )
-    learning_rate: float = setting(
-        20.0,
-        Real(above=0),
-        "Step size of the first pass from a start.",
-        alias="rate",
+    learning_rate: float = inherit(
+        LEARNING_RATE,
+        default=20.0,
+        description="Step size of the first pass from a start.",
         search=Search(0.1, 100.0, log=True),
-        option=True,
     )
     decay: float = setting(
         0.5**0.5, Real(above=0, most=1), "Factor by which the step size is multiplied after each pass."
@@ -64,19 +65,8 @@ class FeasibleSettings(Settings):
         Choice("shrink", "project"),
         "'shrink' halves the step size of an update until it is feasible; 'project' takes the nearest feasible point.",
     )
-    early_stopping_rounds: int | None = setting(
-        2,
-        Integer(1),
-        "Number of passes without improvement on the validation data after which a start is given up.",
-        none=NEVER,
-        option=True,
-    )
-    max_seconds: float | None = setting(
-        None,
-        Real(above=0),
-        "Number of seconds after which no pass is started. The model then depends on the speed of the machine.",
-        none="no limit",
-    )
+    early_stopping_rounds: int | None = early_stopping(2, "passes", then="a start is given up")
+    max_seconds: float | None = time_limit("pass")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -86,7 +76,6 @@ class FeasibleSteps(FeasibleSettings, Schedule):
     name = "feasible"
     fits = "any force without thresholds and with one score per document; any model but `trees`"
     summary = "StructRank's feasible steps: parameters at least 0 that sum to at most a norm: feasible(norm=30)."
-    budget = ("max_seconds",)
 
     def check(self, plan: Plan) -> None:
         """Check that the force takes one score per document, and that its own parameters need not be in order."""

@@ -12,10 +12,11 @@ from podium import _core
 from podium.data.canonical import shuffled_order
 from podium.data.hashing import query_hashes
 from podium.errors import ParameterError, is_integer
-from podium.parameters import Choice, Custom, Integer, Real, Search, inherit, setting
+from podium.parameters import Search, inherit, setting
+from podium.rules import Choice, Custom, Integer, Real
 from podium.training.convex import State
 from podium.training.loop import DescentSchedule
-from podium.training.schedule import EpochSettings
+from podium.training.schedule import LEARNING_RATE, EpochSettings
 from podium.training.steps import Floats, Passed, Task, make_descent
 
 PIECE = 50_000  # documents between two checks for an interrupt
@@ -47,17 +48,14 @@ class PenaltySettings(EpochSettings):
 class GradientSettings(PenaltySettings):
     """Settings of Adam and plain gradient descent."""
 
-    learning_rate: float = setting(
-        0.001,
-        Real(above=0),
-        "Step size of the updates.",
-        alias="rate",
-        search=Search(1e-5, 1e-1, log=True),
-        option=True,
-    )
+    learning_rate: float = inherit(LEARNING_RATE, search=Search(1e-5, 1e-1, log=True))
     batch: int | str = setting(
         1,
-        Custom(_batch, "must be a number of queries of at least 1, 'pair' or 'query_pairs'", "text"),
+        Custom(
+            _batch,
+            "must be a number of queries of at least 1, 'pair' or 'query_pairs'",
+            metavar="INTEGER|pair|query_pairs",
+        ),
         "Number of queries per update; or 'pair' for one update per pair of documents; or 'query_pairs' for one update per query "
         "whose pairs go through the model one by one, as in the first version of RankNet.",
         option=True,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from podium.errors import ParameterError, UnknownNameError
-from podium.parameters import Choice, setting
+from podium.parameters import setting
+from podium.rules import Choice
 from podium.training.loop import DescentSchedule
 from podium.training.schedules.gradient import SGD, Adam, GradientSettings
 from podium.training.schedules.solvers import LBFGS, Bundle, SolverSettings

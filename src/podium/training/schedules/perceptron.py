@@ -18,7 +18,8 @@ from podium.errors import DataError, ParameterError
 from podium.models.inputs import InputMap
 from podium.models.perceptrons import Learner, LinearPerceptrons
 from podium.models.quadratic import WidthSettings, scaled_map
-from podium.parameters import Integer, Real, setting
+from podium.parameters import setting
+from podium.rules import Integer, Real
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Trained, TrainingRun
@@ -37,7 +38,11 @@ class PerceptronSettings(WidthSettings, EpochSettings):
     """Settings of perceptrons with thresholds between levels."""
 
     levels: int | None = setting(
-        None, Integer(2, 1000), "Number of levels of the labels.", none="the highest label plus 1"
+        None,
+        Integer(2, 1000),
+        "Number of levels of the labels.",
+        none="the highest label plus 1",
+        fixed_by_first_call=True,
     )
 
 
@@ -109,6 +114,7 @@ class SupportSettings(PerceptronSettings):
         2000,
         Integer(1, 100_000),
         "Maximum number of support documents of the kernel form. Those that matter least are dropped.",
+        fixed_by_first_call=True,
     )
 
 
@@ -135,12 +141,14 @@ class CommitteeSettings(PerceptronSettings):
         Real(above=0, most=1),
         "Probability with which a perceptron learns from a document.",
         none="the best of 0.3, 0.5 and 0.7 on the validation data, or 0.3 without any",
+        fixed_by_first_call=True,
     )
     perceptrons: int | None = setting(
         None,
         Integer(1, 10_000),
         "Number of perceptrons that are averaged.",
         none="the best of 5, 10, 20, 50 and 100 on the validation data, or 100 without any",
+        fixed_by_first_call=True,
     )
 
 

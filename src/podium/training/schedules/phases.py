@@ -22,7 +22,8 @@ from scipy.optimize import isotonic_regression
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
 from podium.errors import ParameterError
-from podium.parameters import Choice, Integer, setting
+from podium.parameters import setting
+from podium.rules import Choice, Integer
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.loop import DescentRun, DescentSchedule
 from podium.training.run import Plan, Trained

@@ -21,11 +21,12 @@ from podium.data.canonical import canonical_order
 from podium.errors import DataError, ParameterError
 from podium.metrics import Documents, Metric, per_query
 from podium.models.weak_rankers import WeakRankers
-from podium.parameters import Integer, Real, Search, Settings, setting
+from podium.parameters import Search, Settings, inherit, setting
+from podium.rules import Real
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Trained, TrainingRun
-from podium.training.schedule import NEVER, Schedule
+from podium.training.schedule import LEARNING_RATE, N_ESTIMATORS, Schedule, early_stopping
 
 Floats = npt.NDArray[np.float64]
 CERTAIN = 1e-6  # a perfect weak ranker is weighted as if it missed this share
@@ -36,22 +37,14 @@ MOST_TABLE_BYTES = 4 << 30
 class ReweightingSettings(Settings):
     """Settings of boosting over queries."""
 
-    n_estimators: int = setting(
-        500, Integer(1), "Maximum number of rounds. Every round adds one weak ranker.", alias="rounds", option=True
+    n_estimators: int = inherit(
+        N_ESTIMATORS, default=500, description="Maximum number of rounds. Every round adds one weak ranker."
     )
-    early_stopping_rounds: int | None = setting(
-        100,
-        Integer(1),
-        "Number of rounds without improvement on the validation data after which training stops.",
-        none=NEVER,
-        option=True,
-    )
-    learning_rate: float = setting(
-        1.0,
-        Real(above=0),
-        "Factor by which α, the weight of a weak ranker, is multiplied. 1 gives AdaRank as published.",
-        alias="rate",
-        option=True,
+    early_stopping_rounds: int | None = early_stopping(100, "rounds")
+    learning_rate: float = inherit(
+        LEARNING_RATE,
+        default=1.0,
+        description="Factor by which α, the weight of a weak ranker, is multiplied. 1 gives AdaRank as published.",
     )
     sharpness: float = setting(
         1.0,
@@ -70,7 +63,6 @@ class Reweighting(ReweightingSettings, Schedule):
     fits = "`finite_difference` of a bounded metric; `linear` or `trees(num_leaves=2)`"
     summary = "AdaRank's boosting: the weak ranker that is best on reweighted queries: reweighting(rounds=500)."
     unit = "round"
-    budget = ("n_estimators",)
 
     @property
     def max_epochs(self) -> int:

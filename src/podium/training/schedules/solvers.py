@@ -9,7 +9,8 @@ import numpy as np
 
 from podium.data.canonical import canonical_order
 from podium.errors import ParameterError
-from podium.parameters import Real, setting
+from podium.parameters import setting
+from podium.rules import Real
 from podium.training.bundle import BundleSettings, BundleSolver
 from podium.training.convex import SolverStatus, State
 from podium.training.lbfgs import LBFGSSettings, LBFGSSolver
