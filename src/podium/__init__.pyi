@@ -1,5 +1,6 @@
 """The public names, for editors and type checkers; `__init__.py` imports each when it is first used."""
 
+from podium import plots as plots
 from podium import posteriors as posteriors
 from podium import serve as serve
 from podium.data import Pairs as Pairs

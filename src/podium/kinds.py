@@ -143,6 +143,18 @@ def _is_svg(head: bytes) -> bool:
     return re.match(rb"\s*(<\?xml[^>]*>\s*)?(<!DOCTYPE svg[^>]*>\s*)?<svg\b", head) is not None
 
 
+def _is_png(head: bytes) -> bool:
+    return head.startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def _is_podium_page(head: bytes) -> bool:
+    """Recognize HTML pages that Podium wrote; pages of others are never written over."""
+    return (
+        re.match(rb'<!DOCTYPE html>\s*<html\b[^>]*>\s*<head>\s*<meta name="generator" content="Podium\b', head)
+        is not None
+    )
+
+
 def _is_papers_results(head: bytes) -> bool:
     return re.match(rb'\{\s*"name": "[^"]*",\s*"paper": "', head) is not None
 
@@ -243,6 +255,8 @@ KINDS: dict[str, Kind] = {
         Kind("study", "a study of podium tune", _is_study),
         Kind("log", "a training log", _is_training_log),
         Kind("svg", "an SVG picture", _is_svg, (".svg",)),
+        Kind("png", "a PNG picture", _is_png, (".png",)),
+        Kind("html", "an HTML page of Podium", _is_podium_page, (".html",)),
         Kind("papers-results", "results of podium papers", _is_papers_results),
         Kind("papers-cell", "a cell of podium papers", _is_papers_cell),
         Kind("papers-report", "a report of podium papers", _is_papers_report),

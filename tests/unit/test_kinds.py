@@ -107,8 +107,11 @@ def test_models_checkpoints_and_studies_are_recognized(tmp_path):
         ((10**9).to_bytes(8, "little") + b'{"__metadata__"', None),
         (b'<?xml version="1.0"?>\n<!DOCTYPE svg PUBLIC "x"\n "y">\n<svg xmlns="z">', "svg"),
         (b"<html><svg></svg></html>", None),
+        (b'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta name="generator" content="Podium">', "html"),
+        (b'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta name="generator" content="others">', None),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "png"),
     ],
-    ids=range(16),
+    ids=range(19),
 )
 def test_other_content(tmp_path, content, kind):
     (tmp_path / "a").write_bytes(content)

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "podium"
 # Packages whose import name is not the name they are installed by.
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "pytrec_eval": "pytrec-eval-terrier", "xgboost": "xgboost-cpu"}
+DISTRIBUTIONS |= {"vl_convert": "vl-convert-python"}
 
 
 def classes_of(files: Iterable[Path]) -> dict[str, list[str]]:
@@ -83,7 +84,7 @@ def undeclared(folder: Path, known: set[str], *, top_level: bool = False) -> dic
 @pytest.mark.parametrize(
     ("folder", "extras"),
     [
-        ("src", ["frames", "numba", "papers", "peers", "serve", "tune"]),
+        ("src", ["frames", "numba", "papers", "peers", "plots", "serve", "tune"]),
         ("tests", ["bench", "browser", "dev"]),
         ("benchmarks", ["bench", "numba", "torch"]),
         ("docs", ["docs"]),
@@ -97,7 +98,8 @@ def test_every_imported_package_is_declared(folder: str, extras: list[str]) -> N
 def test_what_modules_import_at_once_comes_with_the_package() -> None:
     """Only the modules behind an extra import it at once; they are themselves imported when it is used."""
     found = undeclared(PACKAGE, declared(), top_level=True)
-    assert {Path(file).parent.relative_to(PACKAGE).as_posix() for file in found.values()} <= {"rankers/tuning", "serve"}
+    behind = {"plots", "rankers/tuning", "serve"}
+    assert {Path(file).parent.relative_to(PACKAGE).as_posix() for file in found.values()} <= behind
     assert set(found) <= {"fastapi", "msgspec", "optuna", "uvicorn"}
 
 

@@ -104,7 +104,7 @@ def train(
     if fresh:
         remove(job.checkpoint, "checkpoint")
     settings = {"data": str(data), "valid": None if valid is None else str(valid), **_describe(ranker)}
-    settings["resolved"] = ranker.resolve(judged)
+    settings["unit"], settings["resolved"] = ranker.unit, ranker.resolve(judged)
     if start_from is not None:
         settings["start_from"] = str(start_from)
     began = time.perf_counter()

@@ -190,7 +190,7 @@ def compare(
         str(name): evaluate(scores, data, metric, confidence=confidence, num_threads=num_threads)
         for name, scores in systems.items()
     }
-    shared, values = _paired(metric, results, data)
+    shared, values = paired_values(metric, results, data)
     query_ids = data.query_ids[shared]
     couples = list(itertools.combinations(values, 2))
     differences = [paired_differences(values[a], values[b]) for a, b in couples]
@@ -228,7 +228,7 @@ def _outcomes(differences: Floats, higher_is_better: bool) -> dict[str, int]:
     return {"wins": int((better > 0).sum()), "losses": int((better < 0).sum()), "ties": int((better == 0).sum())}
 
 
-def _paired(
+def paired_values(
     asked: str | Metric | Function, results: dict[str, Evaluation], data: RankingData
 ) -> tuple[npt.NDArray[np.int64], dict[str, Floats]]:
     """Return the numbers of the queries that every system has and that count, and each system's values on them."""

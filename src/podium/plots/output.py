@@ -1,0 +1,194 @@
+"""Charts as SVG, PNG and HTML, made by vl-convert without a browser and without a network."""
+
+from __future__ import annotations
+
+import functools
+import html
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from podium.errors import ParameterError, UnknownNameError
+from podium.files import atomic_write
+from podium.plots.stack import alt, pd, vl_convert
+from podium.plots.theme import CLASS, CONFIG, DARK_NEUTRALS, SURFACE, dark_style, recolored
+
+THEMES = ("auto", "light", "dark")
+FORMATS = ("svg", "png", "html")
+MOST_SCALE = 20
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta name="generator" content="Podium">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:">
+<link rel="icon" href="data:,">
+<title>%(title)s</title>
+<style>
+body { margin: 0; padding: 16px; background: %(surface)s }
+%(style)s
+</style>
+<script>%(javascript)s</script>
+</head>
+<body>
+<main id="chart" class="%(kind)s"></main>
+<script>
+vegaEmbed("#chart", %(spec)s, {renderer: "svg", actions: {export: true, source: false, compiled: false, editor: false}});
+</script>
+</body>
+</html>
+"""
+
+
+def themed(chart: Any, title: str, *subtitle: str) -> Any:
+    """Return a chart with its title, lines below it, and Podium's look."""
+    lines = [line for line in subtitle if line]
+    words = alt.Title(title, subtitle=lines) if lines else alt.Title(title)
+    return chart.properties(title=words, description=". ".join([title, *lines])).configure(**CONFIG)
+
+
+def beside(*charts: Any, columns: int = 2) -> Any:
+    """Return one chart with several next to each other. Altair's own `|` refuses charts that have a look of their own.
+
+    Args:
+        charts: charts that functions of this module returned.
+        columns: how many stand in one row.
+    """
+    bare = [chart.copy(deep=False) for chart in charts]
+    for chart in bare:
+        chart.config = alt.Undefined
+    whole = alt.concat(*bare, columns=columns).resolve_scale(
+        color="independent", strokeDash="independent", shape="independent", opacity="independent"
+    )
+    return whole.configure(**CONFIG)
+
+
+def to_spec(chart: Any, *, theme: str = "light") -> dict[str, Any]:
+    """Return a chart as Vega-Lite JSON with its data inside, to be embedded in a page.
+
+    Args:
+        chart: an Altair chart.
+        theme: "light" or "dark".
+    """
+    check_theme(theme)
+    with alt.data_transformers.enable("default", max_rows=None):
+        spec: dict[str, Any] = chart.to_dict()
+    return recolored(spec) if theme == "dark" else spec
+
+
+def to_svg(chart: Any, *, theme: str = "auto") -> str:
+    """Return a chart as the text of an SVG picture.
+
+    Args:
+        chart: an Altair chart.
+        theme: "light", "dark", or "auto" for colors that follow the preference of whoever looks at it.
+    """
+    text: str = vl_convert.vegalite_to_svg(to_spec(chart, theme=theme), vl_version=_version())
+    text = text.replace('class="marks"', f'class="{CLASS} marks"', 1)
+    if theme == "auto":
+        head, end, rest = text.partition(">")
+        text = f"{head}{end}<style>{dark_style()}</style>{rest}"
+    return text + "\n"
+
+
+def to_png(chart: Any, *, theme: str = "light", scale: float = 2.0) -> bytes:
+    """Return a chart as a PNG picture.
+
+    Args:
+        chart: an Altair chart.
+        theme: "light" or "dark"; "auto" is light.
+        scale: pixels per unit of length: 2 is sharp on most screens.
+    """
+    if not 0 < scale <= MOST_SCALE:
+        raise ParameterError("scale", scale, f"must be above 0 and at most {MOST_SCALE}")
+    picture: bytes = vl_convert.vegalite_to_png(to_spec(chart, theme=theme), vl_version=_version(), scale=scale)
+    return picture
+
+
+def to_html(chart: Any, *, theme: str = "auto") -> str:
+    """Return a chart as an HTML page that holds all it needs, with tooltips. It asks nothing of the network.
+
+    Args:
+        chart: an Altair chart.
+        theme: "light", "dark", or "auto" for colors that follow the preference of whoever looks at it.
+    """
+    spec = to_spec(chart, theme=theme)
+    dark = f"@media (prefers-color-scheme: dark) {{ body {{ background: {DARK_NEUTRALS[SURFACE]} }} }}\n{dark_style()}"
+    return PAGE % {
+        "title": html.escape(_title(spec)),
+        "surface": DARK_NEUTRALS[SURFACE] if theme == "dark" else SURFACE,
+        "style": dark if theme == "auto" else "",
+        "javascript": javascript(),
+        "kind": CLASS,
+        "spec": json.dumps(spec).replace("</", "<\\/"),
+    }
+
+
+@functools.cache
+def javascript() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script for a page that draws several charts: `vegaEmbed(place, spec)`."""
+    script: str = vl_convert.javascript_bundle(vl_version=_version())
+    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def save(chart: Any, path: str | os.PathLike[str], *, theme: str = "auto", scale: float = 2.0) -> None:
+    """Write a chart to a file, completely or not at all. The ending of its name says how: .svg, .png or .html.
+
+    Args:
+        chart: an Altair chart.
+        path: the path of the file.
+        theme: "light", "dark", or "auto" for SVG and HTML that follow the preference of whoever looks at it.
+        scale: pixels per unit of length of a PNG.
+    """
+    kind = file_format(path)
+    check_theme(theme)
+    if kind == "png":
+        content = to_png(chart, theme=theme, scale=scale)
+    else:
+        content = (to_svg(chart, theme=theme) if kind == "svg" else to_html(chart, theme=theme)).encode()
+    with atomic_write(path, kind) as file:
+        file.write(content)
+
+
+def file_format(path: str | os.PathLike[str]) -> str:
+    """Return what the ending of a file's name says that a chart is written as: svg, png or html."""
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise ParameterError("path", os.fspath(path), "must end in .svg, .png or .html")
+    return kind
+
+
+def check_theme(theme: str) -> None:
+    """Raise a ParameterError unless a theme has this name."""
+    if theme not in THEMES:
+        raise UnknownNameError("theme", theme, THEMES)
+
+
+def frame_rows(chart: Any) -> list[dict[str, Any]]:
+    """Return the data of a chart as JSON takes it, one row after the other; NaN becomes None."""
+    frame: pd.DataFrame = chart.data
+    return [
+        {name: _plain(value) for name, value in zip(frame.columns, row, strict=True)}
+        for row in frame.itertuples(index=False, name=None)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if value is None or value != value or value in (float("inf"), float("-inf")) else value
+
+
+def _title(spec: dict[str, Any]) -> str:
+    title = spec.get("title", {})
+    text = title.get("text", "") if isinstance(title, dict) else title
+    return " ".join(text) if isinstance(text, Sequence) and not isinstance(text, str) else str(text) or "Podium"
+
+
+def _version() -> str:
+    """Return the version of Vega-Lite that Altair writes, as vl-convert takes it."""
+    wanted, known = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2]), vl_convert.get_vegalite_versions()
+    return wanted if wanted in known else str(known[-1])
