@@ -7,12 +7,12 @@ Only literals are evaluated; a bare word in the parentheses is text.
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from podium.errors import ParameterError
+from podium.literals import WORDS, read_literal
 
 SHAPE = re.compile(
     r"\s*(?P<base>[^\s:()@]+:[^\s:()@]+|[A-Za-z_]\w*(?:-[A-Za-z]\w*)*)"  # module:function; or words joined by hyphens
@@ -20,10 +20,10 @@ SHAPE = re.compile(
     re.DOTALL,
 )
 SEVERAL = re.compile(r"(?P<name>.*)@(?P<cutoffs>\s*[0-9]+\s*(,\s*[0-9]+\s*)+)", re.DOTALL)
-PATH = re.compile(r"(?<=\w):(?=[A-Za-z_])")  # of module:function inside parentheses, which Python cannot parse
-STAND_IN = "\u02d0"  # a letter that looks like a colon
-WORDS = {"true": True, "false": False, "none": None}
-UNREADABLE = (SyntaxError, ValueError, TypeError, MemoryError, RecursionError)
+SETTING = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*=(?P<value>.*)", re.DOTALL)
+BARE_WORD = re.compile(r"[A-Za-z_]\w*|[A-Za-z_][\w.]*:[A-Za-z_]\w*")  # also module:function
+PART = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^'"]""", re.DOTALL)  # quoted text, or one letter
+BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
 @dataclass(frozen=True)
@@ -68,20 +68,11 @@ def split_name(text: str, kind: str, examples: str, *, cutoffs: bool = False) ->
     match = SHAPE.fullmatch(text)
     if match is None or (match["cutoff"] is not None and not cutoffs):
         raise _unreadable(text, kind, examples)
-    source = f"_({PATH.sub(STAND_IN, match['inside'] or '')})"
     try:
-        call = ast.parse(source, mode="eval").body
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-            raise ValueError  # the parentheses close and open again
-        names = [str(keyword.arg) for keyword in call.keywords if keyword.arg is not None]
-        starred = any(isinstance(node, ast.Starred) for node in call.args) or len(names) != len(call.keywords)
-        if starred or len(set(names)) < len(names):
-            raise ValueError
-        first = tuple((ast.get_source_segment(source, node) or "").replace(STAND_IN, ":") for node in call.args)
-        values = [_value(keyword.value) for keyword in call.keywords]
-    except UNREADABLE:
+        first, settings = _arguments(match["inside"] or "")
+    except ValueError:
         raise _unreadable(text, kind, examples) from None
-    return PrintedName(match["base"], first, dict(zip(names, values, strict=True)), _cutoff(match["cutoff"]))
+    return PrintedName(match["base"], first, settings, _cutoff(match["cutoff"]))
 
 
 def expand_cutoffs(text: str) -> list[str]:
@@ -95,8 +86,8 @@ def literal(text: str) -> Any:
     if text.strip().lower() in WORDS:
         return WORDS[text.strip().lower()]
     try:
-        return ast.literal_eval(text.strip())
-    except UNREADABLE:
+        return read_literal(text)
+    except ValueError:
         return text
 
 
@@ -113,6 +104,40 @@ def _cutoff(digits: str | None) -> int | None:
     return int(digits)
 
 
-def _value(node: ast.expr) -> Any:
-    value = literal(node.id) if isinstance(node, ast.Name) else ast.literal_eval(node)
-    return value.replace(STAND_IN, ":") if isinstance(value, str) else value
+def _arguments(inside: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return what stands in the parentheses: the texts without a name, and the values by name."""
+    first: list[str] = []
+    settings: dict[str, Any] = {}
+    for text in _split_at_commas(inside):
+        setting = SETTING.fullmatch(text)
+        if setting is None and not settings and text.strip()[:1] not in ("", "*"):
+            first.append(text.strip())
+        elif setting is not None and setting["name"] not in settings:
+            settings[setting["name"]] = _value(setting["value"].strip())
+        else:
+            raise ValueError("nothing between commas, a name twice, or a value without a name behind settings")
+    return tuple(first), settings
+
+
+def _split_at_commas(text: str) -> list[str]:
+    """Return the parts between commas that stand in no quotes and no brackets; a comma may follow the last part."""
+    parts, depth, position = [""], 0, 0
+    while position < len(text):
+        match = PART.match(text, position)
+        depth += BRACKETS.get(match[0], 0) if match else 0
+        if match is None or depth < 0:
+            raise ValueError("a quote is missing, or the parentheses close and open again")
+        position = match.end()
+        if match[0] == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += match[0]
+    if depth > 0:
+        raise ValueError("a bracket is not closed")
+    return parts if parts[-1].strip() else parts[:-1]
+
+
+def _value(text: str) -> Any:
+    if text.lower() in WORDS or not BARE_WORD.fullmatch(text):
+        return read_literal(text)
+    return text
