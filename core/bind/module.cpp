@@ -12,6 +12,13 @@ NB_MODULE(_core, m) {
         return podium::has_avx2();
       },
       nanobind::arg("allowed"), "Allows or forbids AVX2, for tests; returns whether it is used on this machine.");
+  m.def(
+      "use_avx512",
+      [](bool allowed) {
+        podium::avx512_allowed = allowed;
+        return podium::has_avx512();
+      },
+      nanobind::arg("allowed"), "Allows or forbids AVX-512, for tests; returns whether it is used on this machine.");
   podium::bind::bind_signals(m);
   podium::bind::bind_mapping(m);
   podium::bind::bind_data(m);

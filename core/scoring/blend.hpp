@@ -38,11 +38,13 @@ using BinSetBytes = std::array<std::uint8_t, 32>;
 // The memory that one thread needs to score a block.
 class BlendScratch {
  public:
-  explicit BlendScratch(std::size_t columns);
+  BlendScratch(std::size_t columns, std::size_t documents);
+  std::size_t lanes() const { return lanes_; }  // documents of a vector
   std::uint8_t* bins() { return bins_; }
   std::uint8_t* answers() { return answers_; }
 
  private:
+  std::size_t lanes_;
   std::vector<std::uint8_t> memory_;
   std::uint8_t *bins_, *answers_;
 };
@@ -74,7 +76,7 @@ class BlendTrees {
 
  private:
   struct Program {
-    std::size_t first_node, nodes, first_leaf;
+    std::size_t first_node, nodes, first_leaf, leaves;
     bool symmetric;
   };
   std::size_t choose_columns(const ForestArrays& arrays, const CategoryTable& categories, std::size_t n_features,

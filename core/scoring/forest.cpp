@@ -86,7 +86,7 @@ void Forest::compile(const ForestArrays& arrays) {
 // Up to a block of documents, on its way through the parts of a forest.
 class Forest::Block {
  public:
-  explicit Block(const Forest& forest) : forest_(forest), scratch_(forest.columns_) {}
+  Block(const Forest& forest, std::size_t documents) : forest_(forest), scratch_(forest.columns_, documents) {}
 
   // Calls take(part, documents) for every part, with the documents ready to be routed through it.
   template <class T, class Take>
@@ -124,10 +124,10 @@ void Forest::for_each_block(const ScoreTable<T>& table, int num_threads, Take&& 
   const auto threads =
       std::clamp<std::size_t>(work / kThreadWork, 1, static_cast<std::size_t>(std::max(num_threads, 1)));
   const std::size_t share = (table.rows + threads - 1) / threads;
-  const std::size_t rows = std::min(kBlockRows, (share + 31) / 32 * 32), blocks = (table.rows + rows - 1) / rows;
+  const std::size_t rows = std::min(kBlockRows, (share + 63) / 64 * 64), blocks = (table.rows + rows - 1) / rows;
   const std::size_t grain = std::clamp<std::size_t>(blocks / (8 * threads), 1, 64);
   parallel_for(blocks, static_cast<int>(threads), grain, [&](std::size_t begin, std::size_t end) {
-    Block block(*this);
+    Block block(*this, std::min(rows, table.rows));
     for (std::size_t b = begin; b < end; ++b) take(block, b * rows, std::min(rows, table.rows - b * rows));
   });
 }

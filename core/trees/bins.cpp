@@ -132,6 +132,23 @@ __attribute__((target("avx2,popcnt"))) void search_avx2(const float* pivots, con
     out[i] = value == value ? static_cast<std::uint8_t>(bin) : kMissingBin;
   }
 }
+
+template <class T>
+__attribute__((target("avx512f,popcnt"))) void search_avx512(const float* pivots, const float* cuts, bool one_level,
+                                                             const T* values, std::ptrdiff_t stride, std::size_t count,
+                                                             std::uint8_t* out) {
+  const __m512 first = _mm512_loadu_ps(one_level ? cuts : pivots);
+  for (std::size_t i = 0; i < count; ++i, values += stride) {
+    const auto value = static_cast<float>(*values);
+    const __m512 wide = _mm512_set1_ps(value);
+    auto bin = static_cast<std::size_t>(__builtin_popcount(_mm512_cmp_ps_mask(wide, first, _CMP_GT_OQ)));
+    if (!one_level) {
+      const __m512 second = _mm512_loadu_ps(cuts + 16 * bin);
+      bin = 16 * bin + static_cast<std::size_t>(__builtin_popcount(_mm512_cmp_ps_mask(wide, second, _CMP_GT_OQ)));
+    }
+    out[i] = value == value ? static_cast<std::uint8_t>(bin) : kMissingBin;
+  }
+}
 #endif
 
 }  // namespace
@@ -194,7 +211,8 @@ void Binner::bin_values(std::size_t k, const T* values, std::ptrdiff_t stride, s
   const Search& search = searches_[k];
 #if defined(__x86_64__)
   if (!search.categorical && has_avx2()) {
-    return search_avx2(search.pivots, search.cuts, search.count <= 16, values, stride, count, out);
+    const auto search_values = has_avx512() ? search_avx512<T> : search_avx2<T>;
+    return search_values(search.pivots, search.cuts, search.count <= 16, values, stride, count, out);
   }
 #endif
   for (std::size_t i = 0; i < count; ++i, values += stride) {

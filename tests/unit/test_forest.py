@@ -184,19 +184,21 @@ def test_scores_are_a_walk_whatever_the_forest(seed, leaves, trees, outputs, row
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_bytes_are_the_same_for_any_threads_any_rows_around_and_without_avx2(kind):
+def test_bytes_are_the_same_for_any_threads_any_rows_around_and_any_instructions(kind):
     model = random_forest(5, **KINDS[kind])
     X = some_rows(model, 3000)
-    scores = model.scores(X)
+    scores, leaves = model.scores(X), model.leaves(X)
     for threads in (2, 5):
         assert model.scores(X, num_threads=threads).tobytes() == scores.tobytes()
     for part in (slice(0, 1), slice(100, 177), slice(2900, 3000), slice(0, 0)):
         assert model.scores(X[part]).tobytes() == scores[part].tobytes()
-    try:
-        _core.use_avx2(False)
-        assert model.scores(X).tobytes() == scores.tobytes()
-    finally:
-        _core.use_avx2(True)
+    for forbid in (_core.use_avx512, _core.use_avx2):
+        try:
+            assert not forbid(False)
+            assert model.scores(X).tobytes() == scores.tobytes()
+            assert model.leaves(X).tobytes() == leaves.tobytes()
+        finally:
+            forbid(True)
 
 
 def in_other_memory(X: np.ndarray) -> dict[str, np.ndarray]:
