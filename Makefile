@@ -78,7 +78,7 @@ bench: $(VENV)/.bench
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/structrank.py
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/structrank.py --variants
 	$(BIN)/python benchmarks/structrank.py --cost
-	$(BIN)/python benchmarks/tree_predict.py
+	$(BIN)/python benchmarks/scoring.py
 	test -z "$$PODIUM_DATA" || $(BIN)/python benchmarks/exports.py
 	! command -v wrk || $(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/tables.py

@@ -134,7 +134,7 @@ TABLES = {
     "trees": tree_tables.trees_section,
     "quality": tree_tables.quality_section,
     "force": tree_tables.force_section,
-    "predict": tree_tables.predict_section,
+    "predict": tree_tables.scoring_section,
     "classics cost": classics_tables.cost_section,
     "classics quality": classics_tables.quality_section,
     "exports": export_tables.export_section,

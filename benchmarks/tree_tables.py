@@ -50,12 +50,12 @@ def summary_rows() -> list[tuple[str, str, float, bool]]:
 
 
 def scoring_rows() -> list[tuple[str, str, float, bool]]:
-    ratios = {row["documents"]: row["ratio"] for row in found("tree_predict").get("found", [])}
-    named = {max(ratios, default=0): "scores from trees, {:,} documents at once", 100: "one query of 100 documents"}
+    """How many times as long as Podium LightGBM takes to score with the same forest, on two threads."""
+    named = {100_000: "scores from trees, 100,000 documents at once", 100: "one query of 100 documents"}
     return [
-        (job.format(documents), "LightGBM", ratios[documents], False)
-        for documents, job in named.items()
-        if documents in ratios
+        (named[row["documents"]], "LightGBM", row["seconds"]["lightgbm"] / row["seconds"]["podium"], False)
+        for row in reversed(found("scoring").get("leafwise", {}).get("found", []))
+        if row["documents"] in named and row["threads"] == 2
     ]
 
 
@@ -195,25 +195,58 @@ Numba compiles and once in NumPy, compared with the built-in force of the same f
     )
 
 
-def predict_section() -> str:
-    predict = found("tree_predict")
-    if not predict:
+PEER_TITLES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+
+
+def scoring_section() -> str:
+    """Return the tables of benchmarks/scoring.py: milliseconds per call, and how many times as long as Podium."""
+    scoring = found("scoring")
+    if not scoring:
         return ""
     prose = f"""\
 ## Scores from trees
 
-`python benchmarks/tree_predict.py`: `ranker.predict` against LightGBM's `booster.predict`, {predict["trees"]} trees of {predict["leaves"]} leaves each,
-{predict["threads"]} threads: many documents at once, and single queries one after another. Times are from arrays to arrays and include all checks of
-the calls."""
-    rows = [
-        f"| {row['documents']:,} | {1e3 * row['seconds']['podium']:.3f} | {1e3 * row['seconds']['lightgbm']:.3f}"
-        f" | {row['ns']['podium']:.2f} | {row['ns']['lightgbm']:.2f} | {row['ratio']:.2f}× |"
-        for row in predict["found"]
-    ]
-    head = (
-        "documents | podium, ms | LightGBM, ms | podium, ns per document and tree | LightGBM, ns | podium is faster by"
+`python benchmarks/scoring.py`: one forest of {scoring["trees"]} trees of {scoring["leaves"]} leaves that LightGBM trained, scored by Podium after
+`podium.from_lightgbm`, by LightGBM itself, by the code that lleaves and tl2cgen compile from it, and by onnxruntime after
+`ranker.export`; XGBoost scores a forest of its own of the same size. Times are milliseconds per call in Python, from arrays to
+arrays, with all checks of the calls; in parentheses, how many times as long as Podium. Medians of {scoring["rounds"]} interleaved rounds."""
+    first = (
+        f"From the start of Python to the first score of the saved forest, with `podium.load_scorer`, it takes"
+        f" {1e3 * scoring['first_score']:.0f} ms."
     )
-    return joined([prose, table(head, rows), f"On {short_repr(predict['machine'])}."])
+    symmetric = "A forest of symmetric trees that CatBoost trained, scored by CatBoost and by Podium after `podium.from_catboost`:"
+    parts = [prose, scoring_table(scoring["leafwise"]["found"]), load_note(scoring["leafwise"]["load"]), first]
+    if "symmetric" in scoring:
+        parts += [symmetric, scoring_table(scoring["symmetric"]["found"])]
+    return joined([*parts, f"On {short_repr(scoring['machine'])}."])
+
+
+def scoring_table(rows: list[dict]) -> str:
+    """Return one row per number of documents and threads, one column per system."""
+    peers = [name for name in rows[0]["seconds"] if name != "podium"]
+
+    def cell(row: dict, name: str) -> str:
+        return f"{1e3 * row['seconds'][name]:.3f} ({row['seconds'][name] / row['seconds']['podium']:.1f}×)"
+
+    lines = [
+        f"| {row['documents']:,} | {row['threads']} | {1e3 * row['seconds']['podium']:.3f} | "
+        + " | ".join(cell(row, name) for name in peers)
+        + " |"
+        for row in rows
+    ]
+    return table(
+        " | ".join(["documents", "threads", "Podium", *(PEER_TITLES.get(name, name) for name in peers)]), lines
+    )
+
+
+def load_note(seconds: dict[str, float]) -> str:
+    """Return how long each system takes until it can score; XGBoost's time would be that of its training."""
+    told = [
+        f"{PEER_TITLES.get(name, name)} {value:.2f} s"
+        for name, value in seconds.items()
+        if name not in ("podium", "xgboost")
+    ]
+    return f"Until it can score, Podium takes {seconds['podium']:.2f} s from the file, {', '.join(told)} (compilation included)."
 
 
 def quality_section() -> str:

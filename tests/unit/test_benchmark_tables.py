@@ -97,7 +97,7 @@ def test_later_rounds_time_the_trees_that_reach_the_target(tree_tables: ModuleTy
 
 def test_what_has_not_run_has_no_section(tree_tables: ModuleType) -> None:
     assert tree_tables.trees_section() == tree_tables.quality_section() == ""
-    assert tree_tables.force_section() == tree_tables.predict_section() == ""
+    assert tree_tables.force_section() == tree_tables.scoring_section() == ""
     assert tree_tables.summary_rows() == []
 
 
@@ -196,22 +196,23 @@ def test_forces(tree_tables: ModuleType, tmp_path: Path) -> None:
     assert rows[2:] == ["| no sampling, built in | 10.0 | 1.00× |", "| own, Numba | 15.0 | 1.50× |"]
 
 
-def test_predictions(tree_tables: ModuleType, tmp_path: Path) -> None:
-    found = [
-        {
-            "documents": documents,
-            "seconds": {"podium": 0.5, "lightgbm": 2.0},
-            "ratio": 4.0,
-            "ns": {"podium": 1.5, "lightgbm": 6.0},
-        }
-        for documents in (240_000, 100, 1)
+def test_scoring(tree_tables: ModuleType, tmp_path: Path) -> None:
+    rows = [
+        {"documents": documents, "threads": threads, "seconds": {"podium": 0.5, "lightgbm": 2.0, "lleaves": 1.0}}
+        for documents in (1, 100, 100_000)
+        for threads in (1, 2)
     ]
-    keep(tmp_path, "tree_predict", {"trees": 500, "leaves": 63, "threads": 2, "machine": MACHINE, "found": found})
-    rows = [line for line in tree_tables.predict_section().splitlines() if line.startswith("|")]
-    assert rows[2] == "| 240,000 | 500.000 | 2000.000 | 1.50 | 6.00 | 4.00× |"
-    assert {line.count("|") for line in rows} == {7}
+    found = {"trees": 500, "leaves": 63, "rounds": 5, "machine": MACHINE, "first_score": 0.1234}
+    loads = {"podium": 0.01, "lightgbm": 0.02, "lleaves": 30.0, "xgboost": 9.0}
+    keep(tmp_path, "scoring", found | {"leafwise": {"load": loads, "found": rows}})
+    text = tree_tables.scoring_section()
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert lines[0] == "| documents | threads | Podium | LightGBM | lleaves |"
+    assert lines[-1] == "| 100,000 | 2 | 500.000 | 2000.000 (4.0×) | 1000.000 (2.0×) |"
+    assert "it takes 123 ms" in text
+    assert "Podium takes 0.01 s from the file, LightGBM 0.02 s, lleaves 30.00 s (compilation included)" in text
     assert tree_tables.summary_rows() == [
-        ("scores from trees, 240,000 documents at once", "LightGBM", 4.0, False),
+        ("scores from trees, 100,000 documents at once", "LightGBM", 4.0, False),
         ("one query of 100 documents", "LightGBM", 4.0, False),
     ]
 
