@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -77,10 +78,7 @@ def leafwise(data: podium.RankingData, options: argparse.Namespace, folder: Path
         again = lightgbm.Booster(model_file=folder / "forest.txt")
         systems.predict["lightgbm"] = lambda rows, threads: again.predict(rows, num_threads=threads)
     with systems.adding("lleaves"):
-        import lleaves
-
-        compiled = lleaves.Model(model_file=str(folder / "forest.txt"))
-        compiled.compile()
+        compiled = lleaves_model(folder)
         systems.predict["lleaves"] = lambda rows, threads: compiled.predict(rows, n_jobs=threads)
     with systems.adding("onnxruntime"):
         systems.predict["onnxruntime"] = onnx_predict(ranker, folder)
@@ -89,6 +87,20 @@ def leafwise(data: podium.RankingData, options: argparse.Namespace, folder: Path
     with systems.adding("xgboost"):
         systems.predict["xgboost"] = xgboost_predict(data, options)
     return systems
+
+
+def lleaves_model(folder: Path) -> Any:
+    import lleaves
+    import llvmlite.binding
+
+    if not hasattr(llvmlite.binding, "PassManagerBuilder"):
+        raise ImportError(
+            "lleaves needs llvmlite 0.44, which Numba's newest version does not take; install it into a folder by "
+            "pip install --no-deps --target FOLDER llvmlite==0.44, and run with PYTHONPATH=FOLDER"
+        )
+    compiled = lleaves.Model(model_file=str(folder / "forest.txt"))
+    compiled.compile()
+    return compiled
 
 
 def onnx_predict(ranker: podium.Ranker, folder: Path) -> Predict:
@@ -138,7 +150,8 @@ def symmetric(data: podium.RankingData, options: argparse.Namespace, folder: Pat
         print(f"symmetric trees are left out: {error}")
         return systems
     groups = np.repeat(np.arange(data.n_queries), data.query_sizes)
-    model = catboost.CatBoost({"loss_function": "YetiRank", "iterations": options.trees, "depth": 6, "verbose": False})
+    given = {"loss_function": "YetiRank", "iterations": options.trees, "depth": 6, "allow_writing_files": False}
+    model = catboost.CatBoost({**given, "verbose": False})
     model.fit(catboost.Pool(data.features, data.labels, group_id=groups))
     model.save_model(str(folder / "symmetric.cbm"))
     podium.from_catboost(folder / "symmetric.cbm").save(folder / "symmetric.podium")
