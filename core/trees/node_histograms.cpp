@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "unreachable.hpp"
+
 namespace podium {
 namespace {
 
@@ -212,16 +214,51 @@ void NodeHistograms::build_children(const NodeRows& small, const NodeInfo* small
   large_split = best_of(found_large);
 }
 
-void NodeHistograms::weigh(const NodeRows& node, Cell total, CutWorth* worth) {
-  if (by_rows(node)) add_by_rows(node);
-  each_group(node.count, [&](std::size_t k) {
-    finish(groups_[k], node);
-    each_column(groups_[k], [&](std::size_t code, std::size_t part, std::size_t j) {
-      Cell scratch[256];
-      const Cell* own = column(code, part, histogram(node.slot), scratch);
-      add_worth(own, nullptr, columns_[j], total, settings_, work_.units, worth[j]);
-    });
+void NodeHistograms::weigh(std::span<const LevelNode> level, CutWorth* worth) {
+  std::vector<std::uint8_t> built(level.size());
+  std::size_t rows = kScan * level.size();
+  for (std::size_t i = 0; i < level.size(); ++i) {
+    if (level[i].derived) continue;
+    rows += level[i].rows.count;
+    if (by_rows(level[i].rows)) build(level[i].rows), built[i] = 1;
+  }
+  each_group(rows, [&](std::size_t k) {
+    const Group& group = groups_[k];
+    for (std::size_t first = 0; first < level.size(); first += 2) {
+      const std::size_t last = std::min(first + 2, level.size());
+      for (std::size_t i = first; i < last; ++i) {
+        if (!level[i].derived && !built[i]) finish(group, level[i].rows);
+      }
+      for (std::size_t i = first; i < last; ++i) {
+        if (level[i].derived) subtract(group, histogram(level[i ^ 1].rows.slot), histogram(level[i].rows.slot));
+      }
+      for (std::size_t i = first; i < last; ++i) {
+        if (level[i].rows.count > 0) weigh(group, level[i], worth);
+      }
+    }
   });
+}
+
+void NodeHistograms::weigh(const Group& group, const LevelNode& node, CutWorth* worth) const {
+  each_column(group, [&](std::size_t code, std::size_t part, std::size_t j) {
+    Cell scratch[256];
+    const Cell* own = column(code, part, histogram(node.rows.slot), scratch);
+    add_worth(own, nullptr, columns_[j], node.total, settings_, work_.units, worth[j]);
+  });
+}
+
+Cell NodeHistograms::left_total(std::size_t slot, std::size_t j, const std::array<std::uint8_t, 256>& left) const {
+  for (std::size_t code = 0; code < work_.codes.size(); ++code) {
+    for (std::size_t part = 0; part < work_.codes[code]->parts.size(); ++part) {
+      if (work_.codes[code]->parts[part].column != j) continue;
+      Cell scratch[256];
+      const Cell* own = column(code, part, histogram(slot), scratch);
+      Cell sum = left[255] ? own[255] : 0;
+      for (std::size_t b = 0; b < columns_[j].bins; ++b) sum += left[b] ? own[b] : 0;
+      return sum;
+    }
+  }
+  unreachable();
 }
 
 // The gain of a column without counts bounds the gain with counts, so columns are counted in the order of that bound

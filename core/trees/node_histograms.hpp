@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "parallel.hpp"
@@ -43,6 +45,14 @@ struct NodeRows {
   std::size_t count = 0, slot = kNoSlot;
 };
 
+// A node of a level of a symmetric tree. If it is derived, its slot holds the histograms of its parent, and those of
+// its sibling are subtracted from them.
+struct LevelNode {
+  NodeRows rows;
+  Cell total = 0;
+  bool derived = false;
+};
+
 class NodeHistograms {
  public:
   NodeHistograms(const GrowRows& work, const std::vector<ColumnInfo>& columns, const SplitSettings& settings,
@@ -51,6 +61,7 @@ class NodeHistograms {
   // Returns a free slot, or kNoSlot if the pool is full.
   std::size_t take();
   void give(std::size_t slot);
+  std::size_t most_slots() const { return most_slots_; }
 
   void build(const NodeRows& node);
   Split find_split(const NodeRows& node, const NodeInfo& info);
@@ -59,8 +70,11 @@ class NodeHistograms {
   // asked.
   void build_children(const NodeRows& small, const NodeInfo* small_info, Split& small_split, const NodeRows& large,
                       const NodeInfo* large_info, Split& large_split, bool derived);
-  // Adds the value of every cut of every column in this node of a symmetric tree, whose sum is `total`.
-  void weigh(const NodeRows& node, Cell total, CutWorth* worth);
+  // Builds the histograms of nodes of a symmetric tree, and adds the value of every cut of every column in each of
+  // them. Siblings follow one another, and every node has a slot of its own.
+  void weigh(std::span<const LevelNode> level, CutWorth* worth);
+  // The sum of the documents of a node that go left by this column.
+  Cell left_total(std::size_t slot, std::size_t column, const std::array<std::uint8_t, 256>& left) const;
   // The best split that leaves enough documents on both sides. Their histograms are built.
   Split find_split_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info,
                            const BinColumns& bins);
@@ -72,6 +86,7 @@ class NodeHistograms {
   };
   std::size_t threads() const { return static_cast<std::size_t>(std::max(num_threads_, 1)); }
   Cell* histogram(std::size_t slot) { return workspace_.slots[slot].data(); }
+  const Cell* histogram(std::size_t slot) const { return workspace_.slots[slot].data(); }
   bool by_rows(const NodeRows& node) const;
   void clear(std::size_t first, std::size_t count, Cell* cells) const;
   void add(const Group& group, const std::uint32_t* rows, std::size_t begin, std::size_t end, Cell* cells) const;
@@ -85,6 +100,7 @@ class NodeHistograms {
   template <class Seen>
   void each_column(const Group& group, Seen&& seen) const;
   Split scan_group(const Group& group, const NodeInfo& info, const Cell* cells) const;
+  void weigh(const Group& group, const LevelNode& node, CutWorth* worth) const;
   template <class Body>
   void each_group(std::size_t rows, Body&& body);
 

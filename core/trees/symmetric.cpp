@@ -13,6 +13,8 @@ namespace {
 struct Node {
   RowRun run;
   Cell total = 0;
+  std::size_t slot = kNoSlot;  // of its histograms
+  bool derived = false;        // whether the slot holds those of its parent
 };
 
 class Growing {
@@ -33,10 +35,12 @@ class Growing {
   GrownTree run() {
     level_ = {{{0, work_.rows}, work_.total}};
     const auto most = std::min<std::uint32_t>(settings_.max_depth, std::bit_width(settings_.num_leaves) - 1u);
+    keeps_ = most > 0 && histograms_.most_slots() >> (most - 1) > 0;
+    if (most > 0) level_.front().slot = histograms_.take();
     for (std::uint32_t depth = 0; depth < most; ++depth) {
       const Split chosen = best_split(depth);
       if (!chosen.found()) break;
-      part(chosen);
+      part(chosen, depth + 1 < most);
     }
     return finished();
   }
@@ -45,15 +49,18 @@ class Growing {
   Split best_split(std::uint32_t depth) {
     const std::unique_ptr<CutWorth[]> worth(new CutWorth[columns_.size()]);
     for (std::size_t j = 0; j < columns_.size(); ++j) worth[j].begun = false;
-    const std::size_t slot = histograms_.take();
+    std::vector<LevelNode> level;
     double whole = 0;
     for (const Node& node : level_) {
-      if (node.run.rows() == 0) continue;
       const bool all = node.run.rows() == work_.rows;
-      histograms_.weigh({all ? nullptr : order_.rows(node.run), node.run.rows(), slot}, node.total, worth.get());
-      whole += this->worth(node);
+      level.push_back({{all ? nullptr : order_.rows(node.run), node.run.rows(), node.slot}, node.total, node.derived});
+      if (node.run.rows() > 0) whole += this->worth(node);
     }
-    histograms_.give(slot);
+    if (keeps_) {
+      histograms_.weigh(level, worth.get());
+    } else {
+      for (const LevelNode& node : level) histograms_.weigh({&node, 1}, worth.get());
+    }
     std::vector<Split> found;
     const std::uint64_t draw = splitmix64(draw_ + depth);
     for (const ColumnInfo& column : columns_) {
@@ -93,7 +100,9 @@ class Growing {
     add_worth(histogram, counts, column, node.total, settings_.split, work_.units, worth);
   }
 
-  void part(const Split& chosen) {
+  // Divides every node of the level. If there is another level, the smaller child gets a slot of its own, and the
+  // larger one that of its parent; if slots are too few to be kept, all nodes share one.
+  void part(const Split& chosen, bool again) {
     const auto left = chosen.left_flags();
     std::vector<Node> below;
     std::size_t lefts = 0, missing = 0, rows = 0;
@@ -104,9 +113,12 @@ class Growing {
       lefts += parted.left, missing += parted.missing, rows += node.run.rows();
       const std::size_t middle = node.run.begin + parted.left;
       Node low{{node.run.begin, middle, parted.place}}, high{{middle, node.run.end, parted.place}};
-      const std::uint32_t* of = order_.rows(low.run);
-      for (std::size_t i = 0; i < parted.left; ++i) low.total += work_.cells[of[i]];
+      low.total = keeps_ ? histograms_.left_total(node.slot, chosen.column, left) : sum_of(low.run);
       high.total = node.total - low.total;
+      Node &small = low.run.rows() <= high.run.rows() ? low : high, &large = &small == &low ? high : low;
+      large.slot = node.slot;
+      large.derived = keeps_;
+      small.slot = keeps_ && again ? histograms_.take() : node.slot;
       const double gain = worth(low) + worth(high) - worth(node);
       gains_.push_back(std::max(gain, 0.0));
       below.push_back(low), below.push_back(high);
@@ -118,6 +130,13 @@ class Growing {
       tree_.nodes.push_back({chosen.column, child, child + 1, chosen.bin, missing_left});
     }
     level_ = std::move(below);
+  }
+
+  Cell sum_of(const RowRun& run) const {
+    const std::uint32_t* rows = order_.rows(run);
+    Cell sum = 0;
+    for (std::size_t i = 0; i < run.rows(); ++i) sum += work_.cells[rows[i]];
+    return sum;
   }
 
   double worth(const Node& node) const { return side_worth(node.total, node.run.rows(), settings_.split, work_.units); }
@@ -150,6 +169,7 @@ class Growing {
   RowOrder& order_;
   NodeHistograms histograms_;
   std::vector<Node> level_;
+  bool keeps_ = false;  // whether every node of a level has a slot of its own
   Tree tree_;
   std::vector<double> gains_;
 };
