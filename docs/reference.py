@@ -25,7 +25,6 @@ import podium
 from podium.cli import console as shared
 from podium.cli.app import app
 from podium.forces import FORCES
-from podium.forces.laws import pictures
 from podium.metrics import METRICS
 
 DOCS = Path(__file__).parent
@@ -211,9 +210,10 @@ def laws_page(text: str) -> str:
 def force_pictures() -> dict[str, str]:
     """The pictures of the page of the laws, by file name."""
     pairs = ("ranknet", "spring", "hinge", "squared_hinge", "exponential", "lambdarank(ndcg)")
+    fields = [podium.plots.force_field(name) for name in ("ranknet", "lambdarank(ndcg)")]
     return {
-        "forces-gap.svg": pictures.gap_picture([podium.force(name) for name in pairs]),
-        "forces-field.svg": pictures.field_picture([podium.force(name) for name in ("ranknet", "lambdarank(ndcg)")]),
+        "forces-gap.svg": podium.plots.to_svg(podium.plots.force_gap(pairs)),
+        "forces-field.svg": podium.plots.to_svg(podium.plots.beside(*fields)),
     }
 
 

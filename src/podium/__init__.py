@@ -11,7 +11,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "errors": ("DataError", "FormatError", "MissingExtraError", "OutputError", "ParameterError", "PodiumError"),
     "evaluation": ("Comparison", "Evaluation", "compare", "evaluate"),
     "explaining": ("PermutationImportance", "Reason", "Why", "permutation_importance", "why"),
-    "forces": ("Force", "Verdict", "custom_force", "force", "force_picture", "laws", "regularized"),
+    "forces": ("Force", "Verdict", "custom_force", "force", "laws", "regularized"),
     "formats": ("convert", "from_frame", "read", "read_all_folds", "read_folds", "read_scores", "to_frame", "write"),
     "metrics": ("Metric", "custom_metric", "metric"),
     "rankers": (

@@ -31,7 +31,6 @@ from podium.forces import Force as Force
 from podium.forces import Verdict as Verdict
 from podium.forces import custom_force as custom_force
 from podium.forces import force as force
-from podium.forces import force_picture as force_picture
 from podium.forces import laws as laws
 from podium.forces import regularized as regularized
 from podium.formats import convert as convert

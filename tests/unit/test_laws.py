@@ -6,7 +6,6 @@ import functools
 import json
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -359,36 +358,3 @@ def test_a_verdict_is_plain_values_and_words():
 def test_refusals(options, message):
     with pytest.raises(ValueError, match=message):
         podium.laws("ranknet", **options)
-
-
-# Plots
-
-
-@pytest.mark.parametrize("name", ["ranknet", "spring(margin=2)", "squared", "ordinal", "lambdarank(pairwise_error)"])
-def test_plots_are_drawn(name):
-    svg = podium.force_picture(name, beside=["hinge", "exponential"])
-    root = ElementTree.fromstring(svg)
-    assert root.tag.endswith("svg")
-    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"hinge", "exponential", "ABC", "CBA"} <= set(texts)
-    assert "prefers-color-scheme: dark" in svg
-    assert "nan" not in svg
-    assert len(list(root.iter("{http://www.w3.org/2000/svg}polyline"))) == 3
-
-
-def test_arrows_of_ranknet_point_to_the_right_order():
-    from podium.forces.laws.pictures import CORNERS, LABELS, _scores
-
-    place = np.array([0.4, -1.1])
-    np.testing.assert_allclose(_scores(place) @ CORNERS, place, atol=1e-12)
-    force = Field(podium.force("ranknet")).forces([point(_scores(place), LABELS)])[0]
-    assert (force @ CORNERS) @ (np.array([2.0, 1.0, 0.0]) @ CORNERS) > 0
-
-
-def test_a_force_that_does_nothing_and_one_with_markup_in_its_name_are_drawn():
-    ElementTree.fromstring(podium.force_picture(plain(lambda scores, labels: (0 * scores, np.ones(len(scores))))))
-
-
-def test_a_force_of_several_scores_has_no_picture():
-    with pytest.raises(podium.ParameterError, match="several scores per document"):
-        podium.force_picture("multiclass")

@@ -9,8 +9,8 @@ import typer
 
 from podium.cli.console import Json, Seed, check_outputs, complete_metric, named_force, out, print_json, say
 from podium.errors import ParameterError
-from podium.files import Output, atomic_write
-from podium.forces import FORCES, Verdict, force_picture
+from podium.files import Output
+from podium.forces import FORCES, Verdict
 from podium.forces import laws as test_laws
 
 
@@ -51,7 +51,9 @@ def laws(
     seed: Seed = 0,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE.svg", help="SVG file to draw the force into.", show_default=False),
+        typer.Option(
+            "--plot", metavar="FILE.svg", help="File to draw the force into: .svg, .png or .html.", show_default=False
+        ),
     ] = None,
     beside: Annotated[
         list[str] | None,
@@ -67,12 +69,14 @@ def laws(
     if beside and plot is None:
         raise ParameterError("beside", rule="adds a force to the picture", remedy="give {plot} too")
     if plot is not None:
-        check_outputs(Output(plot, "svg", "--plot"), inputs=[])
+        from podium.plots.force_charts import force_charts
+        from podium.plots.output import file_format, save
+
+        check_outputs(Output(plot, file_format(plot, "plot"), "--plot"), inputs=[])
     judged, others = named_force(force), [named_force(name) for name in beside or ()]
     verdict = test_laws(judged, metric=metric, points=[_point(word) for word in at or ()], draws=draws, seed=seed)
     if plot is not None:
-        with atomic_write(plot, "svg") as file:
-            file.write(force_picture(judged, beside=others, metric=metric).encode())
+        save(force_charts(judged, others, metric), plot)
     if json:
         print_json(verdict.to_dict())
         return

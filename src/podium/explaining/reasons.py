@@ -134,8 +134,8 @@ def why(ranker: ExplainMixin, data: RankingData, *, above: int | str, below: int
         rule = f"needs one output; this model has {model.n_outputs}, and its score is not their sum"
         raise ParameterError("why", rule=rule, remedy="use ranker.attributions")
     number = query_number(data, query)
-    first, last = (int(row) for row in data.query_offsets[number : number + 2])
-    rows = [_document(data, first, last, name, given) for name, given in (("above", above), ("below", below))]
+    first = int(data.query_offsets[number])
+    rows = [document_row(data, number, name, given) for name, given in (("above", above), ("below", below))]
     if rows[0] == rows[1]:
         raise ParameterError("below", below, "is the same document as above", "name two documents of the query")
     features = scorer.features(data.select([number]))[[row - first for row in rows]]
@@ -184,8 +184,16 @@ def query_number(data: RankingData, query: Any) -> int:
         ) from None
 
 
-def _document(data: RankingData, first: int, last: int, name: str, given: int | str) -> int:
-    """Return the row of a document. Text is an id if the query has it, or else a number; numbers count from 1."""
+def document_row(data: RankingData, query: int, name: str, given: int | str) -> int:
+    """Return the row of a document of a query. Text is an id if the query has it, or else a number; numbers count from 1.
+
+    Args:
+        data: the data.
+        query: the number of the query in the data.
+        name: the parameter to name in errors.
+        given: the document.
+    """
+    first, last = (int(row) for row in data.query_offsets[query : query + 2])
     if isinstance(given, str):
         if data.document_ids is not None:
             called = [row for row in range(first, last) if data.document_ids[row] == given]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy.typing as npt
 
@@ -12,7 +12,6 @@ from podium.forces.custom import custom_force, named_custom_force
 from podium.forces.definition import ForceDefinition
 from podium.forces.force import Force, ForceData
 from podium.forces.laws.judge import judge
-from podium.forces.laws.pictures import both_pictures
 from podium.forces.laws.verdict import Verdict
 from podium.forces.network_inputs import Preferences
 from podium.functions import Function
@@ -28,7 +27,6 @@ __all__ = [
     "Verdict",
     "custom_force",
     "force",
-    "force_picture",
     "laws",
     "regularized",
 ]
@@ -106,19 +104,6 @@ def laws(
         seed: the same seed gives the same lists.
     """
     return judge(_force(force), metric_name=metric, points=points, draws=draws, seed=seed)
-
-
-def force_picture(
-    force: str | Force | Function, *, beside: Sequence[str | Force | Function] = (), metric: str | Metric | None = None
-) -> str:
-    """Return an SVG picture of a force: its pull on a pair against the score gap, and its field on three documents.
-
-    Args:
-        force: a name, a force, or a function of yours.
-        beside: other forces to draw against the gap.
-        metric: the metric that shades the orders of the three documents; by default the force's own, or else ndcg.
-    """
-    return both_pictures(_force(force), [_force(other) for other in beside], metric)
 
 
 _force = force

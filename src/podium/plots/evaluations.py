@@ -110,7 +110,8 @@ def query_differences(
     differences = paired_differences(first, second)
     better = differences if meant.higher_is_better else -differences
     order = np.argsort(-better, kind="stable")
-    names = [query_names(data)[query] for query in shared]
+    called = query_names(data)
+    names = [called[query] for query in shared]
     counts = [int(np.sum(better > 0)), int(np.sum(better < 0)), int(np.sum(better == 0))]
     kept = evenly_spaced(len(order), MOST_QUERIES)
     drawn = order[kept]

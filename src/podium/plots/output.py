@@ -17,6 +17,7 @@ from podium.plots.theme import CLASS, CONFIG, DARK_NEUTRALS, SURFACE, dark_style
 
 THEMES = ("auto", "light", "dark")
 FORMATS = ("svg", "png", "html")
+OTHER_FORMATS = ("eps", "gif", "jpeg", "jpg", "json", "pdf", "webp")  # which a name must not promise
 MOST_SCALE = 20
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -135,7 +136,7 @@ def javascript() -> str:
 
 
 def save(chart: Any, path: str | os.PathLike[str], *, theme: str = "auto", scale: float = 2.0) -> None:
-    """Write a chart to a file, completely or not at all. The ending of its name says how: .svg, .png or .html.
+    """Write a chart to a file, completely or not at all. The ending of its name says how: .png, .html, or else as SVG.
 
     Args:
         chart: an Altair chart.
@@ -153,12 +154,12 @@ def save(chart: Any, path: str | os.PathLike[str], *, theme: str = "auto", scale
         file.write(content)
 
 
-def file_format(path: str | os.PathLike[str]) -> str:
-    """Return what the ending of a file's name says that a chart is written as: svg, png or html."""
+def file_format(path: str | os.PathLike[str], parameter: str = "path") -> str:
+    """Return what a chart is written as: png or html if the file's name ends so, or else svg; endings of other formats are refused."""
     kind = Path(path).suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        raise ParameterError("path", os.fspath(path), "must end in .svg, .png or .html")
-    return kind
+    if kind in OTHER_FORMATS:
+        raise ParameterError(parameter, os.fspath(path), "must end in .svg, .png or .html")
+    return kind if kind in FORMATS else "svg"
 
 
 def check_theme(theme: str) -> None:

@@ -1,1 +1,1 @@
-"""The laws that a force can obey, tested at random points, and pictures of forces."""
+"""The laws that a force can obey, tested at random points."""

@@ -46,6 +46,6 @@ TOPICS: Topics = (
     topic("§6", "the cost is convex iff the Jacobian is semidefinite", page("laws.md#which-laws-the-built-in-forces-obey")),
     topic("§6", "for piecewise constant forces both hold trivially, between jumps", checked_by("tests/unit/test_source_claims.py::test_piecewise_constant_forces_have_no_slope_between_jumps")),
     topic("§6", "a regularizer α·s makes a symmetric force convex", name("podium.regularized"), command('podium train train.txt --force "regularized(lambdarank(ndcg@10), alpha=0.1)" --epochs 2 --out regular.podium'), checked_by("tests/unit/test_laws.py::test_a_regularizer_of_the_reported_strength_makes_a_force_convex")),
-    topic("§6", "documents as point masses: springs and a conservative system", page("laws.md"), name("podium.force_picture")),
+    topic("§6", "documents as point masses: springs and a conservative system", page("laws.md"), name("podium.plots.force_field")),
     topic("§6", "forces that are linear in the scores are springs with one minimum of the energy", command("podium laws pairwise_regression --draws 5"), checked_by("tests/contracts/test_forces.py::test_pairwise_regression_adds_up_its_pairs")),
 )  # fmt: skip
