@@ -18,6 +18,8 @@ VALID = podium.synthetic.network(queries=8, documents=6, features=4, seed=4)
 MORE = {
     "lbfgs over a net": lambda epochs: podium.RankNet(optimizer="lbfgs", epochs=epochs),
     "sgd": lambda epochs: podium.RankNet(optimizer="sgd", epochs=epochs),
+    "linear": lambda epochs: podium.RankNet(hidden=(), epochs=epochs),
+    "dart": lambda epochs: podium.LambdaMART(dart=0.5, n_estimators=epochs),
     "own outputs": lambda epochs: podium.Ranker(force="ordinal", model="trees", schedule=f"boosting(rounds={epochs})"),
 }
 
@@ -120,6 +122,79 @@ def test_numbers_that_cannot_be_of_any_training_are_refused(tmp_path, change):
     write_tensors(path, "checkpoint", header, arrays)
     with pytest.raises(podium.FormatError, match=r"is a checkpoint with a part missing or wrong: .*; remove the file"):
         fit("ranknet", path, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("ranknet", {"rate": -1.0}),
+        ("ranknet", {"rate": 0.0}),
+        ("ranknet", {"rate": 0.0005}),  # smaller, although no rule made it so
+        ("ranknet", {"best_value": 1e308}),
+        ("ranknet", {"since_best": 7}),
+        ("ranknet", {"last_train": 0.25}),
+        ("lambdamart", {"rate": -1.0}),
+        ("lambdamart", {"best_value": 1e308}),
+        ("lambdamart", {"since_best": 7}),
+        ("adarank", {"best_value": -1e308}),
+        ("prank", {"rate": -1.0}),
+        ("prank", {"best_value": 1e308}),
+        ("structrank", {"rate": -1.0}),
+        ("structrank", {"best_value": 1e308}),
+    ],
+    ids=str,
+)
+def test_progress_that_does_not_follow_from_the_log_is_refused(tmp_path, name, change):
+    path = tmp_path / "c"
+    fit(name, path, 2)
+    header, arrays = read(path)
+    header["numbers"].update(change)
+    write_tensors(path, "checkpoint", header, arrays)
+    with pytest.raises(podium.FormatError, match=r"is not a checkpoint of this training .*; remove the file"):
+        fit(name, path, 2 if name == "structrank" else 3)
+
+
+@pytest.mark.parametrize("name", ["ranknet", "lambdamart", "adarank"])
+def test_a_log_that_was_made_up_is_refused(tmp_path, name):
+    path = tmp_path / "c"
+    fit(name, path, 2)
+    header, arrays = read(path)
+    last = header["numbers"]["log"][-1]
+    last.update(valid=last["valid"] / 2, train=last["train"] / 2)
+    write_tensors(path, "checkpoint", header, arrays)
+    with pytest.raises(podium.FormatError, match="is not a checkpoint of this training"):
+        fit(name, path, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "reason"),
+    [
+        ("ranknet", "second", "the moments of Adam cannot be negative"),
+        ("linear", "best_vector", "does not have the value in the log"),
+        ("lambdamart", "weights", "the weights of the trees do not follow from the schedule"),
+        ("lambdamart", "train", "scores that are not those of the trees"),
+        ("lambdamart", "valid", "scores that are not those of the trees"),
+        ("lambdamart", "own_scores.1", "scores that are not those of the trees"),
+        ("lambdamart", "best_vector", "best_vector does not follow from the schedule"),
+        ("lambdamart", "forest.value", "scores that are not those of the trees"),
+        ("dart", "weights", "the weights of the trees do not follow from the schedule"),
+        ("dart", "valid", "scores that are not those of the trees"),
+        ("own outputs", "own", "the parameters of the force cannot be those of this training"),
+        ("adarank", "alphas", "best_vector holds other weights"),
+        ("structrank", "best_vector", "parameters below 0"),
+        ("structrank", "theta", "parameters below 0"),
+        ("oap-bpm", "best_vector", "does not have the value in the log"),
+    ],
+)
+def test_negated_arrays_are_refused(tmp_path, name, array, reason):
+    """Finite numbers of the right shape that no training can have come to."""
+    path = tmp_path / "c"
+    fit(name, path, 4)
+    header, arrays = read(path)
+    assert arrays[array].any()
+    write_tensors(path, "checkpoint", header, {**arrays, array: -arrays[array]})
+    with pytest.raises(podium.FormatError, match=f"is not a checkpoint of this training .*{reason}"):
+        fit(name, path, 4 if name == "structrank" else 5)
 
 
 @pytest.mark.parametrize("identity", [None, 3, [], ["force"], {"force": 3}, {"force": None}])

@@ -125,9 +125,6 @@ class DescentRun(TrainingRun):
             )
         train = self._value(self.plan.metric, self.data, passed.scores)
         valid, also = (None, None) if self.valid is None else self._valid_values(vector)
-        judged = self._judged(number, train, valid)
-        best = judged is not None and (before.best_value is None or judged > before.best_value)
-        risen = judged is not None and (before.run_value is None or judged > before.run_value)
         row = Epoch(
             epoch=number,
             train=train,
@@ -135,28 +132,68 @@ class DescentRun(TrainingRun):
             cost=passed.cost,
             learning_rate=before.rate,
             restart=before.restart,
-            best=best,
+            best=self._is_better(number, train, valid, before.best_value),
             seconds=round(time.perf_counter() - began, 3),
             also=also,
         )
-        kept = {
-            "best_value": judged,
-            "best_epoch": number,
-            "best_vector": vector.copy(),
-            "certificate": self.steps.certificate(),
-        }
-        self.progress = before.moved(
-            epoch=number,
+        after = self._after(before, row)
+        if row.best:
+            after = after.moved(best_vector=vector.copy(), certificate=self.steps.certificate())
+        self.progress = after
+        if after.restart != before.restart:
+            self.steps.begin(self._starting_vector(self._start(after.restart)))
+
+    def _is_better(self, number: int, train: float | None, valid: float | None, than: float | None) -> bool:
+        judged = self._judged(number, train, valid)
+        return judged is not None and (than is None or judged > than)
+
+    def _after(self, before: Progress, row: Epoch) -> Progress:
+        """Return the progress after the epoch of a row, as far as it follows from the row; it restarts if it is stuck."""
+        judged = self._judged(row.epoch, row.train, row.valid)
+        best = self._is_better(row.epoch, row.train, row.valid, before.best_value)
+        risen = self._is_better(row.epoch, row.train, row.valid, before.run_value)
+        after = before.moved(
+            epoch=row.epoch,
             log=before.log.appended(row),
             since_best=0 if best else before.since_best + 1,
             run_value=judged if risen else before.run_value,
             since_rise=0 if risen else before.since_rise + 1,
-            last_cost=passed.cost,
-            last_train=train,
-            rate=self._next_rate(before, passed.cost, train),
-            **(kept if best else {}),
+            last_cost=row.cost,
+            last_train=row.train,
+            rate=self._next_rate(before, row.cost, row.train),
+            **({"best_value": judged, "best_epoch": row.epoch} if best else {}),
         )
-        self._restart_if_stuck()
+        rounds = self.schedule.restart_rounds
+        if rounds is None or after.since_rise < rounds:
+            return after
+        return after.moved(
+            restart=after.restart + 1,
+            run_value=None,
+            since_rise=0,
+            rate=self.schedule.starting_rate,
+            last_cost=None,
+            last_train=None,
+        )
+
+    def _check_progress(self, fresh: Progress) -> None:
+        """Check that the whole progress follows from the rows of the log, one after the other."""
+        before, found = fresh, self.progress
+        for row in found.log:
+            best = self._is_better(row.epoch, row.train, row.valid, before.best_value)
+            if (row.learning_rate, row.restart, row.best) != (before.rate, before.restart, best):
+                raise ValueError(f"row {row.epoch} of the log does not follow from those before it")
+            before = self._after(before, row)
+        expected, numbers = before.numbers(), found.numbers()
+        for name in expected.keys() - {"certificate", "log"}:
+            if numbers[name] != expected[name]:
+                raise ValueError(f"{name} {numbers[name]} does not follow from the log")
+        super()._check_progress(fresh)
+
+    def _judged_values(self, row: Epoch) -> tuple[float | None, ...]:
+        return (self._judged(row.epoch, row.train, row.valid),)
+
+    def _is_value_of_best(self, row: Epoch) -> bool:
+        return self.valid is None or self._valid_values(self.progress.best_vector)[0] == row.valid
 
     def _judged(self, number: int, train: float | None, valid: float | None) -> float | None:
         """Return the value by which the best epoch is chosen (higher is better): the metric, or the number of the epoch."""
@@ -173,20 +210,6 @@ class DescentRun(TrainingRun):
             falls = train < before.last_train if self.plan.metric.higher_is_better else train > before.last_train
             return before.rate * SHRINK if falls else before.rate
         return before.rate
-
-    def _restart_if_stuck(self) -> None:
-        rounds = self.schedule.restart_rounds
-        if rounds is None or self.progress.since_rise < rounds:
-            return
-        self.progress = self.progress.moved(
-            restart=self.progress.restart + 1,
-            run_value=None,
-            since_rise=0,
-            rate=self.schedule.starting_rate,
-            last_cost=None,
-            last_train=None,
-        )
-        self.steps.begin(self._starting_vector(self._start(self.progress.restart)))
 
     def _valid_values(self, vector: Floats) -> tuple[float | None, dict[str, float | None] | None]:
         assert self.valid is not None

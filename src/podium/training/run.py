@@ -158,15 +158,45 @@ class TrainingRun(ABC):
         found = self.checkpoint.read(self.identity, epochs=self.plan.schedule.max_epochs)
         if found is not None:
             numbers, arrays = found
+            fresh = self.progress
             try:
                 self.progress = Progress.of(numbers, arrays.pop("best_vector"))
                 check_state(arrays, self._state())
                 self._load_state(arrays)
                 check_loaded(arrays, self._state())
+                self._check_progress(fresh)
             except (IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
                 raise FormatError(
                     self.checkpoint.path, f"is not a checkpoint of this training ({error}); {REMEDY}"
                 ) from None
+
+    def _check_progress(self, fresh: Progress) -> None:
+        """Check the progress of a checkpoint against its log, given that of a training before its first epoch.
+
+        The ValueError says what does not follow from the log.
+        """
+        progress = self.progress
+        if progress.rate != fresh.rate and not 0 < progress.rate < fresh.rate:
+            raise ValueError(f"the learning rate {progress.rate:g} cannot follow from {fresh.rate:g}")
+        kept = progress.log[progress.best_epoch - 1] if progress.best_epoch else None
+        values = (None,) if kept is None else self._judged_values(kept)
+        if progress.best_value not in values:
+            raise ValueError(f"best_value {progress.best_value} is not that of epoch {progress.best_epoch}")
+        if self.plan.metric.custom is None and kept is not None and not self._is_value_of_best(kept):
+            raise ValueError(f"the model of epoch {progress.best_epoch} does not have the value in the log")
+
+    def _judged_values(self, row: Epoch) -> tuple[float | None, ...]:
+        """Return the value by which the epoch of a row was judged (higher is better), or those that are possible.
+
+        It is the metric on the validation data, or the number of the epoch without validation data.
+        """
+        if self.valid is None:
+            return (float(row.epoch),)
+        return (row.valid if row.valid is None or self.plan.metric.higher_is_better else -row.valid,)
+
+    def _is_value_of_best(self, row: Epoch) -> bool:
+        """Return whether the best model so far has the value of its row on the validation data."""
+        return True
 
     def run(self, callbacks: Sequence[Callback]) -> Trained:
         """Run epochs until training ends or is interrupted."""

@@ -329,6 +329,20 @@ class FeasibleRun(TrainingRun):
         if arrays["theta"].shape != self.theta.shape or self.progress.best_vector.shape != self.theta.shape:
             raise ValueError("theta has another size")
         self.theta, self.passed = np.array(arrays["theta"], np.float64), int(arrays["passed"][0])
+        if not 0 <= self.passed < self.schedule.epochs:
+            raise ValueError(f"{self.passed} passes from one start")
+        if min(vector[self.limits.in_norm].min(initial=0) for vector in (self.theta, self.progress.best_vector)) < 0:
+            raise ValueError("parameters below 0")
+
+    def _judged_values(self, row: Epoch) -> tuple[float | None, ...]:
+        return self._judged(row.train, row.valid, row.cost), CONSTANT_SCORES
+
+    def _is_value_of_best(self, row: Epoch) -> bool:
+        if self.valid is None:
+            return True
+        self.model.vector = self.progress.best_vector[: len(self.model.vector)]
+        outputs = self.model.scores(self.valid.features, num_threads=self.plan.num_threads)
+        return self._value(self.plan.metric, self.valid, outputs) == row.valid
 
     def _trained(self, interrupted: bool) -> Trained:
         progress = self.progress

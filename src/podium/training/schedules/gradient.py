@@ -197,6 +197,8 @@ class GradientSteps:
 
     def resume(self, state: State) -> None:
         """Restore parameters and moments."""
+        if state["second"].min(initial=0) < 0 or not float(state["updates"][0]).is_integer() or state["updates"][0] < 0:
+            raise ValueError("the moments of Adam cannot be negative")
         self.descent.set_parameters(state["vector"])
         self.descent.set_moments(state["first"], state["second"], int(state["updates"][0]))
 

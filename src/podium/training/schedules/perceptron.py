@@ -327,6 +327,13 @@ class OnlineRun(TrainingRun):
         self.perfect = bool(arrays["perfect"][0])
         self.learner.resume(arrays)
 
+    def _is_value_of_best(self, row: Epoch) -> bool:
+        if self.valid is None:
+            return True
+        return (
+            self._value(self.plan.metric, self.valid, self._scores(self.progress.best_vector, self.valid)) == row.valid
+        )
+
     def _trained(self, interrupted: bool) -> Trained:
         progress = self.progress
         learned = self.learner.learned(progress.best_vector)

@@ -253,10 +253,19 @@ class ReweightingRun(TrainingRun):
             raise ValueError("weak rankers of another number of rounds")
         if rounds and not (numbers.min() >= 0 and numbers.max() < len(self.rankers)):
             raise ValueError("there is no such weak ranker")
+        if not np.array_equal(self.progress.best_vector, alphas[: self.progress.best_epoch]):
+            raise ValueError("best_vector holds other weights than those of the weak rankers")
         for number, alpha in zip(numbers.tolist(), alphas.tolist(), strict=True):
             self._add(number, alpha)
         if rounds:
             self._reweigh()
+
+    def _is_value_of_best(self, row: Epoch) -> bool:
+        """Return whether the scores have the values of the last row; those of the best round are no longer there."""
+        last, metric = self.progress.log[-1], self.plan.metric
+        valid = None if self.valid is None else self._value(metric, self.valid, self.valid_scores)
+        train = self._value(metric, self.data, self.train_scores)
+        return (train, valid) == (last.train, last.valid)
 
     def _trained(self, interrupted: bool) -> Trained:
         progress = self.progress
