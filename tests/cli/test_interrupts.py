@@ -115,7 +115,7 @@ def test_a_search_in_processes_stopped_again_and_again_finds_the_same(folder):
 def test_stopping_keeps_the_best_so_far_and_says_so(folder, number, share):
     podium.RankNet(hidden=(), epochs=1).fit(podium.read(folder / "train.txt")).save(folder / "model.podium")
     words = ["train", "train.txt", "--valid", "vali.txt", "--ranker", "ranknet", "--epochs", "30"]
-    words += ["--early-stopping-rounds", "0", "--checkpoint-seconds", "0"]
+    words += ["--early-stopping-rounds", "none", "--checkpoint-seconds", "0"]
     total = forked.count_lines(folder, *words, "--out", "whole", parts=PARTS)
     code, out, err = forked.run(folder, *words, stop=Stop(PARTS, int(share * total), number))
     assert code == CODES[number]

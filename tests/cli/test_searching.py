@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import podium
+from podium.rankers.tuning.result import Trial, Tuning
 
 
 @pytest.fixture
@@ -162,3 +165,24 @@ def test_a_study_with_other_settings_is_refused(refused, parts, tmp_path):
     assert "holds a search with another choice of ranges: l2=0.0..1.0 there, l2=0.0..2.0 now; repeat that" in said
     assert said.endswith("or start over with --fresh")
     assert "another sigma: 1.0 there, 2 now" in refused(*TUNE, "--range", "l2=0..1", "--set", "sigma=2")
+
+
+def test_trials_fit_into_a_narrow_terminal(monkeypatch):
+    """Eight settings take more columns than a terminal has; they share one column there, and nothing is cut."""
+    from podium.cli import console
+    from podium.cli import tune as command
+
+    drawn = {f"setting_number_{k}": 0.123456 for k in range(8)}
+    trial = Trial(number=0, state="complete", value=0.5, parameters=drawn, best_epoch=3, epochs=4, seconds=0.1)
+    best = podium.LambdaMART()
+    result = Tuning(metric="ndcg@10", trials=(trial,), ranker=best, importances={})
+    for is_terminal in (True, False):
+        text = io.StringIO()
+        shown = Console(file=text, width=80, force_terminal=is_terminal, color_system=None)
+        monkeypatch.setattr(console, "out", shown)
+        monkeypatch.setattr(command, "out", shown)
+        command._show_trials(result, "1 trials", 5)
+        lines = text.getvalue().splitlines()
+        assert (max(map(len, lines)) <= 80) == is_terminal
+        assert all(name in text.getvalue() for name in drawn)
+        assert "best round" in lines[1]

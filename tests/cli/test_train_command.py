@@ -455,3 +455,11 @@ def test_values_of_set_need_no_quotes(cli, parts):
 def test_none_never_stops_early(cli, parts):
     given = ["train", "train.txt", "--valid", "vali.txt", *RANKNET[1:], "--epochs", 3, "--json"]
     assert cli(*given, "--early-stopping-rounds", "none").json["resolved"]["early_stopping_rounds"] is None
+
+
+def test_a_warning_about_the_last_round_names_the_option_and_comes_last(cli, parts):
+    given = [*TRAIN, "--n-estimators", 10, "--learning-rate", 0.1, "--set", "smoothing=0"]
+    lines = cli(*given).err.splitlines()
+    assert lines[-1].startswith("podium: the best round on the validation data is the last one allowed, number 10")
+    assert lines[-1].endswith("allow more rounds, as in --n-estimators 20")
+    assert lines[-2].startswith("round 10: ")

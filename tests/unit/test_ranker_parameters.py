@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import podium
 from podium.errors import PodiumError
@@ -160,3 +161,25 @@ def test_cross_validation_needs_a_ranker():
     data = podium.synthetic.network(queries=6, documents=5, features=3, seed=1)
     with pytest.raises(podium.ParameterError, match="ranker='ranksvm' must be a ranker; make one"):
         podium.cross_validate("ranksvm", data)
+
+
+def test_every_warning_of_training_has_a_class_of_its_own():
+    from podium.rankers import training_warnings as kinds
+
+    flat = DATA.replace(features=np.ones_like(DATA.features))
+    with pytest.warns(kinds.NothingRankedWarning, match="nothing is ranked"):
+        podium.ListNet(epochs=1).fit(flat)
+    with pytest.warns(kinds.UnsolvedWarning, match="the solver stopped after 1 epochs") as given:
+        podium.RankSVM(epochs=1).fit(DATA)
+    assert issubclass(given[0].category, ConvergenceWarning)
+    others = podium.synthetic.network(queries=30, documents=8, features=3, seed=1)
+    with pytest.warns(
+        kinds.BestEpochWarning, match="the last one allowed, number 8.*; allow more epochs, as in epochs=16$"
+    ):
+        podium.RankNet(hidden=(), epochs=8, learning_rate=1e-4).fit(others, valid=others)
+
+    def stop(row):
+        raise KeyboardInterrupt
+
+    with pytest.warns(kinds.InterruptedWarning, match="training was interrupted"):
+        podium.RankNet(epochs=3).fit(DATA, callbacks=stop)

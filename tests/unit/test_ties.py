@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from podium.data import RankingData, Run
 from podium.evaluation import compare, evaluate
-from podium.metrics import METRICS, Documents, metric, tie_effect
+from podium.metrics import METRICS, Documents, TieEffect, metric, tie_effect, tie_lines
 
 RANKING = [name for name, definition in METRICS.items() if "ties" in {p.name for p in definition.parameters}]
 NAMES = [*RANKING, "ndcg(gain=(0, 3, 1))@2", "map(convention='trec_eval', ties='input')", "err@2", "bpref(rel=2)"]
@@ -69,6 +70,24 @@ def test_ties_that_change_nothing_are_not_reported() -> None:
     result = evaluate(scores, data, "mrr")
     assert result.ties["mrr"].n_affected == 0
     assert str(result).splitlines()[-1] == "2 queries"
+
+
+def test_ties_of_several_metrics_take_one_line() -> None:
+    scores, data = two_queries()
+    lines = str(evaluate(scores, data, ["mrr", "map"])).splitlines()
+    assert lines[-2] == "2 queries"
+    assert lines[-1] == (
+        "tied scores can change these values (in the order used, on average over all orders, worst to best): "
+        "mrr 0.7500, 0.8750, 0.7500 to 1.0000 (1 of 2 queries); map 0.7500, 0.8750, 0.7500 to 1.0000 (1 of 2 queries)"
+    )
+
+
+def test_an_effect_that_the_digits_do_not_show_is_not_reported() -> None:
+    """One query in 20,000 has a tie; 0.5 of its value is 0.00003 of the mean."""
+    effect = TieEffect(n_affected=1, n_queries=20_000, value=0.9, expected=0.90001, best=0.90002, worst=0.9)
+    assert not effect.matters
+    assert tie_lines({"mrr": effect}) == []
+    assert replace(effect, best=0.9001).matters
 
 
 def test_queries_left_out_of_the_mean_are_left_out_here() -> None:

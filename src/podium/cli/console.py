@@ -155,15 +155,25 @@ def progress(title: str) -> Iterator[ProgressCall | None]:
 def make_table(title: str, *columns: str) -> Table:
     """Print a title and return an empty table whose columns are aligned to the right, except the first."""
     out.print(title, style="bold", markup=False, highlight=False, soft_wrap=True)
+    return empty_table(*columns)
+
+
+def empty_table(*columns: str) -> Table:
+    """Return an empty table whose columns are aligned to the right, except the first."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for number, column in enumerate(columns):
         table.add_column(escape(column), justify="right" if number else "left")
     return table
 
 
+def table_width(table: Table) -> int:
+    """Return how wide a table is if nothing is cut or wrapped."""
+    return out.measure(table, options=out.options.update(max_width=1000)).maximum
+
+
 def show(table: Table) -> None:
     """Print a table at its full width, so that a narrow terminal wraps lines instead of cutting names."""
-    width, before = out.measure(table, options=out.options.update(max_width=1000)).maximum, out.width
+    width, before = table_width(table), out.width
     out.width = max(width, before)  # Rich never prints a table wider than the console
     try:
         out.print(table, width=width, crop=False, soft_wrap=True)
@@ -267,14 +277,26 @@ def refuse_stream(path: Path, option: str) -> None:
 
 
 @contextlib.contextmanager
-def plain_warnings(*said: str) -> Iterator[None]:
-    """Print warnings as plain lines. Those that begin with one of `said` are left out, because the command reports them itself."""
+def plain_warnings() -> Iterator[None]:
+    """Print warnings as plain lines, with the options of the command in place of Python's arguments.
+
+    A warning with a method `phrase` is about a training that has ended. It is printed at the end of the context, after the last
+    lines about the training.
+    """
+    held: list[Any] = []
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:
-        err.print(f"podium: {message}", markup=False, highlight=False, soft_wrap=True)
+        if hasattr(message, "phrase"):
+            held.append(message)
+        else:
+            note(f"podium: {message}")
 
     with warnings.catch_warnings():
-        for beginning in ("training was interrupted", *said):
-            warnings.filterwarnings("ignore", message=beginning)
         warnings.showwarning = show
-        yield
+        try:
+            yield
+        finally:
+            for message in held:
+                from podium.cli.spelling import phrase
+
+                note(f"podium: {phrase(message)}")

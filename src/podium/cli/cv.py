@@ -141,7 +141,9 @@ def cv(
 
 def _tell(result: CrossValidation, data: Path, target: Path | None) -> None:
     metrics = list(result.evaluation.mean)
-    table = make_table(f"{len(result.folds)} folds of {data}", "fold", "train", "valid", "test", "epoch", *metrics)
+    table = make_table(
+        f"{len(result.folds)} folds of {data}", "fold", "train", "valid", "test", result.folds[0].ranker.unit, *metrics
+    )
     for fold in result.folds:
         counts = (fold.n_train, fold.n_valid, len(fold.queries), fold.ranker.best_epoch_)
         means = (f"{fold.evaluation.mean[name]:.4f}" for name in metrics)

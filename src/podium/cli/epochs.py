@@ -104,7 +104,11 @@ class EpochTable:
             None,
         )
         words = f"{self.unit} {last.epoch} of at most {self.epochs}"
-        return words if best is None else f"{words}; best so far: {self.unit} {best.epoch}, {_number(best.valid)}"
+        if best is None:
+            return words
+        if known is None:
+            return f"{words}; best so far: {self.unit} {best.epoch}, {_number(best.valid)}"
+        return f"{words}; would keep {self.unit} {best.epoch} ({_number(best.valid)}), the best of the smoothed curve"
 
     def _line(self, row: Epoch) -> str:
         parts = [f"train {self.metric} {_number(row.train)}"]

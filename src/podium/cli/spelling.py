@@ -22,6 +22,13 @@ PLACEHOLDERS = {
 }
 
 
+def phrase(warning: Any) -> str:
+    """Return what the command line says about a warning."""
+    command = _command(sys.argv[1:])
+    text: str = warning.phrase(lambda name, value: spell(command, name, value))
+    return text
+
+
 def sentence(error: PodiumError) -> str:
     """Return what the command line says about an error."""
     command = _command(sys.argv[1:])

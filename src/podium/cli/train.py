@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -192,7 +193,11 @@ def _fit(
         err.print(text, markup=False, highlight=False, soft_wrap=True)
 
     checkpoint = None if ranker.trains_repeatedly else Announced(job.checkpoint, seconds, tell=resume)
-    with plain_warnings("the solver stopped after"), log, table:
+    from podium.rankers.training_warnings import InterruptedWarning, UnsolvedWarning
+
+    with plain_warnings(), log, table:
+        for reported in (InterruptedWarning, UnsolvedWarning):  # by the command itself
+            warnings.simplefilter("ignore", reported)
         ranker.fit(parts[0], valid=parts[1], callbacks=[log, table, stop], checkpoint=checkpoint, **more)
     log.settings["ties"] = _ties(ranker)
     log.finish(ranker.log_)
@@ -256,7 +261,7 @@ def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> N
         f"wrote {job.out}: {ranker.unit} {ranker.best_epoch_} of {ranker.n_epochs_}{trees}{value}{came_to}; {seconds:.1f} s"
     )
     say(f"wrote {job.log}")
-    if ranker.ties_ is not None and ranker.ties_.n_affected:
+    if ranker.ties_ is not None and ranker.ties_.matters:
         say(f"on the validation data, {ranker.ties_}")
     certificate = getattr(ranker, "certificate_", None)
     if certificate is not None and certificate.get("gap") is not None:

@@ -20,7 +20,7 @@ from podium.evaluation.intervals import Interval, check_confidence, check_count,
 from podium.evaluation.paired_tests import TESTS, holm, paired_differences
 from podium.evaluation.result import Evaluation, as_json, json_id
 from podium.functions import Function
-from podium.metrics import Metric, TieEffect
+from podium.metrics import Metric, TieEffect, tie_lines
 from podium.metrics import metric as as_metric
 
 Floats = npt.NDArray[np.float64]
@@ -131,8 +131,8 @@ class Comparison:
         ]
 
     def tie_lines(self) -> list[str]:
-        """Return a sentence for each system whose value depends on the order of tied documents."""
-        return [f"{name}: {effect}" for name, effect in self.ties.items() if effect.n_affected]
+        """Return a line on the systems whose value depends on the order of tied documents, if there are any."""
+        return tie_lines(self.ties)
 
 
 def _shown(p: float) -> str:

@@ -14,7 +14,7 @@ from podium.data.grouping import plain_ids
 from podium.errors import ParameterError
 from podium.evaluation.intervals import METHODS, Interval, bootstrap_interval
 from podium.functions import Function
-from podium.metrics import Metric, TieEffect, TieValues, metric
+from podium.metrics import Metric, TieEffect, TieValues, metric, tie_lines
 
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -197,11 +197,11 @@ class Evaluation:
     def __str__(self) -> str:
         width = max([len("metric"), *map(len, self.mean)])
         title = f"{percent(self.confidence)} interval"
-        lines = [f"{'metric':<{width}}  {'mean':>8}  {title:>20}  without relevant"]
+        lines = [f"{'metric':<{width}}  {'mean':>8}  {title:>20}  no relevant"]
         for name in self.mean:
             low, high = self.interval[name]
             between = f"[{low:.4f}, {high:.4f}]"
-            lines.append(f"{name:<{width}}  {self.mean[name]:8.4f}  {between:>20}  {self.n_empty[name]:>16}")
+            lines.append(f"{name:<{width}}  {self.mean[name]:8.4f}  {between:>20}  {self.n_empty[name]:>11}")
         return "\n".join([*lines, f"{self.n_queries} queries", *self.missing_lines(), *self.tie_lines()])
 
     @property
@@ -232,8 +232,8 @@ class Evaluation:
         ]
 
     def tie_lines(self) -> list[str]:
-        """Return a sentence for each metric whose value depends on the order of tied documents."""
-        return [f"{name}: {effect}" for name, effect in self.ties.items() if effect.n_affected]
+        """Return a line on the metrics whose value depends on the order of tied documents, if there are any."""
+        return tie_lines(self.ties)
 
     __repr__ = __str__
 

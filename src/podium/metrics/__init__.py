@@ -10,7 +10,7 @@ from podium.metrics import binary, discounted, pairs, reader
 from podium.metrics.compute import Documents, per_query
 from podium.metrics.custom import custom_metric, named_custom_metric
 from podium.metrics.metric import Metric, MetricDefinition
-from podium.metrics.ties import TieEffect, TieValues, tie_effect, tie_values
+from podium.metrics.ties import TieEffect, TieValues, tie_effect, tie_lines, tie_values
 from podium.names import PrintedName, split_name
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "per_query",
     "split_metric_name",
     "tie_effect",
+    "tie_lines",
     "tie_values",
 ]
 

@@ -7,7 +7,7 @@ depends on how a file happens to be sorted.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -47,6 +47,11 @@ class TieEffect:
     best: float
     worst: float
 
+    @property
+    def matters(self) -> bool:
+        """Whether the order of tied documents changes the mean in the four digits that are shown."""
+        return self.n_affected > 0 and f"{self.worst:.4f}" != f"{self.best:.4f}"
+
     def to_dict(self) -> dict[str, float | None]:
         """Return the attributes as values that JSON can hold; None if there is no mean."""
         return {name: None if math.isnan(number) else number for name, number in asdict(self).items()}
@@ -59,6 +64,21 @@ class TieEffect:
             f"change the value: {self.value:.4f} in the order used, {self.expected:.4f} on average over all orders, "
             f"{self.worst:.4f} in the worst and {self.best:.4f} in the best"
         )
+
+
+def tie_lines(effects: Mapping[str, TieEffect]) -> list[str]:
+    """Return one line on those effects that matter, by name, or none."""
+    found = {name: effect for name, effect in effects.items() if effect.matters}
+    if len(found) < 2:
+        return [f"{name}: {effect}" for name, effect in found.items()]
+    values = (
+        f"{name} {effect.value:.4f}, {effect.expected:.4f}, {effect.worst:.4f} to {effect.best:.4f} ({effect.n_affected} of "
+        f"{effect.n_queries} queries)"
+        for name, effect in found.items()
+    )
+    return [
+        f"tied scores can change these values (in the order used, on average over all orders, worst to best): {'; '.join(values)}"
+    ]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium.data import RankingData
@@ -36,6 +35,7 @@ from podium.parameters import Parameter, describe_parameters
 from podium.rankers.common import CommonSettings
 from podium.rankers.exporting import ExportMixin
 from podium.rankers.saving import SaveMixin
+from podium.rankers.training_warnings import warn_of
 from podium.scoring import Scorer, check_names, match_features
 from podium.threads import resolve_threads
 from podium.training import Checkpoint, Plan, Schedule, Trained, train
@@ -44,8 +44,6 @@ from podium.training.progress import Callback
 
 Floats = npt.NDArray[np.float64]
 Fit = TypeVar("Fit", bound=Callable[..., Any])
-SCORE_BLOCK = 64  # queries that are scored together when looking for scores that differ
-FIRST_EPOCHS = 3  # a best epoch this early is worth a warning
 Valid = RankingData | tuple[Any, Any, Any]
 # Arguments of other libraries, and what to give instead.
 OTHER_NAMES = {
@@ -228,7 +226,7 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
             trained = self._learn(plan, self._prepare(data), seen, called, checkpoint)
         self.feature_names_, self.fingerprint_ = data.feature_names, fingerprint(data)
         self.ties_ = None if judged is None else self._effect_of_ties(trained.plan, judged)
-        self._warn(trained.plan, data)
+        warn_of(self, trained.plan, data)
         return self
 
     def _learn(
@@ -261,70 +259,6 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
     def _effect_of_ties(self, plan: Plan, valid: RankingData) -> TieEffect:
         scores = valid.from_caller_order(self.scorer_.scores(valid, num_threads=plan.num_threads))
         return effect_of_ties(plan.metric, valid, scores, plan.num_threads)
-
-    def _warn(self, plan: Plan, data: RankingData) -> None:
-        """Warn about a training whose result may be poor."""
-        unit, limit = plan.schedule.unit, plan.schedule.max_epochs
-        early = plan.schedule.first_choice(self.n_epochs_) + FIRST_EPOCHS - 1
-        if self.interrupted_:
-            warnings.warn(
-                f"training was interrupted; the best so far ({unit} {self.best_epoch_}) is kept", stacklevel=3
-            )
-        constant = self._constant_score_reason(plan.force, data)
-        if constant is not None:
-            warnings.warn(f"nothing is ranked: {constant}", stacklevel=3)
-        elif self.ran_out:
-            warnings.warn(
-                f"the solver stopped after {self.n_epochs_} {unit}s, all it was allowed, before its tolerance was met; allow more "
-                f"{unit}s, or a larger tolerance",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        elif self.best_value_ is not None and self.n_epochs_ > early >= self.best_epoch_:
-            warnings.warn(
-                f"the best {unit} on the validation data is number {self.best_epoch_} of {self.n_epochs_}: the model has hardly "
-                "been trained; try a smaller learning_rate, or more validation queries",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        elif self.best_value_ is not None and self.best_epoch_ == limit and not self.interrupted_:
-            warnings.warn(
-                f"the best {unit} on the validation data is the last one allowed, number {limit}: the model may still improve; "
-                f"allow more {unit}s",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def _constant_score_reason(self, force: Force, data: RankingData) -> str | None:
-        """Return why all documents of each query have the same score though their labels differ; None if they do not."""
-        differ = np.flatnonzero(np.diff(data.labels) * (np.diff(data.document_queries) == 0))
-        queries = np.unique(data.document_queries[differ])
-        if not len(queries):
-            if not force.compares or data.pairs is not None:
-                return None
-            alone = len(data) == data.n_queries
-            found = (
-                "every training query has only one document"
-                if alone
-                else "no training query has two documents with different labels"
-            )
-            return (
-                f"{found}; documents are compared only if they share a query id, so check the query ids and the labels"
-            )
-        if self._scores_differ(data, queries):
-            return None
-        tried = next((name for name, parameter in self.parameters().items() if parameter.suspect), None)
-        remedy = "" if tried is None else f"; try another {tried}, or features of another scale"
-        return f"all documents of each training query get the same score{remedy}"
-
-    def _scores_differ(self, data: RankingData, queries: npt.NDArray[np.int64]) -> bool:
-        """Return whether two documents of one of these queries have different scores."""
-        for first in range(0, len(queries), SCORE_BLOCK):
-            some = data.select(queries[first : first + SCORE_BLOCK])
-            scores = some.from_caller_order(self.scorer_.scores(some, num_threads=self.num_threads))
-            if (np.diff(scores) * (np.diff(some.document_queries) == 0)).any():
-                return True
-        return False
 
     @property
     def ran_out(self) -> bool:

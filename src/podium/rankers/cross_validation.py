@@ -20,6 +20,7 @@ from podium.errors import ParameterError, is_integer
 from podium.evaluation import Evaluation, evaluate
 from podium.metrics import Metric
 from podium.rankers.base import BaseRanker
+from podium.rankers.training_warnings import InterruptedWarning
 from podium.training.progress import Callback
 
 Floats = npt.NDArray[np.float64]
@@ -205,7 +206,7 @@ def check_share(share: float | None) -> float | None:
 def fit_or_stop(ranker: BaseRanker, data: RankingData, valid: RankingData | None = None, **keywords: Any) -> BaseRanker:
     """Fit a ranker, and raise KeyboardInterrupt on Ctrl-C, which otherwise ends training with the best epoch so far."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="training was interrupted")
+        warnings.simplefilter("ignore", InterruptedWarning)
         ranker.fit(data, valid=valid, **keywords)
     if ranker.interrupted_:
         raise KeyboardInterrupt

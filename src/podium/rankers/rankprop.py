@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
 
 from podium.data import RankingData
 from podium.forces import Force
 from podium.rankers.pairs import NetRanker
 from podium.rankers.ranker import preset_force
+from podium.rankers.training_warnings import CycleWarning
 from podium.training import Schedule, Trained
 from podium.training.schedules.phases import CYCLE, NO_PROGRESS, STALLED, Phases, PhaseSettings
 
@@ -48,12 +48,10 @@ class RankProp(PhaseSettings, NetRanker):
                 CYCLE: "runs in a cycle: the order of the targets returned to an earlier one",
                 NO_PROGRESS: f"makes no progress: scores and targets came no nearer in {STALLED} phases",
             }[self.verdict_]
-            warnings.warn(
-                f"RankProp {found}, after {self.n_phases_} phases; give validation data, so that the best epoch is kept, or use "
-                "another phase_epochs or learning_rate",
-                ConvergenceWarning,
-                stacklevel=4,
+            remedy = (
+                "give validation data, so that the best epoch is kept, or use another phase_epochs or learning_rate"
             )
+            warnings.warn(CycleWarning(f"RankProp {found}, after {self.n_phases_} phases", remedy), stacklevel=4)
 
     @property
     def outcome(self) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from podium.data import RankingData, split
 from podium.errors import DataError, FormatError, ParameterError
 from podium.metrics import metric as as_metric
 from podium.rankers.base import BaseRanker
 from podium.rankers.cross_validation import Fold, cross_validate, fit_or_stop
+from podium.rankers.training_warnings import TrainingWarning
 from podium.training.progress import Callback, Epoch
 
 CONTINUE, STOP, PRUNE = "continue", "stop", "prune"
@@ -98,8 +98,7 @@ class Objective:
         judge = self._train if self.folds is None else self._cross_validate
         try:
             with warnings.catch_warnings():  # poor parameters are nothing to warn about: they only lose
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                warnings.filterwarnings("ignore", message="nothing is ranked")
+                warnings.simplefilter("ignore", TrainingWarning)
                 found = judge(self.ranker.with_parameters(parameters), counted)
         except FormatError:
             raise
