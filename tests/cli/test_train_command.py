@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -459,7 +461,8 @@ def test_none_never_stops_early(cli, parts):
 
 def test_a_warning_about_the_last_round_names_the_option_and_comes_last(cli, parts):
     given = [*TRAIN, "--n-estimators", 10, "--learning-rate", 0.1, "--set", "smoothing=0"]
-    lines = cli(*given).err.splitlines()
+    words = [sys.executable, "-m", "podium", *map(str, given)]
+    lines = subprocess.run(words, cwd=cli.folder, capture_output=True, text=True, check=True).stderr.splitlines()
     assert lines[-1].startswith("podium: the best round on the validation data is the last one allowed, number 10")
     assert lines[-1].endswith("allow more rounds, as in --n-estimators 20")
     assert lines[-2].startswith("round 10: ")
