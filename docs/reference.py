@@ -79,7 +79,9 @@ def names_page() -> str:
     lines = ["# Python names", "", "Every public name of `podium`, made from the docstrings by `make docs`.", ""]
     for name in podium.__all__:
         value = getattr(podium, name)
-        if inspect.ismodule(value):
+        if inspect.ismodule(value) and callable(value):  # the module of a function of the same name
+            lines.append(entry(name, inspect.unwrap(value), "##"))
+        elif inspect.ismodule(value):
             lines += [f"## `podium.{name}`", "", (inspect.getdoc(value) or "").split("\n\n")[0], ""]
             lines += [entry(f"{name}.{inner}", getattr(value, inner), "###") for inner in value.__all__]
         else:

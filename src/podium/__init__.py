@@ -45,13 +45,14 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "training": ("Checkpoint", "Epoch"),
     "plots": (),
+    "report": ("ModelReport",),
     "posteriors": (),
     "scoring": ("Scorer", "load_scorer"),
     "serve": (),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = sorted(["plots", "posteriors", "serve", *_HOMES])
+__all__ = sorted(["plots", "posteriors", "report", "serve", *_HOMES])
 
 
 def __getattr__(name: str) -> Any:

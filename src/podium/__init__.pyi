@@ -71,6 +71,7 @@ from podium.rankers import from_ranklib as from_ranklib
 from podium.rankers import from_xgboost as from_xgboost
 from podium.rankers import load as load
 from podium.rankers import tune as tune
+from podium.report import ModelReport as ModelReport
 from podium.scoring import Scorer as Scorer
 from podium.scoring import load_scorer as load_scorer
 from podium.training import Checkpoint as Checkpoint

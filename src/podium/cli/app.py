@@ -20,6 +20,7 @@ from podium.cli import (
     normalize,
     papers,
     rankers,
+    report,
     score,
     serve,
     split,
@@ -50,6 +51,7 @@ app.command("tune", cls=RankerCommand)(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("explain")(explain.explain)
+app.command("report")(report.report)
 app.command("export")(export.export)
 app.command("import")(imports.import_model)
 app.command("metrics")(metrics.metrics)

@@ -1,0 +1,116 @@
+"""What each feature adds to the score of a document, and how important it is to a model."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.explaining import PermutationImportance, permutation_importance
+from podium.explaining.forest import attributions
+from podium.metrics import Metric
+from podium.models.heads import to_scores
+from podium.models.trees import TreeModel
+from podium.report.data_remarks import sample_queries
+from podium.report.scored import ScoredModel
+from podium.threads import resolve_threads
+
+Floats = npt.NDArray[np.float64]
+MOST_SCORINGS = 400_000  # documents that permutation importance may score for one model
+MOST_WEIGHTED_CELLS = 20_000_000  # numbers that the attributions of a linear model may take at once
+
+
+def why_no_contributions(model: ScoredModel) -> str:
+    """Return in one sentence why a model has no contributions of features, or "" if it has."""
+    if model.scorer is None:
+        return f"{model.name} was given as scores, so what its features contribute is unknown."
+    inner = model.scorer.model
+    if inner.n_outputs > 1:
+        return f"{model.name} has {inner.n_outputs} outputs, and its score is not a sum of contributions of features."
+    if not inner.has_splits and not inner.is_linear_in_features:
+        return f"In {model.name} the features act together; contributions exist for trees and linear models."
+    return ""
+
+
+def contributions(
+    model: ScoredModel, number: int, documents: npt.NDArray[np.int64], num_threads: int | None
+) -> Floats | None:
+    """Return what each feature adds to the scores of some documents of one query, [documents × features], or None.
+
+    `documents` are numbers of rows in the query. For trees, these are Shapley values. For a linear model, it is the difference
+    that the feature makes against its mean over the query.
+    """
+    if model.scorer is None or why_no_contributions(model):
+        return None
+    first, last = model.data.query_offsets[number : number + 2]
+    rows = model.features[first:last]
+    inner, threads = model.scorer.model, resolve_threads(num_threads)
+    if inner.has_splits:
+        return attributions(cast(TreeModel, inner), rows[documents], num_threads=threads)[:, :-1]
+    if len(documents) * rows.shape[1] ** 2 > MOST_WEIGHTED_CELLS:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a feature that is missing everywhere is NaN
+        mean = np.asarray(np.nanmean(rows, axis=0, dtype=np.float64), np.float32)
+    changed = np.repeat(mean[None], len(documents) * rows.shape[1], axis=0).reshape(len(documents), rows.shape[1], -1)
+    columns = np.arange(rows.shape[1])
+    changed[:, columns, columns] = rows[documents]
+    base = to_scores(inner.scores(mean[None], num_threads=1))[0]
+    made = to_scores(inner.scores(changed.reshape(-1, rows.shape[1]), num_threads=threads))
+    return np.asarray(made.reshape(len(documents), -1) - base)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelImportance:
+    """How important the features are to one model.
+
+    Attributes:
+        names: the names of the model's features.
+        gain: [features], the share of the gains of all splits, for trees; else None.
+        splits: [features], the number of splits, for trees; else None.
+        permutation: how far the metric falls if a feature is permuted within queries; None if there are only scores.
+        queries: number of queries that this was measured on.
+        missing: why something is missing, as a whole sentence; "" if nothing is.
+    """
+
+    names: tuple[str, ...]
+    gain: Floats | None = None
+    splits: npt.NDArray[np.int64] | None = None
+    permutation: PermutationImportance | None = None
+    queries: int = 0
+    missing: str = ""
+
+    def top(self, count: int) -> list[int]:
+        """Return the columns of the most important features: by permutation, or by gain without it."""
+        by = self.permutation.mean if self.permutation is not None else self.gain
+        if by is None:
+            return []
+        return [int(k) for k in np.argsort(-np.nan_to_num(by, nan=-np.inf), kind="stable")[:count]]
+
+
+def measure_importance(
+    model: ScoredModel, metric: Metric, *, confidence: float, seed: int, num_threads: int | None
+) -> ModelImportance:
+    """Measure the importance of a model's features: gains and splits of trees, and permutation for any model."""
+    if model.scorer is None:
+        return ModelImportance((), missing=f"{model.name} was given as scores, so its features are unknown.")
+    inner = model.scorer.model
+    names = model.feature_names
+    gain = splits = None
+    if inner.has_splits and model.ranker is not None:
+        splits, gains = model.ranker.importance("split"), np.asarray(model.ranker.importance("gain"), np.float64)
+        gain = gains / gains.sum() if gains.sum() > 0 else None
+    missing = f"The file of {model.name} holds no gains of splits." if splits is not None and gain is None else ""
+    if model.ranker is None:
+        return ModelImportance(
+            names, gain, splits, missing=f"{model.name} is a scorer; give the ranker for importances."
+        )
+    used = max(1, len(inner.used_features))
+    some = sample_queries(model.data, max(1000, MOST_SCORINGS // used))
+    fall = permutation_importance(
+        model.ranker, some, metric=metric, repeats=1, seed=seed, confidence=confidence, num_threads=num_threads
+    )
+    return ModelImportance(names, gain, splits, fall, some.n_queries, missing)

@@ -1,0 +1,193 @@
+"""The sections of a report that say what was judged: remarks, the data, the models, and how to make the page again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from podium.data.feature_names import feature_name
+from podium.evaluation.result import percent
+from podium.report.charts import Charts
+from podium.report.contents import ReportContents
+from podium.report.data_remarks import Remark, describe_rows
+from podium.report.markup import (
+    Child,
+    Markup,
+    element,
+    isolated,
+    join,
+    listing,
+    paragraph,
+    scrolling,
+    side_by_side,
+    signed,
+    table,
+)
+from podium.report.scored import TrainingSummary
+from podium.report.texts import cut
+
+LONGEST_COMMAND = 5000
+STRONGEST = 8  # features that are listed with how well each ranks alone
+
+
+def section(title: str, anchor: str, *children: Child) -> Markup:
+    """Return a section with a heading."""
+    heading = element("h2", title, id=f"{anchor}-title")
+    return element("section", heading, *children, id=anchor, aria_labelledby=f"{anchor}-title")
+
+
+def overview(contents: ReportContents) -> Markup:
+    """Return the main metric of each model, and the remarks."""
+    main, tiles = contents.judgment.main, []
+    for name, result in contents.judgment.evaluations.items():
+        low, high = result.interval[main]
+        tiles.append(
+            join(
+                [
+                    element("span", isolated(name), class_="name"),
+                    element("span", f"{result.mean[main]:.4f}", class_="value"),
+                    element("span", f"{percent(result.confidence)} interval {low:.4f} to {high:.4f}", class_="range"),
+                ]
+            )
+        )
+    told = paragraph(f"Mean of {main} over {contents.data.n_queries:,} queries of ", isolated(contents.data_name), ".")
+    return section(
+        "Overview", "overview", told, listing(tiles, class_="tiles"), _verdicts(contents), remarks(contents.remarks)
+    )
+
+
+def _verdicts(contents: ReportContents) -> Markup:
+    """Return one sentence per pair of models on whether they differ in the main metric."""
+    if not contents.judgment.comparisons:
+        return Markup("")
+    sentences = []
+    several = len(contents.models) > 2
+    for pair in contents.judgment.comparisons[0].pairs:
+        p = (pair.corrected if several else pair.p_values)["randomization"]
+        low, high = pair.interval
+        shown = f"p = {p:.4f}" if p >= 0.0001 else "p < 0.0001"
+        corrected = " after Holm's correction" if several else ""
+        sentences.append(
+            join(
+                [
+                    isolated(pair.first),
+                    " differs from ",
+                    isolated(pair.second),
+                    f" by {signed(pair.difference)} ({signed(low)} to {signed(high)}), better on {pair.wins:,} and worse on "
+                    f"{pair.losses:,} queries; {shown} by the paired randomization test{corrected}.",
+                ]
+            )
+        )
+    return listing(sentences)
+
+
+def remarks(found: Sequence[Remark]) -> Markup:
+    """Return warnings and notes as a list; the level is part of the text, not only of the color."""
+    if not found:
+        return paragraph("Nothing about the data or the models calls for a warning.")
+    items = [
+        element("li", element("strong", "Warning: ") if each.level == "warning" else None, each.text, class_=each.level)
+        for each in found
+    ]
+    return element("ul", *items, class_="remarks")
+
+
+def data_section(contents: ReportContents) -> Markup:
+    """Return the summary of the data, and the features that rank best alone."""
+    summary = contents.summary
+    rows = [(name, value) for name, value in describe_rows(summary.description)]
+    tables = [table("Summary of the data", ["What", "Value"], rows, text_columns=2)]
+    strongest = summary.strongest[:STRONGEST]
+    if strongest:
+        names = contents.data.feature_names
+        strengths = [
+            (isolated(cut(feature_name(column, names))), f"{summary.strengths[column]:.1%}") for column in strongest
+        ]
+        told = paragraph(_strength_note(contents), class_="soft")
+        alone = table("Features that rank best alone", ["Feature", "Pairs in the right order"], strengths)
+        tables.append(element("div", alone, told))
+    else:
+        tables.append(paragraph("No feature could be judged alone, because no query has two labels.", class_="reason"))
+    return section("Data", "data", side_by_side(*tables))
+
+
+def _strength_note(contents: ReportContents) -> str:
+    summary = contents.summary
+    sampled = ""
+    if summary.sampled_documents < contents.data.n_documents:
+        sampled = (
+            f" Measured on a sample: {summary.sampled_queries:,} queries with {summary.sampled_documents:,} documents."
+        )
+    return (
+        "The share of pairs of documents with different labels in a query that the feature alone orders rightly, rising or "
+        f"falling; 50% is chance.{sampled}"
+    )
+
+
+def models_section(contents: ReportContents) -> Markup:
+    """Return what each model is, its settings, and where they differ."""
+    trainings = contents.trainings
+    parts: list[Child] = []
+    facts = list(dict.fromkeys(key for each in trainings for key, _ in each.facts))
+    rows: list[list[Child]] = [["Kind", *(each.kind for each in trainings)]]
+    rows += [[key, *(dict(each.facts).get(key, "–") for each in trainings)] for key in facts]
+    names = [isolated(cut(each.name)) for each in trainings]
+    parts.append(table("What was trained", ["", *names], rows, text_columns=len(names) + 1))
+    parts += [paragraph(each.missing, class_="reason") for each in trainings if each.missing]
+    if any(each.settings for each in trainings):
+        parts.append(_settings([each for each in trainings if each.settings]))
+    return section("Models", "models", *parts)
+
+
+def _settings(trainings: Sequence[TrainingSummary]) -> Markup:
+    keys = list(dict.fromkeys(key for each in trainings for key in each.settings))
+    lines = []
+    for key in keys:
+        values = [each.settings.get(key, "–") for each in trainings]
+        cells = [element("td", cut(value), class_="setting") for value in values]
+        differs = "differs" if len(set(values)) > 1 else None
+        lines.append(element("tr", element("th", key, scope="row"), *cells, class_=differs))
+    head = element(
+        "tr", *(element("th", name, scope="col") for name in ["Setting", *(isolated(cut(t.name)) for t in trainings)])
+    )
+    caption = "Every setting with the value that was used"
+    whole = element("table", element("caption", caption), element("thead", head), element("tbody", *lines))
+    return element("details", element("summary", f"All {len(keys)} settings"), scrolling(whole, caption))
+
+
+def curves_section(contents: ReportContents, charts: Charts) -> Markup:
+    """Return the learning curves."""
+    reasons = [paragraph(m.opened.no_log, class_="reason") for m in contents.models if m.opened.no_log]
+    figures = [picture.to_html() for picture in charts.learning_curves()]
+    return section("Learning curves", "curves", side_by_side(*figures), *reasons)
+
+
+def reproduce_section(contents: ReportContents) -> Markup:
+    """Return how to make the page again: commands, checksums and versions."""
+    found = contents.provenance
+    parts: list[Child] = []
+    if found.command:
+        parts += [
+            paragraph("This page was made by:"),
+            element("pre", element("code", cut(found.command, LONGEST_COMMAND))),
+        ]
+    trained = [each for each in contents.trainings if each.code]
+    if trained:
+        lines = "\n".join(f"{each.name}: {each.code}" for each in trained)
+        parts.append(paragraph("In Python, the models are trained again by:"))
+        parts.append(element("pre", element("code", lines)))
+    rows = [
+        (isolated(cut(each.role)), isolated(each.path), f"{each.n_bytes:,}", element("code", each.sha256))
+        for each in found.files
+    ]
+    if rows:
+        parts.append(table("Files", ["Role", "Path", "Bytes", "SHA-256"], rows, text_columns=4))
+    versions = [(name, value) for name, value in found.versions.items()]
+    parts.append(table("Versions", ["Package", "Version"], versions, text_columns=2))
+    parts.append(
+        paragraph(
+            "SHA-256 of the content of the data, the same for any order of its queries: ",
+            element("code", found.data_fingerprint),
+            f". The seed of all random numbers is {found.seed}.",
+        )
+    )
+    return section("How to reproduce this page", "reproduce", *parts)

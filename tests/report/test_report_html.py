@@ -1,0 +1,284 @@
+"""The page of a report: one file that holds everything, shows hostile text as text, stays small, and says what is missing."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import podium
+from podium.report import queries
+from podium.report.charts import embeddable
+from podium.report.markup import element, escape, table
+from podium.report.texts import cut, embedded_json, rounded
+
+pytest.importorskip("altair")
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&amp;\"'\u202e{{7*7}}"
+LIMIT = 3_000_000
+VOID = {"meta", "link", "img", "input", "br"}
+
+
+class Outline(HTMLParser):
+    """The structure of a page: its elements, headings, and whether every element is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.headings: list[int] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def embedded(html: str) -> dict:
+    """Return the data that the page's script reads."""
+    return json.loads(re.search(r'<script type="application/json" id="report-data">(.*?)</script>', html)[1])
+
+
+@pytest.fixture(scope="module")
+def data() -> podium.RankingData:
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 3, 400).astype(float)
+    features = labels[:, None] * [1, 0.5, 0] + rng.normal(0, 1, (400, 3))
+    return podium.RankingData(features, labels, np.repeat(np.arange(40), 10))
+
+
+@pytest.fixture(scope="module")
+def models(data: podium.RankingData) -> dict[str, podium.LambdaMART | podium.RankNet]:
+    train, valid = data.select(np.arange(20)), data.select(np.arange(20, 30))
+    small = {"num_threads": 1, "metric": "ndcg@5"}
+    return {
+        "trees": podium.LambdaMART(n_estimators=5, num_leaves=4, min_documents=5, **small).fit(train, valid=valid),
+        "net": podium.RankNet(hidden=(3,), epochs=4, **small).fit(train, valid=valid),
+    }
+
+
+@pytest.fixture(scope="module")
+def test_part(data: podium.RankingData) -> podium.RankingData:
+    return data.select(np.arange(30, 40))
+
+
+@pytest.fixture(scope="module")
+def made(models, test_part) -> podium.ModelReport:
+    return podium.report(models, test_part)
+
+
+def test_the_page_is_whole_and_asks_nothing_of_the_network(made):
+    outline = Outline(made.html)
+    assert made.html.startswith("<!DOCTYPE html>")
+    assert outline.headings[:2] == [1, 2]
+    assert all(after <= before + 1 for before, after in zip(outline.headings, outline.headings[1:], strict=False))
+    for tag, attributes in outline.tags:
+        assert tag not in {"iframe", "object", "embed", "form"}
+        for name in ("src", "href", "xlink:href"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:")), (tag, attributes)
+        assert not [name for name in attributes if name.startswith("on")]
+    assert re.search(r"default-src &#x27;none&#x27;", made.html)
+    assert "@import" not in made.html
+    ids = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_part_of_the_page_is_there(made):
+    titles = re.findall(r"<h2[^>]*>(.*?)</h2>", made.html)
+    assert titles == [
+        "Overview",
+        "Data",
+        "Models",
+        "Learning curves",
+        "Metrics",
+        "Metric by cutoff",
+        "Gains and losses by query",
+        "Queries to look at",
+        "Importance of features",
+        "Scores",
+        "How to reproduce this page",
+        "Query",
+    ]
+    assert made.html.count("<svg ") == 8  # curves, cutoffs, differences, 3 importances, 2 distributions
+    tables = re.findall(r"<table>.*?</table>", made.html, re.DOTALL)
+    assert all("<caption>" in each and '<th scope="col"' in each for each in tables)
+
+
+def test_numbers_are_those_of_evaluate_and_compare(made, models, test_part):
+    systems = {name: model.predict(test_part) for name, model in models.items()}
+    result = podium.evaluate(systems["trees"], test_part, ["ndcg@5", "map"])
+    compared = podium.compare(systems, test_part, "ndcg@5")
+    assert f">{result.mean['ndcg@5']:.4f}<" in made.html
+    low, high = result.interval["map"]
+    assert f">{low:.4f} to {high:.4f}<" in made.html
+    assert f">{compared.pairs[0].p_values['wilcoxon']:.4f}<" in made.html
+    rows = {row[1]: row[4] for row in embedded(made.html)["rows"]}
+    values = result.per_query["ndcg@5"]
+    assert [rows[str(query)][0] for query in test_part.query_ids] == [rounded(value) for value in values]
+
+
+def test_documents_in_the_page_are_those_of_the_model(made, models, test_part):
+    found = embedded(made.html)
+    query = found["rows"][3]
+    documents = found["details"][str(query[0])]
+    scores = models["trees"].predict(test_part)[30:40]
+    order = np.argsort(-scores, kind="stable")
+    assert [document[0] for document in documents] == [str(k + 1) for k in order]
+    assert [document[3][0] for document in documents] == [rounded(score) for score in scores[order]]
+    assert [document[1] for document in documents] == test_part.labels[30:40][order].tolist()
+    best = documents[0][4][0][0]
+    column = int(found["features"][best[0]][1:])
+    attributed = models["trees"].attributions(test_part)[30 + order[0], :-1]
+    assert column == np.argmax(np.abs(attributed))
+    assert best[2] == rounded(attributed[column])
+    assert documents[0][4][1] is None
+
+
+def test_the_same_input_gives_the_same_bytes(made, models, test_part):
+    assert podium.report(models, test_part).html == made.html
+
+
+def test_hostile_text_is_shown_as_text(tmp_path: Path):
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 2, 100).astype(float)
+    features = np.stack([labels + rng.normal(0, 1, 100), labels * 1.0], axis=1)
+    data = podium.RankingData(
+        features,
+        labels,
+        [f"{HOSTILE}{k // 10}" for k in range(100)],
+        document_ids=[f"{k}{HOSTILE}" for k in range(100)],
+        feature_names=[HOSTILE, f"leak{HOSTILE}"],
+    )
+    ranker = podium.LambdaMART(n_estimators=3, num_leaves=3, min_documents=5, num_threads=1).fit(data)
+    made = podium.report({f"a{HOSTILE}": ranker, f"b{HOSTILE}": labels}, data, title=HOSTILE)
+    outline = Outline(made.html)
+    assert [tag for tag, _ in outline.tags].count("script") == 2
+    assert not [tag for tag, _ in outline.tags if tag in ("img", "iframe", "foreignobject")]
+    assert not [name for _, attributes in outline.tags for name in attributes if name.startswith("on")]
+    assert HOSTILE in "".join(outline.texts)
+    found = embedded(made.html)
+    assert found["rows"][0][1] == cut(f"{HOSTILE}0")
+    assert found["models"] == [cut(f"a{HOSTILE}"), cut(f"b{HOSTILE}")]
+    assert any("orders 100.0% of the pairs" in text for text in made.warnings)
+    made.save(tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_bytes() == made.html.encode()
+
+
+def test_one_model_and_scores_alone_say_what_is_missing(test_part):
+    made = podium.report({"given": test_part.labels + 0.1}, test_part)
+    for words in (
+        "given was given as scores, so its training is unknown.",
+        "given was given as scores, which keep no training log.",
+        "given was given as scores, so its features are unknown.",
+        "There is one model, so there is nothing to compare it with by a test.",
+    ):
+        assert words in made.html
+    assert embedded(made.html)["noReasons"] == [
+        "given was given as scores, so what its features contribute is unknown."
+    ]
+    Outline(made.html)
+
+
+def test_an_imported_model_has_a_report(test_part):
+    golden = Path(__file__).parents[1] / "golden" / "foreign"
+    path = next(golden.glob("*lightgbm*.txt"))
+    width = podium.from_lightgbm(path).n_features_in_
+    rng = np.random.default_rng(3)
+    data = podium.RankingData(rng.random((60, width)), rng.integers(0, 3, 60), np.repeat(np.arange(6), 10))
+    made = podium.report(path, data)
+    assert "was trained by another library, and its file does not hold the settings." in made.html
+    assert "was trained by another library, and its file holds no training log." in made.html
+
+
+def test_metrics_that_the_labels_do_not_fit_are_left_out(test_part):
+    negative = test_part.replace(labels=test_part.labels - 1)
+    made = podium.report(np.arange(100.0), negative)
+    assert any("ndcg@10 was left out" in remark.text for remark in made.remarks)
+    assert "map" in made.contents.judgment.evaluations["ndarray"].mean
+    with pytest.raises(podium.DataError, match="must be at least 0"):
+        podium.report(np.arange(100.0), negative, metrics="ndcg@10")
+
+
+def test_without_the_extra_the_page_says_so(models, test_part, monkeypatch):
+    def fail(*given, **options):
+        raise podium.MissingExtraError("altair is not installed; pip install 'podium[plots]'")
+
+    for name in ("learning_curve", "importance", "metric_at_k", "query_differences", "score_distribution"):
+        monkeypatch.setattr(podium.plots, name, fail)
+    made = podium.report(models, test_part)
+    assert "<svg" not in made.html
+    assert escape("There is no chart, because altair is not installed; pip install 'podium[plots]'.") in made.html
+
+
+def test_many_queries_stay_within_the_size():
+    n = 12_000
+    labels = np.tile([1.0, 0.0, 0.0, 2.0, 0.0], n)
+    rng = np.random.default_rng(4)
+    ids = np.repeat([f"query {k} " + "x" * 50 for k in range(n)], 5)
+    data = podium.RankingData(rng.random((5 * n, 2)), labels, ids)
+    made = podium.report({"a": rng.random(5 * n), "b": rng.random(5 * n)}, data, metrics="ndcg@10")
+    assert made.n_bytes < LIMIT
+    found = embedded(made.html)
+    assert len(found["rows"]) <= queries.MOST_ROWS
+    assert re.search(rf"The table has [\d,]+ of {n:,} queries, which keeps the page small\.", made.html)
+    assert re.search(r"The page holds the documents of [\d,]+ queries; the others cannot be opened\.", made.html)
+    shown = {row[0] for row in found["rows"]}
+    pointed = made.contents.queries
+    assert {*pointed.best, *pointed.worst, *pointed.changed} <= shown
+
+
+def test_a_query_of_many_documents_stays_within_the_size():
+    n = 100_000
+    rng = np.random.default_rng(5)
+    labels = (rng.random(n) < 0.2).astype(float)
+    data = podium.RankingData(rng.random((n, 2)), labels, np.zeros(n))
+    made = podium.report({"a": rng.random(n), "b": rng.random(n)}, data, metrics="ndcg@10")
+    assert made.n_bytes < LIMIT
+    assert len(embedded(made.html)["details"]["0"]) == queries.MOST_DOCUMENTS
+    assert "Measured on a sample" in made.html
+
+
+def test_text_is_escaped_once_and_characters_that_html_lacks_are_replaced():
+    assert escape("<a&b>\0\ud800") == "&lt;a&amp;b&gt;\ufffd\ufffd"
+    assert (
+        element("p", "<", element("b", "x"), class_="c", hidden=True, id=None) == '<p class="c" hidden>&lt;<b>x</b></p>'
+    )
+    assert '<td class="number">1</td>' in table("t", ["a", "b"], [["<x>", 1]])
+
+
+def test_names_inside_pictures_get_a_prefix():
+    svg = '<?xml version="1.0"?><svg width="1"><clipPath id="c"></clipPath><g clip-path="url(#c)"></g></svg>\n'
+    changed = embeddable(svg, "chart7")
+    assert 'id="chart7-c"' in changed
+    assert "url(#chart7-c)" in changed
+    assert changed.startswith('<svg aria-hidden="true"')
+
+
+def test_the_json_of_the_page_cannot_end_its_element():
+    assert embedded_json(["</script>&"]) == '["\\u003c/script\\u003e\\u0026"]'
+
+
+def test_the_module_takes_the_call(models, test_part):
+    from podium.report import make_report
+
+    assert callable(podium.report)
+    assert podium.report.make_report is make_report
+    assert repr(podium.report(models["net"], test_part)).startswith("<report on RankNet: ")
