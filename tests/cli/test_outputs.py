@@ -66,6 +66,10 @@ CASES = {
     ),
     "import --out": Case(["import", "trees.lgb", "--out", "TARGET"], "model", ["trees.lgb"]),
     "laws --plot": Case(["laws", "ranknet", "--draws", "2", "--plot", "TARGET"], "svg", []),
+    "plot tree --out": Case(["plot", "tree", "trees.podium", "--out", "TARGET"], "svg", ["trees.podium"]),
+    "plot scores --out": Case(
+        ["plot", "scores", "model.podium", "test.txt", "--out", "TARGET"], "svg", ["model.podium", "test.txt"]
+    ),
     "data convert": Case(
         ["data", "convert", "bare.txt", "TARGET", "--to", "letor", "--read", "sizes=sizes.txt"],
         "letor",
@@ -95,6 +99,8 @@ INPUTS = {"data", "valid", "start_from", "model", "source", "ranking", "votes", 
 OUTPUTS = {"train": {"out", "log"}, "tune": {"out", "study"}, "cv": {"target"}, "score": {"out"}}
 OUTPUTS |= {"evaluate": {"per_query"}, "laws": {"plot"}, "data convert": {"target"}, "data normalize": {"target"}}
 OUTPUTS |= {"export": {"out"}, "import": {"out"}}
+CHARTS = "beeswarm calibration dependence force-field force-gap importance learning-curve metric-at-k query-differences scores"
+OUTPUTS |= {f"plot {name}": {"out"} for name in f"{CHARTS} tree waterfall why".split()}
 OUTPUTS |= {"data synth": {"target"}, "data split": {"folder"}, "papers run": {"target"}, "papers all": {"target"}}
 
 

@@ -19,6 +19,8 @@ from podium.cli import (
     metrics,
     normalize,
     papers,
+    plot,
+    plot_explanations,
     rankers,
     report,
     score,
@@ -40,6 +42,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 data = typer.Typer(help="Describe, convert, split, generate and normalize judged data.", no_args_is_help=True)
+
+plots = typer.Typer(help="Draw charts of trainings, evaluations, explanations and forces.", no_args_is_help=True)
 
 paper = typer.Typer(help="Reproduce the tables and figures of the source papers.", no_args_is_help=True)
 
@@ -64,6 +68,20 @@ data.command("split")(split.split)
 data.command("synth")(synth.synth)
 data.command("normalize")(normalize.normalize)
 app.add_typer(data, name="data")
+plots.command("learning-curve")(plot.learning_curve)
+plots.command("importance")(plot.importance)
+plots.command("metric-at-k")(plot.metric_at_k)
+plots.command("query-differences")(plot.query_differences)
+plots.command("scores")(plot.scores)
+plots.command("calibration")(plot.calibration)
+plots.command("waterfall")(plot_explanations.waterfall)
+plots.command("why")(plot_explanations.why)
+plots.command("beeswarm")(plot_explanations.beeswarm)
+plots.command("dependence")(plot_explanations.dependence)
+plots.command("tree")(plot_explanations.tree)
+plots.command("force-gap")(plot_explanations.force_gap)
+plots.command("force-field")(plot_explanations.force_field)
+app.add_typer(plots, name="plot")
 paper.command("list")(papers.papers_list)
 paper.command("run")(papers.papers_run)
 paper.command("all")(papers.papers_all)

@@ -212,10 +212,10 @@ def _features(ranker: Any, data: RankingData) -> Any:
     model = ranker.scorer_.model
     if not model.has_splits:
         rule = f"must be made of trees, and this {type(ranker).__name__} has another model"
-        raise ParameterError("ranker", rule=rule, remedy="draw the importance by permutation")
+        raise ParameterError("model", rule=rule, remedy="draw the importance by permutation")
     if model.n_outputs > 1:
         rule = f"must have one output; this one has {model.n_outputs}, and its score is not their sum"
-        raise ParameterError("ranker", rule=rule, remedy="use ranker.attributions")
+        raise ParameterError("model", rule=rule, remedy="use ranker.attributions")
     return ranker.scorer_.features(data)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import json
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -180,7 +181,8 @@ def frame_rows(chart: Any) -> list[dict[str, Any]]:
 def _plain(value: Any) -> Any:
     if hasattr(value, "item"):
         value = value.item()
-    return None if value is None or value != value or value in (float("inf"), float("-inf")) else value
+    is_infinite = isinstance(value, float) and math.isinf(value)
+    return None if is_infinite or pd.isna(value) else value
 
 
 def _title(spec: dict[str, Any]) -> str:

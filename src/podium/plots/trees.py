@@ -49,7 +49,7 @@ def tree(ranker: Any, number: int = 1, *, max_depth: int | None = None) -> Any:
     model = ranker.scorer_.model
     if not model.has_splits:
         rule = f"must be made of trees, and this {type(ranker).__name__} has another model"
-        raise ParameterError("ranker", rule=rule, remedy="draw the importance by permutation")
+        raise ParameterError("model", rule=rule, remedy="draw the importance by permutation")
     if not is_integer(number) or not 1 <= number <= model.n_trees:
         raise ParameterError("number", number, f"must be a whole number from 1 to {model.n_trees}, the number of trees")
     if max_depth is not None and (not is_integer(max_depth) or max_depth < 0):

@@ -1,0 +1,100 @@
+"""`podium plot`: every chart is written, its data is printed as JSON, and refusals name options."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+import podium
+
+
+@pytest.fixture
+def files(cli):
+    """Data, two models with their logs, and a file of scores."""
+    data = podium.synthetic.network(queries=12, documents=8, features=4, seed=2)
+    for name, part in zip(("train", "vali", "test"), podium.split(data, (0.5, 0.25, 0.25)), strict=True):
+        podium.write(part, cli.folder / f"{name}.txt")
+    options = ["train.txt", "--valid", "vali.txt", "--threads", 1]
+    cli("train", *options, "--ranker", "lambdamart", "--n-estimators", 3, "--out", "trees.podium")
+    cli("train", *options, "--ranker", "ranknet", "--epochs", 2, "--out", "net.podium")
+    return cli.folder
+
+
+CHARTS = {
+    "learning-curve": ["trees.podium", "other=net.podium"],
+    "importance": ["trees.podium", "--kind", "split"],
+    "metric-at-k": ["test.txt", "trees.podium", "net.podium", "-k", 3],
+    "query-differences": ["test.txt", "trees.podium", "net.podium"],
+    "scores": ["net.podium", "test.txt", "--within-query"],
+    "calibration": ["net.podium", "test.txt"],
+    "waterfall": ["trees.podium", "test.txt", "--query", "QUERY", "--document", 1],
+    "why": ["trees.podium", "test.txt", "--query", "QUERY", "--above", 1, "--below", 2],
+    "beeswarm": ["trees.podium", "test.txt"],
+    "dependence": ["net.podium", "test.txt", "--feature", "f1"],
+    "tree": ["trees.podium", "--number", 2],
+    "force-gap": ["ranknet", "hinge"],
+    "force-field": ["lambdarank(ndcg@10)"],
+}
+
+
+def test_every_chart_is_written_and_its_data_printed(cli, files):
+    from podium.cli.app import plots
+
+    assert {command.name for command in plots.registered_commands} == set(CHARTS)
+    query = podium.read(files / "test.txt").query_ids[0]
+    for name, words in CHARTS.items():
+        given = [query if word == "QUERY" else word for word in words]
+        told = cli("plot", name, *given, "--json").json
+        assert told["out"] == f"{name}.svg"
+        assert told["data"], name
+        texts = [
+            each.text for each in ElementTree.parse(files / f"{name}.svg").iter("{http://www.w3.org/2000/svg}text")
+        ]
+        assert told["title"] in texts
+
+
+def test_curves_have_the_values_of_the_logs(cli, files):
+    import json
+
+    rows = cli("plot", "learning-curve", "trees.podium", "other=net.podium.log.jsonl", "--json").json["data"]
+    for name, log in (("trees", "trees.podium.log.jsonl"), ("other", "net.podium.log.jsonl")):
+        lines = [json.loads(line) for line in (files / log).read_text().splitlines()[1:]]
+        mine = [row for row in rows if row["run"] == name]
+        assert [row["value"] for row in mine if row["data"] == "valid"] == [line["valid"] for line in lines]
+    assert "by round" in cli("plot", "learning-curve", "trees.podium").out
+
+
+def test_other_formats_and_themes(cli, files):
+    said = cli("plot", "tree", "trees.podium", "--out", "tree.png", "--theme", "dark").out
+    assert said.splitlines()[-1] == "wrote tree.png"
+    assert (files / "tree.png").read_bytes().startswith(b"\x89PNG")
+    cli("plot", "importance", "net.podium", "test.txt", "--kind", "permutation", "--repeats", 1, "--out", "i.html")
+    assert "vegaEmbed" in (files / "i.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["tree", "net.podium"], "must be made of trees"),
+        (["tree", "trees.podium", "--number", 0], "--number 0 must be a whole number from 1 to"),
+        (["tree", "trees.podium", "--out", "tree.pdf"], "--out tree.pdf must end in .svg, .png or .html"),
+        (["tree", "trees.podium", "--theme", "blue"], "unknown theme 'blue'"),
+        (["importance", "trees.podium", "--kind", "permutation"], "--kind permutation needs judged data"),
+        (["importance", "trees.podium", "test.txt"], "--kind gain takes no data"),
+        (["importance", "net.podium"], "needs a model of trees"),
+        (["query-differences", "test.txt", "trees.podium"], "two"),
+        (["query-differences", "test.txt", "trees.podium", "net.podium", "x=net.podium"], "must name two files"),
+        (["metric-at-k", "test.txt", "trees.podium", "--metric", "ndcg@5"], "--metric ndcg@5 has a cutoff"),
+        (["learning-curve", "test.txt"], "is not a training log"),
+        (
+            ["dependence", "net.podium", "test.txt", "--feature", "price"],
+            "--feature price is not one of the 4 features",
+        ),
+        (["waterfall", "trees.podium", "test.txt", "--document", 1], "--query is needed"),
+        (["calibration", "net.podium", "test.txt", "--sigma", 0], "--sigma 0.0 must be a number above 0"),
+        (["force-gap", "rank"], "unknown force"),
+    ],
+)
+def test_refusals(refused, files, words, message):
+    assert message in refused("plot", *words)
