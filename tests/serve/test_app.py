@@ -28,13 +28,12 @@ async def call(app: ServiceApp, method: str, path: str, body: bytes = b"", **hea
 
 
 def test_pages_can_be_mounted_beside_scoring(models):
-    app = create_app(ServiceSettings.parse([str(models / "shop.podium")], reload_seconds=0.0, access_log=False))
-
     async def page(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": scope["path"].encode()})
 
-    app.mount("/studio", page)
+    settings = ServiceSettings.parse([str(models / "shop.podium")], reload_seconds=0.0, access_log=False)
+    app = create_app(settings, pages={"/studio": page})
 
     async def talk() -> None:
         async with app.router.lifespan_context(app):
@@ -57,5 +56,12 @@ def test_the_description_names_every_address(models):
     score = paths["/v1/models/{name}/score"]["post"]
     assert set(score["responses"]) == {"200", "400", "401", "404", "408", "413", "415", "422", "503"}
     assert all(operation.get("summary") for methods in paths.values() for operation in methods.values())
+    app.endpoint.close()
+    app.meter.close()
+
+
+def test_an_app_of_other_pages_needs_no_model():
+    app = create_app(ServiceSettings((), needs_models=False))
+    assert app.registry.deployments == {}
     app.endpoint.close()
     app.meter.close()

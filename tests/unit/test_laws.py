@@ -358,3 +358,11 @@ def test_a_verdict_is_plain_values_and_words():
 def test_refusals(options, message):
     with pytest.raises(ValueError, match=message):
         podium.laws("ranknet", **options)
+
+
+def test_the_given_points_alone_can_be_tested() -> None:
+    verdict = podium.laws("lambdarank(ndcg)", points=[([0.1, 0.2, 0.0], [0, 1, 2])], draws=0)
+    assert verdict.n_lists == 1
+    assert verdict["momentum"].holds
+    with pytest.raises(podium.ParameterError, match=r"draws=0 must be a whole number from 1 .* 0 needs points"):
+        podium.laws("ranknet", draws=0)

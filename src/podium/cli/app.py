@@ -26,6 +26,7 @@ from podium.cli import (
     score,
     serve,
     split,
+    studio,
     synth,
     train,
     tune,
@@ -50,6 +51,7 @@ paper = typer.Typer(help="Reproduce the tables and figures of the source papers.
 app.command("train", cls=RankerCommand)(train.train)
 app.command("score")(score.score)
 app.command("serve")(serve.serve)
+app.command("studio")(studio.studio)
 app.command("cv", cls=RankerCommand)(cv.cv)
 app.command("tune", cls=RankerCommand)(tune.tune)
 app.command("evaluate")(evaluate.evaluate)

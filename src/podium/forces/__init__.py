@@ -100,7 +100,7 @@ def laws(
         force: a name, a force, or a function of yours.
         metric: the metric that the force should not worsen; by default its own, as in lambdarank(ndcg@10), or else ndcg.
         points: further points to test, each (scores, labels) of one query.
-        draws: number of random lists to test.
+        draws: number of random lists to test; 0 tests the given points alone.
         seed: the same seed gives the same lists.
     """
     return judge(_force(force), metric_name=metric, points=points, draws=draws, seed=seed)

@@ -1,13 +1,13 @@
 """The application: scoring, health, metrics and the description of the interface, on one FastAPI app.
 
-Other pages can be mounted on the same app (`app.mount`), because only the addresses of scoring are handled before FastAPI.
+Other pages, such as the studio, can be mounted on the same app, because only the addresses of scoring are handled before FastAPI.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
@@ -100,9 +100,16 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.meter.close()
 
 
-def create_app(settings: ServiceSettings) -> ServiceApp:
-    """Load the models and return the application. A PodiumError says what cannot be served."""
+def create_app(settings: ServiceSettings, *, pages: Mapping[str, Any] | None = None) -> ServiceApp:
+    """Load the models and return the application. A PodiumError says what cannot be served.
+
+    Args:
+        settings: The models, limits and keys.
+        pages: Applications to mount beside scoring, by the beginning of their addresses, as in {"/studio": …}.
+    """
     app = ServiceApp(settings)
+    for address, page in (pages or {}).items():
+        app.mount(address, page)
     _add_pages(app)
     _add_error_pages(app)
     return app

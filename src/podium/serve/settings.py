@@ -115,6 +115,7 @@ class ServiceSettings:
         reload_seconds: How often the files are checked for changes; 0 never checks.
         access_log: Whether every request is logged.
         counters: File in which all workers count, or None to count in this process alone.
+        needs_models: Whether there must be a model; an app with other pages can do without.
     """
 
     models: tuple[ModelSource, ...]
@@ -126,9 +127,10 @@ class ServiceSettings:
     reload_seconds: float = 1.0
     access_log: bool = True
     counters: Path | None = None
+    needs_models: bool = True
 
     def __post_init__(self) -> None:
-        if not self.models:
+        if self.needs_models and not self.models:
             raise ParameterError("models", (), "must name at least one model file")
         for sources in self.by_name().values():
             _check_versions(sources)

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +81,17 @@ class EpochLog(Sequence[Epoch]):
 
 
 Callback = Callable[[Epoch], bool | None]
+
+
+@runtime_checkable
+class ScoreCallback(Protocol):
+    """A callback that also receives the scores of the validation data at the end of every epoch, before the row of the log."""
+
+    def __call__(self, row: Epoch) -> bool | None:
+        """Receive a row of the log; returning True ends training."""
+
+    def receive_scores(self, scores: Floats) -> None:
+        """Receive one score per document of the validation data, in its grouped order. The array is reused."""
 
 
 @dataclass(frozen=True)

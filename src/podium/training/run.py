@@ -22,7 +22,7 @@ from podium.models import Model, Spec
 from podium.models.heads import to_scores
 from podium.training.checkpoint import REMEDY, Arrays, Checkpoint, check_loaded, check_state
 from podium.training.judging import check_choice, mean_value
-from podium.training.progress import Callback, Epoch, Progress
+from podium.training.progress import Callback, Epoch, Progress, ScoreCallback
 from podium.training.schedule import Schedule
 
 Floats = npt.NDArray[np.float64]
@@ -131,6 +131,7 @@ class TrainingRun(ABC):
         )  # raises an error for labels that the metric does not accept
         self.identity = {} if checkpoint is None else plan.identity(data, valid)
         self.held: tuple[Progress, Arrays] | None = None
+        self.judged_scores: Floats | None = None  # of the validation data, when it was last judged
 
     @abstractmethod
     def _epoch(self, began: float) -> None:
@@ -205,6 +206,7 @@ class TrainingRun(ABC):
             while not self._done():
                 self._epoch(began)
                 self._save()
+                self._pass_scores(callbacks)
                 stops = [
                     callback(self.progress.log[-1]) for callback in callbacks
                 ]  # every callback receives every epoch
@@ -217,6 +219,12 @@ class TrainingRun(ABC):
             self._write()
             interrupted = True
         return self._trained(interrupted)
+
+    def _pass_scores(self, callbacks: Sequence[Callback]) -> None:
+        """Give the scores of the validation data to the callbacks that take them."""
+        for callback in callbacks:
+            if self.judged_scores is not None and isinstance(callback, ScoreCallback):
+                callback.receive_scores(self.judged_scores)
 
     def _done(self) -> bool:
         schedule, progress = self.plan.schedule, self.progress
@@ -242,6 +250,8 @@ class TrainingRun(ABC):
         """Return the mean of the metric over the queries that have a value; it does not depend on their order."""
         table = outputs.reshape(data.n_documents, -1)
         scores = to_scores(table[:, 0] if table.shape[1] == 1 else table)
+        if data is self.valid:
+            self.judged_scores = scores
         return mean_value(metric, data, scores, self.plan.num_threads)
 
     def _also(self, outputs: Floats) -> dict[str, float | None] | None:

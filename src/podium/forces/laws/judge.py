@@ -29,12 +29,11 @@ def judge(
     seed: int,
 ) -> Verdict:
     """Return the verdict on a force; `podium.laws` describes the arguments."""
-    if not is_integer(draws) or not 1 <= draws <= MOST_DRAWS:
-        raise ParameterError(
-            "draws", draws, f"must be a whole number from 1 to {MOST_DRAWS}, the number of lists to draw"
-        )
-    rng = np.random.default_rng(check_seed(seed))
     given = list(points)
+    if not is_integer(draws) or not (0 if given else 1) <= draws <= MOST_DRAWS:
+        rule = f"must be a whole number from 1 to {MOST_DRAWS}, the number of lists to draw; 0 needs points"
+        raise ParameterError("draws", draws, rule)
+    rng = np.random.default_rng(check_seed(seed))
     highest = max([HIGHEST, *(int(np.max(labels)) for _, labels in given if np.size(labels))])
     field = Field(force, seed=seed, highest=highest)
     asked = [given_point(field, scores, labels, key) for key, (scores, labels) in enumerate(given)]

@@ -1,0 +1,115 @@
+"""podium studio."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podium.cli.console import FormatName, Json, ReadOption, Threads, data_source, note, print_json, say
+from podium.cli.models import Rows
+from podium.errors import DataError, MissingExtraError
+from podium.serve.keys import ApiKeys
+from podium.serve.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from podium.studio.workspace import Workspace
+
+KEY_BYTES = 24
+
+
+def studio(
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DATA]",
+            help="Judged data in any format. Without it, the studio shows generated queries and two small models.",
+            show_default=False,
+        ),
+    ] = None,
+    models: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[MODEL]…", help="Models whose rankings of the data are shown.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder that trained models are saved in. It is created when needed.")
+    ] = Path("studio-models"),
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", "-p", help="Port to listen on. 0 takes a free one.")] = 8090,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in the default browser.")] = False,
+    format_name: FormatName = None,
+    read: ReadOption = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Open a page on this machine that shows queries, forces and training, until Ctrl-C.
+
+    Queries compares the rankings of one or two models and says which documents moved and why. Forces lets you drag the documents of
+    a query, shows the force on each of them, and plays gradient descent. Training trains a ranker on the data while you watch.
+    The printed address contains a key, without which nothing is shown or done.
+    """
+    try:
+        from podium.studio.app import Studio
+        from podium.studio.server import LOOPBACK, run_studio
+    except ImportError as error:
+        raise MissingExtraError(f"{error.name} is not installed; pip install 'podium[serve]'") from None
+    if out.exists() and not out.is_dir():
+        raise DataError(f"--out {out} is not a folder; name a folder for the models that are trained")
+    workspace = _demo() if data is None else _load(data, models or [], format_name, read, threads)
+    key = secrets.token_urlsafe(KEY_BYTES)
+    keys = ApiKeys.of([key], "the key")
+    settings = ServiceSettings.parse(
+        map(str, models or []), keys=keys, access_log=False, reload_seconds=0.0, needs_models=False
+    )
+    if host not in LOOPBACK:
+        note(
+            f"podium: warning: {host} can be reached from other machines; whoever has the printed address can use the studio"
+        )
+    page = Studio(workspace, out, keys, start="queries" if models else "forces", num_threads=threads)
+    run_studio(
+        page, settings, host=host, port=port, announce=partial(_announce, key=key, open_page=open_page, json=json)
+    )
+
+
+def _demo() -> Workspace:
+    from podium.studio.demo import demo_workspace
+
+    return demo_workspace()
+
+
+def _load(
+    path: Path, models: list[Path], format_name: str | None, read: list[str] | None, threads: int | None
+) -> Workspace:
+    """Read the data and rank it by every model."""
+    from podium.rankers import load
+    from podium.studio.workspace import Workspace
+
+    source = data_source(path, format_name, read)
+    rankers = {model: load(model) for model in models}
+    rows = Rows.read(source, threads, [ranker.scorer_ for ranker in rankers.values()])
+    workspace = Workspace(rows.data, path.name)
+    for model, ranker in rankers.items():
+        ranker.num_threads = threads
+        try:
+            workspace.add(model.stem, ranker)
+        except DataError as error:
+            raise DataError(f"{model} cannot score {path}: {error}") from None
+    return workspace
+
+
+def _announce(url: str, *, key: str, open_page: bool, json: bool) -> None:
+    address = f"{url}#key={key}"
+    if json:
+        print_json({"url": url, "key": key, "page": address})
+    else:
+        say(f"the studio is at {address}")
+        say("Ctrl-C ends it")
+    sys.stdout.flush()
+    if open_page:
+        import webbrowser
+
+        webbrowser.open(address)

@@ -1,0 +1,149 @@
+"""Why a document has another rank under another model: what each feature adds to its standing in the query.
+
+The scores of two models have different scales, so a document's standing is compared: its score less the mean of the query, in
+standard deviations of the query's scores. What the features add to it sums to the standing, under each model, so the
+differences sum to the difference between the two.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from podium.models.heads import to_scores
+from podium.serve.problems import RequestError
+from podium.studio.workspace import LoadedRanking, Workspace, ranks
+
+if TYPE_CHECKING:
+    from podium.data import RankingData
+    from podium.rankers import BaseRanker
+
+Floats = npt.NDArray[np.float64]
+MOST_REASONS = 12  # features that are shown one by one
+
+
+class MoveReason(msgspec.Struct):
+    """What one feature adds to the standing of a document under each ranking, and its value; None if it is missing."""
+
+    feature: str
+    value: float | None
+    first: float
+    second: float | None
+    difference: float
+
+
+class ExplainedMove(msgspec.Struct):
+    """The ranks and the standing of a document under one or two rankings, and the features with the largest differences.
+
+    `rest` is the sum of the differences of the features that are not listed. If the features of a model act together, so that
+    they cannot be told apart, `reasons` is empty and `note` says so.
+    """
+
+    name: str
+    label: float
+    first_rank: int
+    second_rank: int | None
+    first_standing: float
+    second_standing: float | None
+    reasons: list[MoveReason]
+    rest: float
+    note: str
+
+
+def standing(scores: Floats) -> Floats:
+    """Return each score less their mean, in standard deviations; 0 if all are equal."""
+    spread = float(scores.std())
+    found: Floats = (scores - scores.mean()) / (spread or 1.0)
+    return found
+
+
+def contributions(ranker: BaseRanker, query: RankingData) -> Floats | None:
+    """Return what each feature adds to the score of each document, less the mean over the query: [documents × features].
+
+    For trees these are the exact attributions, for a linear model the weighted features. None if features act together.
+    """
+    scorer = ranker.scorer_
+    model = scorer.model
+    if model.n_outputs > 1 or not (model.has_splits or model.is_linear_in_features):
+        return None
+    if model.has_splits:
+        parts = query.from_caller_order(ranker.attributions(query))[:, :-1]
+    else:
+        features = scorer.features(query)
+        parts = np.empty(features.shape)
+        for column in range(features.shape[1]):  # all other features are those of the first document
+            rows = np.repeat(features[:1], len(features), axis=0)
+            rows[:, column] = features[:, column]
+            parts[:, column] = to_scores(model.scores(rows, num_threads=1))
+    found: Floats = parts - parts.mean(axis=0)
+    return found
+
+
+def explain_move(
+    workspace: Workspace, number: int, document: int, first: LoadedRanking, second: LoadedRanking | None
+) -> ExplainedMove:
+    """Explain the standing of a document under one ranking, or the difference of its standings under two."""
+    rows = workspace.rows(number)
+    if not 0 <= document < rows.stop - rows.start:
+        raise RequestError(404, "unknown_document", "this query has no such document; they are numbered from 0")
+    query = workspace.data.select([number])
+    shares = [_shares(each, query, rows) for each in (first, second) if each is not None]
+    scores = [each.scores[rows] for each in (first, second) if each is not None]
+    places, standings = [ranks(each) for each in scores], [standing(each) for each in scores]
+    unexplained = [
+        each.name for each, share in zip((first, second), shares, strict=False) if share is None and each is not None
+    ]
+    reasons, rest = ([], 0.0) if unexplained else _reasons(workspace, rows, document, shares)
+    note = (
+        f"No reasons can be given for {' and '.join(unexplained)}: they need trees or a linear model."
+        if unexplained
+        else ""
+    )
+    return ExplainedMove(
+        name=workspace.document_names(number)[document],
+        label=float(workspace.data.labels[rows][document]),
+        first_rank=int(places[0][document]),
+        second_rank=int(places[1][document]) if second is not None else None,
+        first_standing=float(standings[0][document]),
+        second_standing=float(standings[1][document]) if second is not None else None,
+        reasons=reasons,
+        rest=rest,
+        note=note,
+    )
+
+
+def _shares(ranking: LoadedRanking, query: RankingData, rows: slice) -> dict[str, Floats] | None:
+    """Return what each feature adds to the standing of each document, by the feature's name; None if that is not known."""
+    if ranking.ranker is None:
+        return None
+    parts = contributions(ranking.ranker, query)
+    if parts is None:
+        return None
+    spread = float(ranking.scores[rows].std()) or 1.0
+    names = ranking.ranker.scorer_.feature_names or query.feature_names or [f"f{k}" for k in range(parts.shape[1])]
+    return {name: parts[:, column] / spread for column, name in enumerate(names)}
+
+
+def _reasons(
+    workspace: Workspace, rows: slice, document: int, shares: list[dict[str, Floats] | None]
+) -> tuple[list[MoveReason], float]:
+    known = [share for share in shares if share is not None]
+    columns = {name: column for column, name in enumerate(workspace.feature_names)}
+    found = []
+    for name in dict.fromkeys(name for share in known for name in share):
+        parts = [float(share[name][document]) if name in share else 0.0 for share in known]
+        value = float(workspace.data.features[rows][document, columns[name]]) if name in columns else np.nan
+        found.append(
+            MoveReason(
+                feature=name,
+                value=None if np.isnan(value) else value,
+                first=parts[0],
+                second=parts[1] if len(parts) > 1 else None,
+                difference=parts[1] - parts[0] if len(parts) > 1 else parts[0],
+            )
+        )
+    found.sort(key=lambda reason: -abs(reason.difference))
+    return found[:MOST_REASONS], sum(reason.difference for reason in found[MOST_REASONS:])

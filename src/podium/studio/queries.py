@@ -1,0 +1,166 @@
+"""Queries and their documents, as the page lists them."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from podium.metrics import Metric
+from podium.studio.workspace import Floats, LoadedRanking, Workspace, ranks
+
+PAGE_LENGTH = 50  # queries per answer
+MOST_DOCUMENTS = 200  # documents of one query that are shown
+MOST_FEATURES = 200  # features of one document that are shown
+ORDERS = ("data", "gain", "loss", "disagreement", "worst", "best")
+
+
+class ListedQuery(msgspec.Struct):
+    """One line of the list: the query's number and id, its size, and its values under the two rankings."""
+
+    number: int
+    id: str
+    documents: int
+    first: float | None
+    second: float | None
+    gain: float | None
+    disagreement: float | None
+
+
+class QueryList(msgspec.Struct):
+    """A part of the list, and how many queries were found in all."""
+
+    metric: str
+    higher_is_better: bool
+    found: int
+    offset: int
+    first_mean: float | None
+    second_mean: float | None
+    queries: list[ListedQuery]
+
+
+class ShownDocument(msgspec.Struct):
+    """A document of a query with its scores and its ranks, counted from 1, under one or two rankings."""
+
+    document: int
+    name: str
+    label: float
+    first_score: float
+    first_rank: int
+    second_score: float | None
+    second_rank: int | None
+    features: list[float | None]
+
+
+class ShownQuery(msgspec.Struct):
+    """A query with its best documents under the first ranking, the best first."""
+
+    number: int
+    id: str
+    metric: str
+    first_value: float | None
+    second_value: float | None
+    n_documents: int
+    n_features: int
+    feature_names: list[str]
+    documents: list[ShownDocument]
+
+
+def list_queries(
+    workspace: Workspace,
+    first: LoadedRanking,
+    second: LoadedRanking | None,
+    judged_by: Metric,
+    *,
+    search: str = "",
+    order: str = "data",
+    offset: int = 0,
+) -> QueryList:
+    """Return the queries whose id contains a text, in an order: that of the data, or by values of the two rankings.
+
+    `gain` begins with the queries that are best under the second ranking compared with the first, `loss` with the worst, and
+    `disagreement` with those whose documents the two order most differently.
+    """
+    values = workspace.values(first, judged_by)
+    other = None if second is None else workspace.values(second, judged_by)
+    differs = None if second is None else workspace.disagreement(first, second)
+    sign = 1.0 if judged_by.higher_is_better else -1.0
+    gain = None if other is None else sign * (other - values)
+    numbers = np.arange(workspace.data.n_queries)
+    if search:
+        wanted = search.casefold()
+        matches = [wanted in text.casefold() for text in workspace.query_texts]
+        numbers = numbers[np.array(matches, bool)]
+    keys = {"best": sign * values, "worst": -sign * values}
+    if gain is not None and differs is not None:
+        keys |= {"gain": gain, "loss": -gain, "disagreement": differs}
+    if order in keys:
+        key = np.nan_to_num(keys[order], nan=-np.inf)[numbers]
+        numbers = numbers[np.argsort(-key, kind="stable")]
+    sizes = workspace.data.query_sizes
+    rows = [
+        ListedQuery(
+            number=int(k),
+            id=workspace.query_texts[k],
+            documents=int(sizes[k]),
+            first=_number(values, k),
+            second=_number(other, k),
+            gain=_number(gain, k),
+            disagreement=_number(differs, k),
+        )
+        for k in numbers[offset : offset + PAGE_LENGTH]
+    ]
+    return QueryList(
+        metric=str(judged_by),
+        higher_is_better=judged_by.higher_is_better,
+        found=len(numbers),
+        offset=offset,
+        first_mean=_mean(values),
+        second_mean=_mean(other),
+        queries=rows,
+    )
+
+
+def show_query(
+    workspace: Workspace, number: int, first: LoadedRanking, second: LoadedRanking | None, judged_by: Metric
+) -> ShownQuery:
+    """Return a query with its best documents under the first ranking."""
+    rows = workspace.rows(number)
+    data, names = workspace.data, workspace.document_names(number)
+    scores, others = first.scores[rows], None if second is None else second.scores[rows]
+    places, other_places = ranks(scores), None if others is None else ranks(others)
+    shown = np.argsort(places)[:MOST_DOCUMENTS].tolist()
+    features = data.features[rows][:, :MOST_FEATURES]
+    documents = [
+        ShownDocument(
+            document=k,
+            name=names[k],
+            label=float(data.labels[rows][k]),
+            first_score=float(scores[k]),
+            first_rank=int(places[k]),
+            second_score=None if others is None else float(others[k]),
+            second_rank=None if other_places is None else int(other_places[k]),
+            features=[None if np.isnan(value) else value for value in features[k].tolist()],
+        )
+        for k in shown
+    ]
+    return ShownQuery(
+        number=number,
+        id=workspace.query_texts[number],
+        metric=str(judged_by),
+        first_value=_number(workspace.values(first, judged_by), number),
+        second_value=None if second is None else _number(workspace.values(second, judged_by), number),
+        n_documents=rows.stop - rows.start,
+        n_features=data.n_features,
+        feature_names=list(workspace.feature_names[:MOST_FEATURES]),
+        documents=documents,
+    )
+
+
+def _number(values: Floats | None, k: int) -> float | None:
+    """Return a value as JSON holds it; a query without a value has None."""
+    return None if values is None or np.isnan(values[k]) else float(values[k])
+
+
+def _mean(values: Floats | None) -> float | None:
+    known = np.empty(0) if values is None else values[~np.isnan(values)]
+    return float(np.mean(known)) if len(known) else None
