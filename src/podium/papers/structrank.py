@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from podium.evaluation.paired_tests import holm
 from podium.papers.experiment import Cells, Experiment, Skip, grid
-from podium.papers.judging import above, by_query, learned, ranker, values
+from podium.papers.judging import above, by_query, learned, p_value, ranker, values
 from podium.papers.plots import Line, Panel, Plot
 from podium.papers.report import Claim, Report, Spread, Table
 from podium.papers.sets import folder, ohsumed
@@ -24,11 +25,20 @@ NDCG = [f"ndcg(convention='letor')@{k}" for k in LEVELS]
 PRECISION = [f"p(convention='letor')@{k}" for k in LEVELS]
 MAP = "map(convention='letor')"
 FULL, INDEPENDENT, RANDOM = "StructRank, full", "StructRank, independent", "StructRank, random"
+# The directions that the paper's §6.2 names for the future: other topologies, other functions, several functions.
+FAMILY: dict[str, dict[str, Any]] = {
+    "StructRank, shared": {"topology": "shared"},
+    "StructRank, winner": {"topology": "winner"},
+    "StructRank, probit": {"topology": "independent", "function": "gaussian"},
+    "StructRank, gaussian": {"topology": "full", "function": "gaussian"},
+    "StructRank, two functions": {"topology": "full", "components": 2},
+}
 # ours: the ranker's name and its parameters; what decides is chosen on each fold's validation queries
 OURS: dict[str, tuple[str, dict[str, Any]]] = {
     FULL: ("structrank", {"topology": "full"}),
     RANDOM: ("structrank", {"topology": "random"}),
     INDEPENDENT: ("structrank", {"topology": "independent"}),
+    **{name: ("structrank", settings) for name, settings in FAMILY.items()},
     "RankSVM": ("ranksvm", {"C": tuple(10.0**k for k in range(-1, 5))}),
     "RankNet": ("ranknet", {}),
     "LambdaRank": ("lambdarank", {"target": "ndcg"}),
@@ -91,32 +101,62 @@ def figure4(cells: Cells) -> Report:
             rows.append([system, source, *["–"] * len(shown_metrics), reason])
     columns = ["system", "source", "NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "P@5", "P@10", "MAP"]
     return Report(
-        tables=[Table(f"OHSUMED, means of {len(cells.axis('fold'))} folds", columns, rows)],
+        tables=[Table(f"OHSUMED, means of {len(cells.axis('fold'))} folds", columns, rows), *_family_table(whole)],
         plots=[Plot("figure4", _panels(whole), columns=3)],
         claims=_claims(whole),
-        notes=["± is the 95 % interval of a mean over the queries; p-values are Wilcoxon's over the queries."],
+        notes=[
+            "± is the 95 % interval of a mean over the queries; p-values are Wilcoxon's over the queries, "
+            "in the table of networks corrected by Holm's method for the number of networks."
+        ],
     )
 
 
+def _family_table(whole: dict[tuple[str, str], Cells]) -> list[Table]:
+    """Every network beside the independent one."""
+    networks = [name for source, name in whole if source == "ours" and name in (FULL, RANDOM, *FAMILY)]
+    if ("ours", INDEPENDENT) not in whole or not networks:
+        return []
+    rows = [[name] for name in networks]
+    for metric in (MAP, NDCG[-1]):
+        base = by_query(whole["ours", INDEPENDENT], metric, same=False)
+        found = [by_query(whole["ours", name], metric, same=False) for name in networks]
+        corrected = holm([p_value(each, base) for each in found])
+        for row, each, p in zip(rows, found, corrected, strict=True):
+            gap = Spread.of(each - base)
+            row += [f"{gap.mean:+.4f}, {gap.low:+.4f} to {gap.high:+.4f}", f"{p:.2f}"]
+    columns = ["network", "MAP, 95 % interval", "p", "NDCG@10, 95 % interval", "p"]
+    return [Table("Networks less the independent one", columns, rows)]
+
+
 def _panels(whole: dict[tuple[str, str], Cells]) -> list[Panel]:
-    shown = [key for key in whole if key[0] == "LETOR" or key[1].startswith("StructRank")]
-    shown += [key for key in whole if key[1] in ("RankNet", "ListNet", "RankSVM", "LambdaMART") and key[0] == "ours"]
-    panels = []
-    for title, metrics in (("NDCG", NDCG), ("Precision", PRECISION)):
-        lines = []
-        for number, (source, system) in enumerate(shown):
-            y = [fold_means(whole[source, system], metric) for metric in metrics]
-            kind, label = ("others", f"{system} (LETOR)") if source == "LETOR" else ("ours", system)
-            lines.append(Line(label, list(LEVELS), y, kind=kind, color=number, marker="o"))
-        panels.append(Panel(title, "truncation level", title, lines, x_ticks=list(LEVELS)))
-    by_map = sorted(shown, key=lambda key: fold_means(whole[key], MAP))
-    places = list(range(1, len(by_map) + 1))
+    networks = [key for key in whole if key[1] in (FULL, RANDOM, INDEPENDENT, *FAMILY)]
+    others = [key for key in whole if key[0] == "LETOR"]
+    others += [key for key in whole if key[1] in ("RankNet", "ListNet", "RankSVM", "LambdaMART") and key[0] == "ours"]
+    compared = [key for key in networks if key[1] not in FAMILY] + others
+    by_map = sorted([*networks, *others], key=lambda key: fold_means(whole[key], MAP))
     points = []
-    for place, (source, system) in zip(places, by_map, strict=True):
+    for place, (source, system) in enumerate(by_map, start=1):
         value = fold_means(whole[source, system], MAP)
         label = f"{value:.3f} {system}{' (LETOR)' if source == 'LETOR' else ''}"
-        points.append(Line(label, [place], [value], color=shown.index((source, system)), marker="o"))
-    return [*panels, Panel("MAP, from the lowest", "", "MAP", points, x_ticks=[])]
+        points.append(Line(label, [place], [value], color=place, marker="o"))
+    panels = [_levels(name, whole, compared, metrics) for name, metrics in (("NDCG", NDCG), ("Precision", PRECISION))]
+    panels.append(Panel("MAP, from the lowest", "", "MAP", points, x_ticks=[]))
+    if len(networks) > len([key for key in compared if key in networks]):
+        panels += [
+            _levels(f"{name} of the networks", whole, networks, metrics)
+            for name, metrics in (("NDCG", NDCG), ("Precision", PRECISION))
+        ]
+    return panels
+
+
+def _levels(title: str, whole: dict[tuple[str, str], Cells], shown: list[tuple[str, str]], metrics: list[str]) -> Panel:
+    """A metric by truncation level, one line per system."""
+    lines = []
+    for number, (source, system) in enumerate(shown):
+        y = [fold_means(whole[source, system], metric) for metric in metrics]
+        kind, label = ("others", f"{system} (LETOR)") if source == "LETOR" else ("ours", system)
+        lines.append(Line(label, list(LEVELS), y, kind=kind, color=number, marker="o"))
+    return Panel(title, "truncation level", title.split()[0], lines, x_ticks=list(LEVELS))
 
 
 def _claims(whole: dict[tuple[str, str], Cells]) -> list[Claim]:
@@ -157,7 +197,7 @@ E_FIGURE4 = Experiment(
     full=grid(source="LETOR", system=THEIRS, fold=tuple(FOLDS), small=False)
     + grid(source="ours", system=tuple(OURS), fold=tuple(FOLDS), small=False),
     quick=grid(source="LETOR", system=THEIRS, fold=(1,), small=True)
-    + grid(source="ours", system=(FULL, INDEPENDENT, "RankNet", "ListNet", "RankSVM"), fold=(1,), small=True),
+    + grid(source="ours", system=(FULL, INDEPENDENT, *FAMILY, "RankNet", "ListNet", "RankSVM"), fold=(1,), small=True),
     report=figure4,
     data=("ohsumed", "letor-ohsumed-baselines"),
     minutes=30,
