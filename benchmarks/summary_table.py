@@ -184,28 +184,19 @@ def target_notes() -> list[str]:
 
 
 def draw(path: Path = PICTURE) -> None:
-    """Draw NDCG@10 against training time, one labeled line per library."""
-    pyplot = tree_tables.pyplot_for_svg()
-    figure, axes = pyplot.subplots(figsize=(8, 4.2), layout="constrained")
-    colors = {"podium": "#3f51b5", "lightgbm": "#2e7d32", "xgboost": "#ef6c00", "catboost": "#c62828"}
-    places = {
-        "podium": (-4, 6, "right"),
-        "lightgbm": (0, 8, "right"),
-        "xgboost": (4, -12, "left"),
-        "catboost": (-6, 4, "right"),
-    }
-    for name in SYSTEMS:
-        seconds, values = zip(*large()["systems"][name]["curve"], strict=True)
-        axes.plot(seconds, values, color=colors[name], linewidth=2.5 if name == "podium" else 1.5)
-        x, y, side = places[name]
-        axes.annotate(
-            title(name), (seconds[-1], values[-1]), (x, y), textcoords="offset points", color=colors[name], ha=side
-        )
-    axes.set(xscale="log", xlim=(1, 600), ylim=(0.53, 0.632))
-    axes.set(xlabel="seconds of training, logarithmic", ylabel="NDCG@10 on test queries")
-    axes.set_xticks([1, 3, 10, 30, 100, 300], ["1", "3", "10", "30", "100", "300"])
-    axes.minorticks_off()
-    axes.grid(color="#dddddd", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, metadata={"Date": None})
-    pyplot.close(figure)
+    """Draw NDCG@10 against training time, one line per library."""
+    from podium.papers.drawing import draw as draw_plot
+    from podium.papers.plots import Line, Panel, Plot
+
+    lines = [Line(title(name), *zip(*large()["systems"][name]["curve"], strict=True)) for name in SYSTEMS]
+    panel = Panel(
+        "Quality by time of training",
+        "seconds of training (logarithmic)",
+        "NDCG@10 on test queries",
+        lines,
+        x_log=True,
+        x_ticks=[1, 3, 10, 30, 100, 300],
+        x_range=[1, 600],
+        y_range=[0.53, 0.632],
+    )
+    path.write_text(draw_plot(Plot("peers", [panel])))

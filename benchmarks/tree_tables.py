@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import statistics
 from pathlib import Path
-from typing import Any
 
 from machine import short_repr
 
@@ -295,27 +294,26 @@ def probability(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def pyplot_for_svg() -> Any:
-    """Return matplotlib's pyplot, set up so that the same figures give the same file."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "podium"
-    from matplotlib import pyplot
-
-    return pyplot
-
-
 def draw(large: dict, path: Path) -> None:
     """Draw NDCG@10 against seconds, one line per system."""
-    pyplot = pyplot_for_svg()
-    figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
-    styles = {"podium": "-", "lightgbm": "--", "xgboost": "-.", "catboost": ":"}
-    for name, row in large["systems"].items():
-        seconds, values = zip(*row["curve"], strict=True)
-        axes.plot(seconds, values, styles[name.partition(",")[0]], linewidth=1.5, label=name)
-    axes.axhline(large["target"], color="gray", linewidth=0.8)
-    axes.set(xscale="log", xlabel="seconds, binning included", ylabel="NDCG@10 on other queries")
-    axes.set_ylim(bottom=sorted(row["curve"][0][1] for row in large["systems"].values())[len(large["systems"]) // 2])
-    axes.legend(fontsize="small")
-    figure.savefig(path, metadata={"Date": None})
+    from podium.papers.drawing import draw as draw_plot
+    from podium.papers.plots import Line, Panel, Plot
+
+    kinds = {"podium": "ours", "lightgbm": "paper", "xgboost": "others", "catboost": "others"}
+    lines = [
+        Line(name, *zip(*row["curve"], strict=True), kind=kinds[name.partition(",")[0]])
+        for name, row in large["systems"].items()
+    ]
+    seconds = [second for line in lines for second in line.x]
+    lines.append(Line("target", [min(seconds), max(seconds)], [large["target"]] * 2, kind="others", color=8))
+    lowest = sorted(row["curve"][0][1] for row in large["systems"].values())[len(large["systems"]) // 2]
+    highest = max(value for line in lines for value in line.y)
+    panel = Panel(
+        "NDCG@10 by time of training",
+        "seconds, binning included (logarithmic)",
+        "NDCG@10 on other queries",
+        lines,
+        x_log=True,
+        y_range=[lowest, highest + 0.02 * (highest - lowest)],
+    )
+    path.write_text(draw_plot(Plot("trees", [panel])))

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-pytest.importorskip("matplotlib")
-
 
 def test_list(cli):
     told = cli("papers", "list", "--json").json
@@ -44,11 +40,14 @@ def test_refusals(refused, tmp_path, monkeypatch):
     assert refused("papers", "run", "a-figure1", "--out", "file") == "--out file: is a file; give the name of a folder"
 
 
-def test_without_matplotlib_there_are_tables_and_no_plots(tmp_path, monkeypatch, capsys):
+def test_without_the_extra_there_are_tables_and_no_plots(tmp_path, monkeypatch, capsys):
     from podium.cli.papers import papers_run
 
     monkeypatch.setattr("podium.papers.plots.can_plot", lambda: False)
     papers_run(["a-theorem1"], quick=True, target=tmp_path, jobs=1)
-    assert "plots are left out, because matplotlib is not installed" in capsys.readouterr().err
+    assert (
+        "plots are left out, because the extra plots is not installed; pip install 'podium[plots]'"
+        in capsys.readouterr().err
+    )
     made = {path.name for path in (tmp_path / "quick/a-theorem1").iterdir()}
     assert made == {"cells", "report.md", "results.json"}

@@ -84,7 +84,7 @@ def undeclared(folder: Path, known: set[str], *, top_level: bool = False) -> dic
 @pytest.mark.parametrize(
     ("folder", "extras"),
     [
-        ("src", ["frames", "numba", "papers", "peers", "plots", "serve", "tune"]),
+        ("src", ["frames", "numba", "peers", "plots", "serve", "tune"]),
         ("tests", ["bench", "browser", "dev"]),
         ("benchmarks", ["bench", "numba", "torch"]),
         ("docs", ["docs"]),

@@ -33,7 +33,7 @@ Jobs = Annotated[
     ),
 ]
 NoPlots = Annotated[
-    bool, typer.Option("--no-plots", help="Write only tables and JSON, as happens if matplotlib is not installed.")
+    bool, typer.Option("--no-plots", help="Write only tables and JSON, as happens without the extra plots.")
 ]
 
 
@@ -170,7 +170,8 @@ def _run(
         raise OutputError(f"--out {target}: is a file; give the name of a folder")
     if not no_plots and not can_plot():
         note(
-            "plots are left out, because matplotlib is not installed; install it and run the same command again to draw them"
+            "plots are left out, because the extra plots is not installed; pip install 'podium[plots]' and run the same command again "
+            "to draw them"
         )
         no_plots = True
     workers = resolve_threads(jobs)

@@ -20,7 +20,6 @@ from podium.errors import PodiumError
 from podium.files import Output, check_outputs, make_folder
 from podium.papers.compact import pack_result
 from podium.papers.experiment import Cell, Cells, Experiment, Settings, Skip
-from podium.papers.plots import draw
 from podium.papers.report import Report
 from podium.papers.store import Store, read_results, write_json, write_text
 
@@ -257,6 +256,9 @@ def write_report(folder: Path, *, plots: bool = True) -> tuple[Path, ...]:
         "papers-report",
         "\n\n".join([head, report.markdown(kept["quick"]), *said, *pictures]) + "\n",
     )
-    for plot in drawn:
-        write_text(folder / f"{plot.name}.svg", "svg", draw(plot))
+    if drawn:
+        from podium.papers.drawing import draw  # needs the extra `plots`
+
+        for plot in drawn:
+            write_text(folder / f"{plot.name}.svg", "svg", draw(plot))
     return (folder / "report.md", *(folder / f"{plot.name}.svg" for plot in drawn))
