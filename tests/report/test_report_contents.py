@@ -12,9 +12,9 @@ import podium
 from podium.report.data_remarks import Remark, sample_queries, summarize_data
 from podium.report.explaining import contributions, measure_importance, why_no_contributions
 from podium.report.opening import open_models
-from podium.report.queries import query_documents, ranks_of, shown_documents
+from podium.report.queries import query_documents, ranks_of, shown_documents, shown_value
 from podium.report.scored import score_model, summarize_training
-from podium.report.texts import cut, rounded
+from podium.report.texts import cut, interval, rounded, signed
 
 ROUNDS = 4
 
@@ -200,3 +200,17 @@ def test_scores_of_another_length_are_refused(data):
 def test_numbers_and_long_texts_are_cut():
     assert [rounded(x) for x in (1 / 3, 2.0, float("nan"), None, 1234567.0)] == [0.33333, 2, None, None, 1234600]
     assert cut("a" * 200) == "a" * 79 + "…"
+
+
+def test_intervals_of_too_few_values_are_unknown():
+    assert interval((0.25, 0.5)) == "0.2500 to 0.5000"
+    assert interval((-0.25, 0.5), signed) == "−0.2500 to +0.5000"
+    assert interval((float("nan"), float("nan"))) == "unknown"
+
+
+def test_categories_are_shown_by_name():
+    features = np.array([[1.0, 0.0], [0.0, np.nan], [2.0, 1.0]])
+    data = podium.RankingData(features, [0, 1, 2], [0, 0, 0], categorical_features={1: ["adidas", "puma"]})
+    assert [shown_value(data, row, 1) for row in (0, 2)] == ["adidas", "puma"]
+    assert np.isnan(shown_value(data, 1, 1))
+    assert shown_value(data, 2, 0) == 2.0

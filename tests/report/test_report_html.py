@@ -130,9 +130,11 @@ def test_numbers_are_those_of_evaluate_and_compare(made, models, test_part):
     low, high = result.interval["map"]
     assert f">{low:.4f} to {high:.4f}<" in made.html
     assert f">{compared.pairs[0].p_values['wilcoxon']:.4f}<" in made.html
-    rows = {row[1]: row[4] for row in embedded(made.html)["rows"]}
+    rows = {row[1]: row for row in embedded(made.html)["rows"]}
     values = result.per_query["ndcg@5"]
-    assert [rows[str(query)][0] for query in test_part.query_ids] == [rounded(value) for value in values]
+    gaps = values - podium.evaluate(systems["net"], test_part, "ndcg@5").per_query["ndcg@5"]
+    assert [rows[str(query)][4][0] for query in test_part.query_ids] == [round(value, 4) for value in values]
+    assert [rows[str(query)][5] for query in test_part.query_ids] == [round(gap, 4) for gap in gaps]
 
 
 def test_documents_in_the_page_are_those_of_the_model(made, models, test_part):
@@ -148,7 +150,7 @@ def test_documents_in_the_page_are_those_of_the_model(made, models, test_part):
     column = int(found["features"][best[0]][1:])
     attributed = models["trees"].attributions(test_part)[30 + order[0], :-1]
     assert column == np.argmax(np.abs(attributed))
-    assert best[2] == rounded(attributed[column])
+    assert best[2] == rounded(attributed[column], 3)
     assert documents[0][4][1] is None
 
 

@@ -26,6 +26,7 @@ from podium.cli.console import (
     say,
 )
 from podium.cli.models import Rows, named_files
+from podium.evaluation.result import percent
 from podium.files import Output
 
 
@@ -66,6 +67,7 @@ def report(
     from podium.report.contents import ReportOptions
     from podium.report.making import build_report
     from podium.report.opening import open_models
+    from podium.report.texts import interval
 
     options = ReportOptions(metric, title, examples, confidence, seed, threads)
     source = data_source(data, format_name, read)
@@ -81,8 +83,7 @@ def report(
         note(f"warning: {text}")
     main, found = made.contents.judgment.main, made.contents.judgment.evaluations
     for name, result in found.items():
-        low, high = result.interval[main]
-        say(f"{name}: {main} {result.mean[main]:.4f} [{low:.4f}, {high:.4f}]")
+        say(f"{name}: {main} {result.mean[main]:.4f}, {percent(confidence)} interval {interval(result.interval[main])}")
     say(f"wrote {out}: {made.n_bytes / 1e6:.2f} MB")
 
 

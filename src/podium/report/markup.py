@@ -95,11 +95,6 @@ def side_by_side(*parts: Child) -> Markup:
     return element("div", *parts, class_="columns") if parts else Markup("")
 
 
-def signed(number: float) -> str:
-    """Return a number with its sign and four digits, as a difference is shown."""
-    return f"{number:+.4f}".replace("-", "−")
-
-
 def listing(items: Sequence[Child], **attributes: object) -> Markup:
     """Return a list with one point per item."""
     return element("ul", *(element("li", item) for item in items), **attributes)

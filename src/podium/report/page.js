@@ -16,11 +16,11 @@ function node(name, attributes, ...children) {
 
 const isolated = (text) => node("bdi", {}, text);
 const fixed = (value) => (value === null ? "–" : value.toFixed(4).replace("-", "−"));
-const short = (value) => (value === null ? "missing" : String(Number(value.toPrecision(4))).replace("-", "−"));
+const plain = (value) => (value === null ? "missing" : String(value).replace("-", "−"));
 
-function signed(value, digits = 4) {
+function signed(value, format = fixed) {
   if (value === null) return "–";
-  return value < 0 ? "−" + (-value).toFixed(digits) : "+" + value.toFixed(digits);
+  return value < 0 ? format(value) : "+" + format(value);
 }
 
 function outcome(value) {
@@ -97,10 +97,8 @@ class SortableTable {
   }
 }
 
-const queries = report.rows.map(([number, id, documents, relevant, values]) => ({
-  number, id, documents, relevant, values,
-  difference: values.length < 2 || values[0] === null || values.at(-1) === null ? null : values[0] - values.at(-1),
-}));
+const queries = report.rows.map(([number, id, documents, relevant, values, difference]) => (
+  { number, id, documents, relevant, values, difference }));
 const byNumber = new Map(queries.map((query) => [query.number, query]));
 
 function differenceCell(value) {
@@ -117,8 +115,8 @@ function valueLine(query) {
 function reasonList(reasons) {
   if (!reasons) return "–";
   const items = reasons.map(([feature, value, adds]) =>
-    node("li", {}, isolated(report.features[feature]), ` = ${short(value)}: `,
-      node("span", { class: adds < 0 ? "loss" : "gain" }, signed(adds, 3))));
+    node("li", {}, isolated(report.features[feature]), " = ", typeof value === "string" ? isolated(value) : plain(value), ": ",
+      node("span", { class: adds < 0 ? "loss" : "gain" }, signed(adds, plain))));
   return node("ul", { class: "reasons" }, ...items);
 }
 
@@ -127,12 +125,12 @@ function documentColumns(details) {
   const of = (name, k) => (several ? `${name} of ${report.models[k]}` : name);
   const columns = [
     { title: "Document", rowHeader: true, key: (row) => row[0], cell: (row) => isolated(row[0]) },
-    { title: "Label", number: true, key: (row) => row[1], cell: (row) => String(row[1]) },
+    { title: "Label", number: true, key: (row) => row[1], cell: (row) => plain(row[1]) },
   ];
   report.models.forEach((_, k) => columns.push(
     { title: of("Rank", k), number: true, key: (row) => row[2][k], cell: (row) => String(row[2][k]) }));
   report.models.forEach((_, k) => columns.push(
-    { title: of("Score", k), number: true, key: (row) => row[3][k], cell: (row) => fixed(row[3][k]) }));
+    { title: of("Score", k), number: true, key: (row) => row[3][k], cell: (row) => plain(row[3][k]) }));
   report.models.forEach((_, k) => {
     if (!details.some((row) => row[4][k])) return;
     const strongest = (row) => (row[4][k] && row[4][k].length ? row[4][k][0][2] : null);

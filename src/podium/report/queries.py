@@ -14,10 +14,11 @@ from podium.data.grouping import id_texts
 from podium.report.explaining import contributions
 from podium.report.judging import Judgment
 from podium.report.scored import ScoredModel
-from podium.report.texts import cut, embedded_json, rounded
+from podium.report.texts import cut, decimals, embedded_json, rounded
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Contribution = tuple[str, float | str, float]
 MOST_ROWS = 10_000  # queries in the table
 MOST_ROW_BYTES = 700_000
 MOST_DETAIL_BYTES = 800_000  # of the documents of all queries together
@@ -25,6 +26,7 @@ MOST_EXPLAINED = 1500  # documents whose features are shown
 TOP = 20  # documents from the top of each ranking
 MOST_DOCUMENTS = 40  # of one query
 REASONS = 4  # features shown per document and model
+REASON_DIGITS = 3  # significant digits of their values and contributions
 
 
 @dataclass(frozen=True)
@@ -45,31 +47,28 @@ class QueryRow:
 
     def to_json(self) -> list[Any]:
         """Return the row as the page's script takes it."""
-        return [self.number, self.id, self.documents, self.relevant, [rounded(value) for value in self.values]]
+        values = [decimals(value) for value in self.values]
+        return [self.number, self.id, self.documents, self.relevant, values, decimals(self.difference)]
 
 
 @dataclass(frozen=True)
 class DocumentRow:
     """One document: its id or number, label, and for each model its rank, score and strongest contributions.
 
-    A contribution is (name of the feature, its value, what it adds to the score). None stands for unknown contributions.
+    A contribution is (name of the feature, its value or category, what it adds to the score). None stands for unknown
+    contributions.
     """
 
     id: str
     label: float
     ranks: tuple[int, ...]
     scores: tuple[float, ...]
-    reasons: tuple[tuple[tuple[str, float, float], ...] | None, ...]
+    reasons: tuple[tuple[Contribution, ...] | None, ...]
 
     def to_json(self, features: dict[str, int]) -> list[Any]:
         """Return the row as the page's script takes it; features become numbers."""
         reasons = [
-            None
-            if each is None
-            else [
-                [features.setdefault(name, len(features)), rounded(value), rounded(adds)] for name, value, adds in each
-            ]
-            for each in self.reasons
+            None if each is None else [_contribution_json(part, features) for part in each] for each in self.reasons
         ]
         return [self.id, rounded(self.label), list(self.ranks), [rounded(score) for score in self.scores], reasons]
 
@@ -207,7 +206,21 @@ def shown_documents(ranks: Integers, labels: Floats) -> Integers:
     return np.asarray(kept[np.argsort(ranks[0][kept], kind="stable")])
 
 
-def _strongest(model: ScoredModel, row: int, added: Floats) -> tuple[tuple[str, float, float], ...]:
+def _strongest(model: ScoredModel, row: int, added: Floats) -> tuple[Contribution, ...]:
     names = model.feature_names
     order = np.argsort(-np.abs(added), kind="stable")[:REASONS]
-    return tuple((cut(names[k]), float(model.data.features[row, k]), float(added[k])) for k in order if added[k] != 0)
+    return tuple((cut(names[k]), shown_value(model.data, row, int(k)), float(added[k])) for k in order if added[k] != 0)
+
+
+def shown_value(data: RankingData, row: int, column: int) -> float | str:
+    """Return the value of a feature; of a categorical one the category, if the data knows it."""
+    value = float(data.features[row, column])
+    categories = (data.categorical_features or {}).get(column)
+    known = categories is not None and value.is_integer() and 0 <= value < len(categories)
+    return cut(categories[int(value)]) if categories is not None and known else value
+
+
+def _contribution_json(part: Contribution, features: dict[str, int]) -> list[Any]:
+    name, value, adds = part
+    shown = value if isinstance(value, str) else rounded(value, REASON_DIGITS)
+    return [features.setdefault(name, len(features)), shown, rounded(adds, REASON_DIGITS)]

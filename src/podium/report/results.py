@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from podium.evaluation import PairComparison
@@ -9,10 +10,10 @@ from podium.evaluation.result import percent
 from podium.report.charts import Charts, Picture
 from podium.report.contents import ReportContents
 from podium.report.explaining import ModelImportance
-from podium.report.markup import Child, Markup, element, isolated, join, paragraph, side_by_side, signed, table
+from podium.report.markup import Child, Markup, element, isolated, join, paragraph, side_by_side, table
 from podium.report.queries import QueryRow
 from podium.report.sections import section
-from podium.report.texts import cut
+from podium.report.texts import cut, fixed, interval, signed
 
 SHOWN_FEATURES = 15
 
@@ -26,8 +27,7 @@ def metrics_section(contents: ReportContents) -> Markup:
     for label in labels:
         cells: list[Child] = [label]
         for result in judgment.evaluations.values():
-            low, high = result.interval[label]
-            cells += [f"{result.mean[label]:.4f}", f"{low:.4f} to {high:.4f}"]
+            cells += [fixed(result.mean[label]), interval(result.interval[label])]
         rows.append(cells)
     between = percent(contents.options.confidence)
     columns: list[Child] = ["Metric"]
@@ -49,13 +49,12 @@ def _tests(contents: ReportContents) -> list[Child]:
     rows: list[list[Child]] = []
     for comparison in contents.judgment.comparisons:
         for pair in comparison.pairs:
-            low, high = pair.interval
             p_values = pair.corrected if several else pair.p_values
             rows.append(
                 [
                     join([comparison.metric.label, ": ", _pair(pair)]),
                     signed(pair.difference),
-                    f"{signed(low)} to {signed(high)}",
+                    interval(pair.interval, signed),
                     *(_p_value(p_values[test]) for test in tests),
                     f"{pair.wins:,}",
                     f"{pair.losses:,}",
@@ -134,17 +133,13 @@ def _example(contents: ReportContents, row: QueryRow) -> Markup:
     named = zip(contents.models, row.values, strict=True)
     values: list[Child] = ["Query ", isolated(row.id), ": "]
     for place, (model, value) in enumerate(named):
-        values += [", " if place else "", isolated(cut(model.name)), f" {_value(value)}"]
+        values += [", " if place else "", isolated(cut(model.name)), f" {fixed(math.nan if value is None else value)}"]
     if row.difference is not None:
         kind = None
         if row.difference:
             kind = "gain" if (row.difference > 0) == contents.judgment.main.higher_is_better else "loss"
         values += [" (", element("span", signed(row.difference), class_=kind), ")"]
     return element("details", element("summary", *values), element("div"), data_query=row.number)
-
-
-def _value(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
 
 
 def importance_section(contents: ReportContents, charts: Charts) -> Markup:
@@ -170,8 +165,7 @@ def _importance_table(contents: ReportContents, name: str, found: ModelImportanc
     if fall is not None:
         columns += [f"Fall of {fall.metric}", f"{percent(fall.confidence)} interval"]
         for row, column in zip(rows, found.top(SHOWN_FEATURES), strict=True):
-            low, high = fall.interval[column]
-            row += [signed(fall.mean[column]), f"{signed(low)} to {signed(high)}"]
+            row += [signed(fall.mean[column]), interval(tuple(fall.interval[column].tolist()), signed)]
         sampled = found.queries < contents.data.n_queries
         caption.append(f"; permuted once on a sample of {found.queries:,} queries" if sampled else "; permuted once")
     if found.gain is not None:

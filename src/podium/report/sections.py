@@ -19,11 +19,10 @@ from podium.report.markup import (
     paragraph,
     scrolling,
     side_by_side,
-    signed,
     table,
 )
 from podium.report.scored import TrainingSummary
-from podium.report.texts import cut
+from podium.report.texts import cut, fixed, interval, signed
 
 LONGEST_COMMAND = 5000
 STRONGEST = 8  # features that are listed with how well each ranks alone
@@ -39,13 +38,16 @@ def overview(contents: ReportContents) -> Markup:
     """Return the main metric of each model, and the remarks."""
     main, tiles = contents.judgment.main, []
     for name, result in contents.judgment.evaluations.items():
-        low, high = result.interval[main]
         tiles.append(
             join(
                 [
                     element("span", isolated(name), class_="name"),
-                    element("span", f"{result.mean[main]:.4f}", class_="value"),
-                    element("span", f"{percent(result.confidence)} interval {low:.4f} to {high:.4f}", class_="range"),
+                    element("span", fixed(result.mean[main]), class_="value"),
+                    element(
+                        "span",
+                        f"{percent(result.confidence)} interval {interval(result.interval[main])}",
+                        class_="range",
+                    ),
                 ]
             )
         )
@@ -63,7 +65,6 @@ def _verdicts(contents: ReportContents) -> Markup:
     several = len(contents.models) > 2
     for pair in contents.judgment.comparisons[0].pairs:
         p = (pair.corrected if several else pair.p_values)["randomization"]
-        low, high = pair.interval
         shown = f"p = {p:.4f}" if p >= 0.0001 else "p < 0.0001"
         corrected = " after Holm's correction" if several else ""
         sentences.append(
@@ -72,7 +73,7 @@ def _verdicts(contents: ReportContents) -> Markup:
                     isolated(pair.first),
                     " differs from ",
                     isolated(pair.second),
-                    f" by {signed(pair.difference)} ({signed(low)} to {signed(high)}), better on {pair.wins:,} and worse on "
+                    f" by {signed(pair.difference)} ({interval(pair.interval, signed)}), better on {pair.wins:,} and worse on "
                     f"{pair.losses:,} queries; {shown} by the paired randomization test{corrected}.",
                 ]
             )
