@@ -36,7 +36,7 @@ class QueriesPage {
       this.list();
     };
     this.first = select(rankings, rankings[0], { onchange: again });
-    this.second = select([[NONE, "none"], ...rankings], rankings.length > 1 ? rankings[1] : NONE, { onchange: again });
+    this.second = select([[NONE, "none"], ...rankings], rankings.length > 2 ? rankings[1] : NONE, { onchange: again });
     this.metric = h("input", { type: "text", value: "ndcg@10", list: "query-metrics", maxlength: 100, spellcheck: "false", autocomplete: "off", onchange: again });
     this.search = h("input", { type: "search", maxlength: 100, autocomplete: "off", oninput: again });
     this.order = select(ORDERS, "gain", { onchange: again });
@@ -153,6 +153,7 @@ class QueriesPage {
     const drawn = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "slopes", role: "group", "aria-label": "Ranks under the first and the second ranking" });
     drawn.append(s("text", { x: x1, y: 14, class: "tick middle" }, cut(this.first.value)));
     if (two) drawn.append(s("text", { x: x2, y: 14, class: "tick middle" }, cut(this.second.value)));
+    const names = s("g", { class: "names", "aria-hidden": "true" });
     for (const each of shown) {
       const way = two ? each.first_rank - each.second_rank : 0;
       const words = two ? `rank ${each.first_rank}, then ${each.second_rank}` : `rank ${each.first_rank}`;
@@ -168,10 +169,16 @@ class QueriesPage {
         },
       });
       if (two) group.append(s("path", { d: `M${x1} ${y(each.first_rank)}C${width / 2} ${y(each.first_rank)} ${width / 2} ${y(each.second_rank)} ${x2} ${y(each.second_rank)}`, class: `slope ${way > 0 ? "up" : way < 0 ? "down" : "same"}` }));
-      group.append(s("circle", { cx: x1, cy: y(each.first_rank), r: 6.5, class: `point ${color}` }), s("text", { x: x1 - 12, y: y(each.first_rank) + 4, class: "tick end" }, `${each.first_rank}. ${cut(each.name, 8)}`));
-      if (two) group.append(s("circle", { cx: x2, cy: y(each.second_rank), r: 6.5, class: `point ${color}` }), s("text", { x: x2 + 12, y: y(each.second_rank) + 4, class: "tick" }, `${each.second_rank}. ${cut(each.name, 8)}`));
+      group.append(s("circle", { cx: x1, cy: y(each.first_rank), r: 6.5, class: `point ${color}` }));
+      const name = (x, rank, kind) => s("text", { x, y: y(rank) + 4, class: kind, "data-document": each.document, onclick: choose }, `${rank}. ${cut(each.name, 8)}`);
+      names.append(name(x1 - 12, each.first_rank, "tick end"));
+      if (two) {
+        group.append(s("circle", { cx: x2, cy: y(each.second_rank), r: 6.5, class: `point ${color}` }));
+        names.append(name(x2 + 12, each.second_rank, "tick"));
+      }
       drawn.append(group);
     }
+    drawn.append(names);
     this.slopes = drawn;
     return h("div", { class: "slopes-place" }, drawn);
   }
@@ -184,6 +191,7 @@ class QueriesPage {
   async loadMove() {
     const move = await get(`queries/${this.number}/move`, { ...this.choices(), document: this.document });
     for (const group of this.slopes.querySelectorAll("g.document")) group.setAttribute("aria-pressed", String(Number(group.dataset.document) === this.document));
+    for (const name of this.slopes.querySelectorAll(".names text")) name.classList.toggle("chosen", Number(name.dataset.document) === this.document);
     const two = move.second_rank !== null;
     const largest = Math.max(1e-12, ...move.reasons.map((each) => Math.abs(each.difference)));
     const places = two ? `rank ${move.first_rank} → ${move.second_rank}` : `rank ${move.first_rank}`;

@@ -105,10 +105,10 @@ export class Stage {
     this.lanes.forEach((k, place) => {
       const { group, reach, arrow, point, rank, big, relevant } = this.documents[k];
       const radius = big ? Math.min(12, Math.max(relevant && this.levels.length < 3 ? 9 : 5, lane * 0.48)) : 2.5;
-      if (reach) set(reach, { cx: x, cy: y });
       const x = LEFT + (place + 0.5) * lane;
       const y = this.y(this.scores[k]);
       set(point, { cx: x, cy: y, r: radius });
+      if (reach) set(reach, { cx: x, cy: y });
       set(rank, { x, y: y + 0.36 * radius, "font-size": radius < 7 ? 0 : radius * 1.05 });
       rank.textContent = this.ranks[k] ?? "";
       set(this.marks[k], { x1: LEFT - 14, x2: LEFT - 2, y1: y, y2: y });

@@ -1,0 +1,320 @@
+"""The studio in a browser: every number on the page is the one that the interface returns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from studio_process import OpenStudio, studio_process
+from watching import CEILING_MS, DESKTOP, PHONE, Watcher
+
+import podium
+
+D1, D2 = 0, 1  # the relevant documents of the example
+READINGS = ("cost", "value", "wta", "ndcg", "pairwise_error", "sum_of_forces")
+HOSTILE = "<img src=x onerror=alert(1)>"
+READY = ".forces[data-pending='0'] .laws li"
+
+
+@pytest.fixture(scope="module")
+def studio(watcher: Watcher, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenStudio]:
+    """`podium studio` without data."""
+    with studio_process(tmp_path_factory.mktemp("studio")) as found:
+        yield found
+
+
+def until(page: Any, expression: str) -> None:
+    """Wait until an expression is true on the page. The page's policy forbids playwright's own way to do it."""
+    for _ in range(CEILING_MS // 20):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(f"{expression} did not come true")
+
+
+def quiet(page: Any) -> None:
+    """Wait until all requests of the page about forces have been answered."""
+    page.wait_for_selector(READY)
+
+
+def document(page: Any, k: int) -> Any:
+    return page.locator(f".stage g.document[data-document='{k}']")
+
+
+def shown(page: Any) -> dict[str, Any]:
+    """The numbers that the page about forces shows."""
+    return page.evaluate(
+        """() => {
+          const all = [...document.querySelectorAll('.stage g.document')].sort((a, b) => a.dataset.document - b.dataset.document);
+          const number = (text) => (text === '' ? null : Number(text));
+          const found = { scores: all.map((each) => Number(each.dataset.score)), force: all.map((each) => Number(each.dataset.force)),
+            ranks: all.map((each) => Number(each.dataset.rank)), arrows: all.map((each) => each.querySelector('.arrow').getAttribute('class')) };
+          for (const each of document.querySelectorAll('dd[data-value-of]')) found[each.dataset.valueOf] = number(each.dataset.value);
+          return found;
+        }"""
+    )
+
+
+def check_numbers(page: Any, studio: OpenStudio, force: str, metric: str, round: int = 0) -> dict[str, Any]:
+    """Compare everything that the page shows with what the interface says about the same scores."""
+    found = shown(page)
+    body = {"preset": "winner-takes-all", "scores": found["scores"], "force": force, "metric": metric, "round": round}
+    wanted = studio.ask("examine", body)
+    for name in ("scores", "force", "ranks", *READINGS):
+        assert found[name] == wanted[name], name
+    for arrow, push in zip(found["arrows"], found["force"], strict=True):
+        assert arrow == f"arrow {'up' if push >= 0 else 'down'}"
+    return found
+
+
+def test_a_document_is_dragged_by_mouse_and_everything_follows(watcher, studio):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        before = check_numbers(page, studio, "ranknet", "ndcg@10")
+        assert before["ranks"][:2] == [1, 30]
+        box = document(page, D2).locator(".point").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        for step in range(1, 6):
+            page.mouse.move(x, y - 30 * step)
+        until(page, f"document.querySelector('[data-document=\"{D2}\"]').dataset.rank < 20")  # while it is held
+        page.mouse.up()
+        quiet(page)
+        after = check_numbers(page, studio, "ranknet", "ndcg@10")
+        assert after["scores"][D2] > before["scores"][D2] + 1
+        assert after["pairwise_error"] < before["pairwise_error"]
+        assert [a == b for a, b in zip(after["scores"], before["scores"], strict=True)].count(False) == 1
+        assert document(page, D2).locator(".arrow").get_attribute("d").startswith("M")
+
+
+def test_a_document_is_moved_by_touch_on_a_phone(watcher, studio):
+    with watcher.page(PHONE, touch=True) as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        before = shown(page)
+        document(page, D2).scroll_into_view_if_needed()
+        box = document(page, D2).locator(".point").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        touch = page.context.new_cdp_session(page)
+        for kind, moved in (("touchStart", 0), ("touchMove", 20), ("touchMove", 60), ("touchEnd", None)):
+            points = [] if moved is None else [{"x": x, "y": y - moved}]
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        until(page, f"document.querySelector('[data-document=\"{D2}\"]').dataset.rank < 30")
+        quiet(page)
+        after = check_numbers(page, studio, "ranknet", "ndcg@10")
+        assert after["scores"][D2] > before["scores"][D2]
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_documents_are_moved_by_keyboard(watcher, studio):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        document(page, D1).focus()
+        for key, rank in (("End", 30), ("Home", 1), ("PageDown", 2)):
+            page.keyboard.press(key)
+            until(page, f"document.querySelector('[data-document=\"{D1}\"]').dataset.rank == {rank}")
+            quiet(page)
+            check_numbers(page, studio, "ranknet", "ndcg@10")
+        before = shown(page)["scores"][D1]
+        page.keyboard.press("ArrowUp")
+        until(page, f"Number(document.querySelector('[data-document=\"{D1}\"]').dataset.score) > {before}")
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.activeElement.dataset.document") == str(D2)
+        text = document(page, D2).get_attribute("aria-valuetext")
+        assert re.fullmatch(r"score −2.50, rank \d+ of 30, label 1, force \+[\d.]+", text)
+
+
+def test_forces_metrics_parameters_and_laws_are_chosen(watcher, studio):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        page.get_by_label("Force", exact=True).select_option("regularized")
+        page.get_by_label("Force inside").select_option("lambdarank")
+        page.get_by_label("Metric").fill("map")
+        page.get_by_label("Metric").press("Tab")
+        page.get_by_text("Parameters of the force").click()
+        page.get_by_label("sigma", exact=True).fill("2")
+        page.get_by_label("sigma", exact=True).press("Tab")
+        name = "regularized(lambdarank(map, sigma=2))"
+        until(page, f"document.querySelector('.force-name').textContent === '{name}'")
+        quiet(page)
+        found = check_numbers(page, studio, name, "map")
+        assert found["cost"] is None
+        body = {"preset": "winner-takes-all", "scores": found["scores"], "force": name, "metric": "map"}
+        wanted = studio.ask("laws", body)
+        for law, finding in wanted["anywhere"]["laws"].items():
+            text = page.locator(f".laws li[data-law='{law}']").inner_text()
+            assert f"anywhere: {'holds' if finding['holds'] else 'broken'}" in text
+            assert f"here: {'holds' if wanted['here']['laws'][law]['holds'] else 'broken'}" in text
+        page.get_by_label("Metric").fill("no_metric")
+        page.get_by_label("Metric").press("Tab")
+        page.get_by_role("alert").get_by_text("unknown metric 'no_metric'").wait_for()
+        watched.faults[:] = [fault for fault in watched.faults if "422" not in fault]  # Chromium logs refused requests
+
+
+def test_descent_is_played_until_the_winner_is_lost(watcher, studio):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        start = shown(page)
+        page.get_by_role("button", name="Step").click()
+        page.get_by_text("Step 1", exact=False).wait_for()
+        page.get_by_role("button", name="Play").click()
+        until(page, f"document.querySelector('[data-document=\"{D2}\"]').dataset.rank == 3")
+        page.get_by_role("button", name="Pause").click()
+        page.get_by_role("button", name="Play").wait_for()
+        quiet(page)
+        steps = int(re.match(r"Step (\d+)", page.locator(".status").inner_text())[1])
+        rate = float(page.get_by_label("Step size").input_value())
+        body = {"preset": "winner-takes-all", "scores": start["scores"], "force": "ranknet", "movement": "linear"}
+        points = studio.ask("descend", {**body, "rate": rate, "steps": steps, "metric": "ndcg@10"})["points"]
+        found = check_numbers(page, studio, "ranknet", "ndcg@10", round=steps)
+        assert found["scores"] == points[-1]["scores"]
+        assert (start["wta"], found["wta"]) == (1, 0)
+        assert found["ranks"][:2] == [2, 3]
+        assert found["pairwise_error"] < start["pairwise_error"] / 10
+        label = page.locator(".forces svg.chart").get_attribute("aria-label")
+        assert label.startswith("WTA, NDCG and pairwise error by step. Last values: WTA 0, NDCG 0.6934")
+        page.get_by_role("button", name="Reset").click()
+        until(page, f"document.querySelector('[data-document=\"{D2}\"]').dataset.rank == 30")
+        quiet(page)
+        assert shown(page)["scores"] == start["scores"]
+
+
+def test_a_query_is_picked_and_its_moves_are_explained(watcher, studio):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        page.get_by_role("link", name="Queries").click()
+        page.get_by_label("Sort by").select_option("loss")
+        listed = studio.ask("queries", first="ranksvm", second="lambdamart", order="loss")["queries"]
+        third = listed[2]
+        until(page, f"document.querySelectorAll('.list button.link')[2]?.textContent === '{third['id']}'")
+        page.locator(".list button.link").nth(2).click()
+        page.get_by_role("heading", name=f"Query {third['id']}", exact=True).wait_for()
+        page.wait_for_selector(".queries[data-pending='0'] .why h2")
+        query = studio.ask(f"queries/{third['number']}", first="ranksvm", second="lambdamart")
+        for each in query["documents"]:
+            label = page.locator(f".slopes g[data-document='{each['document']}']").get_attribute("aria-label")
+            assert label == (
+                f"document {each['name']}, label {each['label']:g}, rank {each['first_rank']}, then {each['second_rank']}"
+            )
+        chosen = query["documents"][4]["document"]
+        page.locator(f".slopes g[data-document='{chosen}']").focus()
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name=f"Document {query['documents'][4]['name']}", exact=True).wait_for()
+        move = studio.ask(f"queries/{third['number']}/move", first="ranksvm", second="lambdamart", document=chosen)
+        rows = page.locator(".why tr[data-feature]")
+        found = [(row.get_attribute("data-feature"), float(row.get_attribute("data-difference"))) for row in rows.all()]
+        assert found == [(reason["feature"], reason["difference"]) for reason in move["reasons"]]
+        page.get_by_label("Search for an id").fill(listed[0]["id"])
+        page.get_by_text("1 to", exact=False).wait_for()
+        until(page, f"document.querySelector('.list button.link').textContent.includes('{listed[0]['id']}')")
+        page.get_by_role("link", name="Move them by forces").click()
+        page.locator(".stage g.document").first.wait_for()
+        quiet(page)
+        assert page.get_by_label("Query", exact=True).input_value() == "query"
+        assert page.get_by_label(re.compile("Query, from 0")).input_value() == str(third["number"])
+
+
+def test_a_training_is_started_watched_stopped_and_saved(watcher, studio):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        page.get_by_role("link", name="Training").click()
+        page.get_by_label("n_estimators").fill("2000")
+        page.get_by_label("Pause after each round").fill("0.1")
+        page.get_by_role("button", name="Start").click()
+        until(page, "Number(document.querySelector('.training').dataset.rounds) >= 3")
+        assert page.locator(".training").get_attribute("data-state") == "running"
+        first = page.evaluate("[...document.querySelectorAll('.ladder li')].map((each) => each.innerText)")
+        until(page, "Number(document.querySelector('.training').dataset.rounds) >= 6")
+        now = page.evaluate("[...document.querySelectorAll('.ladder li')].map((each) => each.innerText)")
+        assert now != first  # the watched query is ranked by other scores
+        page.get_by_role("button", name="Stop").click()
+        page.wait_for_selector(".training[data-state='stopped']")
+        number = studio.ask("state")["training"]
+        course = studio.ask(f"trainings/{number}")
+        assert course["state"] == "stopped"
+        last = course["rows"][-1]
+        label = page.locator(".training svg.chart").get_attribute("aria-label")
+        assert label == (f"ndcg@10 by round. Last values: training {last['train']:.4f}, validation {last['valid']:.4f}")
+        page.get_by_role("button", name="Save the model").click()
+        page.get_by_text(re.compile(r"Saved as lambdamart-\d+\.podium in studio-models\.")).wait_for()
+        saved = studio.folder / "studio-models" / studio.ask(f"trainings/{number}")["saved_as"]
+        assert podium.load(saved).best_epoch_ == course["best_round"]
+        page.get_by_role("link", name="Queries").click()
+        page.get_by_label("Second ranking").select_option(course["model"])
+        page.wait_for_selector(".queries[data-pending='0'] .why h2")
+
+
+def test_without_the_key_nothing_is_shown(watcher, studio):
+    with watcher.page() as watched:
+        watched.page.goto(studio.url)
+        watched.page.get_by_text("This page needs the key of the studio.").wait_for()
+        assert watched.page.locator("#about").inner_text() == ""
+
+
+def test_hostile_names_are_shown_as_text(watcher, tmp_path):
+    data = podium.synthetic.polynomial(queries=6, documents=4, features=2, seed=1)
+    ids = [f"{HOSTILE}{k}" for k in range(data.n_documents)]
+    names = [HOSTILE, "<script>alert(2)</script>"]
+    queries = [f"<b onclick=alert(3)>{k}" for k in data.qid]
+    data = podium.RankingData(data.features, data.labels, queries, document_ids=ids, feature_names=names)
+    podium.write(data, tmp_path / "hostile.csv")
+    podium.RankSVM().fit(data).save(tmp_path / "shop.podium")
+    with studio_process(tmp_path, "hostile.csv", "shop.podium") as hostile, watcher.page() as watched:
+        page = watched.page
+        page.on("dialog", lambda dialog: watched.faults.append(f"dialog: {dialog.message}"))
+        page.goto(hostile.page)
+        page.wait_for_selector(".queries[data-pending='0'] .why h2")
+        assert page.locator(".list button.link").first.inner_text().startswith("<b onclick=alert(3)>")
+        assert page.locator(".why h2").inner_text().startswith(f"Document {HOSTILE}")
+        assert HOSTILE in page.locator(".why tr[data-feature] th").all_inner_texts()
+        page.get_by_role("link", name="Move them by forces").click()
+        quiet(page)
+        assert page.evaluate("document.querySelectorAll('main img, main script, main b').length") == 0
+
+
+def open_page(page: Any, studio: OpenStudio, name: str) -> None:
+    """Open a page and bring it into a state that is worth a picture."""
+    page.goto(studio.page)
+    quiet(page)
+    if name == "forces":
+        for step in range(1, 7):
+            page.get_by_role("button", name="Step").click()
+            page.get_by_text(re.compile(rf"^Step {step}\b")).wait_for()
+            quiet(page)
+        return
+    page.get_by_role("link", name=name.capitalize()).click()
+    if name == "queries":
+        page.wait_for_selector(".queries[data-pending='0'] .why h2")
+        return
+    page.get_by_label("Pause after each round").fill("0")
+    page.get_by_label("n_estimators").fill("80")
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_selector(".training[data-state='finished']")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("name", ["queries", "forces", "training"])
+def test_every_page_is_accessible_and_makes_a_picture(watcher, studio, name, size, dark):
+    with watcher.page(size, dark=dark, bypass_csp=True) as watched:
+        open_page(watched.page, studio, name)
+        assert watched.accessibility_faults() == []
+        assert watched.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        watched.page.evaluate("document.activeElement.blur()")
+        watched.picture(f"studio-{name}-{'phone' if size == PHONE else 'desktop'}-{'dark' if dark else 'light'}")
