@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import podium
+from podium.report import explaining
 from podium.report.data_remarks import Remark, sample_queries, summarize_data
 from podium.report.explaining import contributions, measure_importance, why_no_contributions
 from podium.report.opening import open_models
@@ -214,3 +215,26 @@ def test_categories_are_shown_by_name():
     assert [shown_value(data, row, 1) for row in (0, 2)] == ["adidas", "puma"]
     assert np.isnan(shown_value(data, 1, 1))
     assert shown_value(data, 2, 0) == 2.0
+
+
+def test_large_forests_and_wide_linear_models_are_explained_less(data, trees, monkeypatch):
+    model = score_model(open_models(trees)[0], data)
+    assert explaining.affordable_contributions(model) == explaining.MOST_EXPLAINED
+    n_splits = int(trees.importance("split").sum())
+    monkeypatch.setattr(explaining, "MOST_EXPLAINED_SPLITS", 300 * n_splits)
+    assert explaining.affordable_contributions(model) == 300
+    monkeypatch.setattr(explaining, "MOST_EXPLAINED_SPLITS", 1)
+    assert explaining.affordable_contributions(model) == explaining.LEAST_EXPLAINED
+    linear = score_model(open_models({"svm": podium.RankSVM(C=1.0, num_threads=1).fit(data)})[0], data)
+    monkeypatch.setattr(explaining, "MOST_LINEAR_FEATURES", 2)
+    assert why_no_contributions(linear) == "svm has 3 features, too many to compute contributions for a page."
+
+
+def test_importances_are_those_of_the_ranker(data, trees):
+    model = score_model(open_models(trees)[0], data)
+    whole = measure_importance(model, podium.metric("ndcg@10"), confidence=0.95, seed=0, num_threads=1)
+    expected = podium.permutation_importance(trees, data, metric="ndcg@10", repeats=1, num_threads=1)
+    np.testing.assert_array_equal(whole.permutation.mean, expected.mean)
+    assert whole.queries == 30
+    assert whole.top(1) == [0]
+    assert whole.gain.sum() == pytest.approx(1)

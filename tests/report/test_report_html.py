@@ -284,3 +284,48 @@ def test_the_module_takes_the_call(models, test_part):
     assert callable(podium.report)
     assert podium.report.make_report is make_report
     assert repr(podium.report(models["net"], test_part)).startswith("<report on RankNet: ")
+
+
+def test_long_hostile_ids_and_many_models_stay_within_the_size():
+    n, rng = 3000, np.random.default_rng(6)
+    ids = np.repeat([f"{k}" + "<&>" * 100 for k in range(n)], 4)
+    data = podium.RankingData(rng.random((4 * n, 2)), np.tile([0.0, 1.0, 0.0, 2.0], n), ids)
+    systems = {f"model {k}": rng.random(4 * n) for k in range(4)}
+    made = podium.report(systems, data, metrics="ndcg@10", examples=100)
+    assert made.n_bytes < LIMIT
+    shown = [row[0] for row in embedded(made.html)["rows"]]
+    assert max(shown) > 2900  # spread over the data
+    assert len(shown) < n
+
+
+def test_too_many_examples_are_refused(test_part):
+    with pytest.raises(podium.ParameterError, match="examples=101 must be at most 100"):
+        podium.report(test_part.labels, test_part, examples=101)
+
+
+def test_a_metric_without_any_value_is_shown_as_unknown(test_part):
+    nothing = test_part.replace(labels=np.zeros(100))
+    systems = {"a": np.arange(100.0), "b": -np.arange(100.0)}
+    made = podium.report(systems, nothing, metrics="ndcg(empty='skip')@10")
+    assert "No metric has a value for any query, so the models cannot be compared." in made.html
+    assert "95% interval unknown" in made.html
+    assert "There is no such query." in made.html
+    both = podium.report(systems, nothing, metrics=["ndcg(empty='skip')@10", "ndcg@10"])
+    assert [str(each.metric) for each in both.contents.judgment.comparisons] == ["ndcg@10"]
+
+
+def test_what_is_no_model_is_refused(test_part):
+    with pytest.raises(podium.ParameterError, match="must be a ranker, a scorer, an array of scores, or the path"):
+        podium.report(object(), test_part)
+    with pytest.raises(podium.ParameterError, match="is not fitted; call fit first"):
+        podium.report({"new": podium.LambdaMART()}, test_part)
+
+
+def test_a_metric_where_lower_is_better_turns_best_and_worst_around(test_part):
+    by_error = podium.report(test_part.features[:, 0], test_part, metrics="pairwise_error", examples=10)
+    by_share = podium.report(test_part.features[:, 0], test_part, metrics="pairwise_correct", examples=10)
+    assert embedded(by_error.html)["higherIsBetter"] is False
+    error = by_error.contents.judgment.evaluations["ndarray"].per_query["pairwise_error"]
+    assert list(error[list(by_error.contents.queries.best)]) == sorted(error)
+    share = by_share.contents.judgment.evaluations["ndarray"].per_query["pairwise_correct"]
+    assert list(share[list(by_share.contents.queries.best)]) == sorted(share, reverse=True)

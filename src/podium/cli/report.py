@@ -23,10 +23,11 @@ from podium.cli.console import (
     find_functions,
     note,
     print_json,
+    progress,
     say,
 )
 from podium.cli.models import Rows, named_files
-from podium.evaluation.result import percent
+from podium.evaluation.result import as_json, percent
 from podium.files import Output
 
 
@@ -74,7 +75,8 @@ def report(
     opened = open_models(files)
     rows = Rows.read(source, threads, [model.scorer for model in opened if model.scorer is not None])
     command = shlex.join(["podium", *sys.argv[1:]])
-    made = build_report(opened, rows.data, options, data_path=data, command=command)
+    with progress("making the report"):
+        made = build_report(opened, rows.data, options, data_path=data, command=command)
     made.save(out)
     if json:
         print_json(_summary(made, out, data, files))
@@ -97,7 +99,8 @@ def _summary(made: Any, out: Path, data: Path, files: dict[str, Path]) -> dict[s
         "warnings": list(made.warnings),
         "notes": [remark.text for remark in made.remarks if remark.level == "note"],
         "metrics": {
-            name: {label: result.mean[label] for label in result.mean} for name, result in judgment.evaluations.items()
+            name: {label: as_json(result.mean[label]) for label in result.mean}
+            for name, result in judgment.evaluations.items()
         },
         "comparisons": [comparison.to_dict() for comparison in judgment.comparisons],
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from podium.data import RankingData
 from podium.data.hashing import check_seed
+from podium.errors import ParameterError
 from podium.evaluation.intervals import check_confidence, check_count
 from podium.report.data_remarks import DataSummary, Remark, summarize_data
 from podium.report.explaining import ModelImportance, measure_importance
@@ -16,6 +17,8 @@ from podium.report.opening import OpenedModel
 from podium.report.provenance import Provenance, record_provenance
 from podium.report.queries import QueryTable, tabulate_queries
 from podium.report.scored import ScoredModel, TrainingSummary, score_model, summarize_training
+
+MOST_EXAMPLES = 100
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class ReportOptions:
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
-        check_count("examples", self.examples, 0)
+        if check_count("examples", self.examples, 0) > MOST_EXAMPLES:
+            raise ParameterError("examples", self.examples, f"must be at most {MOST_EXAMPLES}")
         check_seed(self.seed)
 
 

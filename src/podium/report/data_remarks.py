@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 LEAK = 0.95  # a feature that orders this share of the pairs is hardly an honest one
 SORTED_ROWS = 0.99  # rows in which this share of the pairs is in the order of the labels are sorted by label
 LEAST_DOCUMENTS = 50  # with fewer documents, a feature may order all pairs by chance
-MOST_DOCUMENTS = 20_000  # that are looked at for leaks
+MOST_DOCUMENTS, MOST_VALUES = 20_000, 5_000_000  # that are looked at for leaks
 PAIRS = metric("pairwise_correct(empty='skip')")
 
 
@@ -68,7 +68,7 @@ class DataSummary:
 def summarize_data(data: RankingData, *, num_threads: int | None = None) -> DataSummary:
     """Describe the data, and look for what may make a result look better or worse than it is."""
     description = describe(data)
-    some = sample_queries(data, MOST_DOCUMENTS)
+    some = sample_queries(data, min(MOST_DOCUMENTS, max(1000, MOST_VALUES // max(1, data.n_features))))
     strengths, by_rows = _single_feature_strengths(some, num_threads)
     names = [cut(feature_name(column, data.feature_names)) for column in range(data.n_features)]
     remarks = [

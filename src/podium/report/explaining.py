@@ -20,7 +20,10 @@ from podium.threads import resolve_threads
 
 Floats = npt.NDArray[np.float64]
 MOST_SCORINGS = 400_000  # documents that permutation importance may score for one model
-MOST_WEIGHTED_CELLS = 20_000_000  # numbers that the attributions of a linear model may take at once
+MOST_SPLIT_VISITS = 40_000_000_000  # documents × splits there
+MOST_EXPLAINED, LEAST_EXPLAINED = 1500, 200  # documents whose contributions are computed
+MOST_EXPLAINED_SPLITS = 100_000_000  # documents × splits there
+MOST_LINEAR_FEATURES = 700  # of a linear model whose contributions are computed
 
 
 def why_no_contributions(model: ScoredModel) -> str:
@@ -32,7 +35,21 @@ def why_no_contributions(model: ScoredModel) -> str:
         return f"{model.name} has {inner.n_outputs} outputs, and its score is not a sum of contributions of features."
     if not inner.has_splits and not inner.is_linear_in_features:
         return f"In {model.name} the features act together; contributions exist for trees and linear models."
+    if not inner.has_splits and inner.n_features > MOST_LINEAR_FEATURES:
+        return f"{model.name} has {inner.n_features:,} features, too many to compute contributions for a page."
     return ""
+
+
+def affordable_contributions(model: ScoredModel) -> int:
+    """Return for how many documents contributions are computed, fewer for large forests."""
+    return max(LEAST_EXPLAINED, min(MOST_EXPLAINED, MOST_EXPLAINED_SPLITS // _n_splits(model)))
+
+
+def _n_splits(model: ScoredModel) -> int:
+    """Return the number of splits of a forest, at least 1; 1 for other models."""
+    if model.scorer is None or not model.scorer.model.has_splits:
+        return 1
+    return max(1, len(model.scorer.model.arrays()["feature"]))
 
 
 def contributions(
@@ -50,8 +67,6 @@ def contributions(
     inner, threads = model.scorer.model, resolve_threads(num_threads)
     if inner.has_splits:
         return attributions(cast(TreeModel, inner), rows[documents], num_threads=threads)[:, :-1]
-    if len(documents) * rows.shape[1] ** 2 > MOST_WEIGHTED_CELLS:
-        return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a feature that is missing everywhere is NaN
         mean = np.asarray(np.nanmean(rows, axis=0, dtype=np.float64), np.float32)
@@ -109,7 +124,8 @@ def measure_importance(
             names, gain, splits, missing=f"{model.name} is a scorer; give the ranker for importances."
         )
     used = max(1, len(inner.used_features))
-    some = sample_queries(model.data, max(1000, MOST_SCORINGS // used))
+    scorings = min(MOST_SCORINGS, MOST_SPLIT_VISITS // _n_splits(model))
+    some = sample_queries(model.data, max(1000, scorings // used))
     fall = permutation_importance(
         model.ranker, some, metric=metric, repeats=1, seed=seed, confidence=confidence, num_threads=num_threads
     )

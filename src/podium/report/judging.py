@@ -32,7 +32,8 @@ class Judgment:
     Attributes:
         main: the metric by which queries are sorted and models compared first.
         evaluations: the values of each model, by its name.
-        comparisons: one per metric if there are several models, else empty. Differences are first − second, in the order of the models.
+        comparisons: one per metric if there are several models, else empty. Differences are first − second, in the order of the
+            models. A metric that has a value for no query is left out.
         remarks: on tied scores, queries that count in a special way, and metrics that were left out.
     """
 
@@ -71,6 +72,7 @@ def judge(
         name: evaluate(each, data, used, confidence=confidence, seed=seed, num_threads=num_threads)
         for name, each in scores.items()
     }
+    first = next(iter(evaluations.values()))
     comparisons = tuple(
         compare(
             scores,
@@ -82,8 +84,8 @@ def judge(
             num_threads=num_threads,
         )
         for each in (used if len(scores) > 1 else ())
+        if not np.isnan(first.per_query[each]).all()
     )
-    first = next(iter(evaluations.values()))
     remarks = [Remark("note", as_sentence(text)) for text in (*left_out, *empty_lines(first))]
     for name, result in evaluations.items():
         effect = result.ties[used[0]]

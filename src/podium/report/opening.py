@@ -101,6 +101,13 @@ def _opened(name: str, model: Any) -> OpenedModel:
         raise ParameterError(
             "models", name, "is a run, which may lack documents of the data", "give run.scores_for(data)"
         )
+    if not isinstance(model, Sequence) and not hasattr(model, "__array__"):
+        raise ParameterError(
+            "models",
+            model,
+            "must be a ranker, a scorer, an array of scores, or the path of a model",
+            "models of other libraries become rankers by podium.from_lightgbm and the like",
+        )
     return OpenedModel(
         name, scores=np.asarray(model), no_log=f"{name} was given as scores, which keep no training log."
     )

@@ -14,7 +14,7 @@ from podium.report.charts import Charts
 from podium.report.contents import ReportContents
 from podium.report.explaining import why_no_contributions
 from podium.report.markup import Markup, element, escape, join, listing, paragraph
-from podium.report.queries import MOST_EXPLAINED, TOP
+from podium.report.queries import TOP
 from podium.report.results import (
     cutoffs_section,
     examples_section,
@@ -125,7 +125,7 @@ def _data(contents: ReportContents) -> dict[str, Any]:
         "details": queries.details,
         "features": queries.features,
         "noReasons": [why_no_contributions(model) for model in contents.models],
-        "unexplained": f"Contributions are part of the page for about {MOST_EXPLAINED:,} documents only, not for these.",
+        "unexplained": f"The page holds the contributions for {queries.n_explained:,} documents, which are not among these.",
         "documentRule": f"those among the top {TOP} of a model, and relevant ones by their best rank",
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.grouping import id_texts
-from podium.report.explaining import contributions
+from podium.report.explaining import affordable_contributions, contributions
 from podium.report.judging import Judgment
 from podium.report.scored import ScoredModel
 from podium.report.texts import cut, decimals, embedded_json, rounded
@@ -22,7 +22,6 @@ Contribution = tuple[str, float | str, float]
 MOST_ROWS = 10_000  # queries in the table
 MOST_ROW_BYTES = 700_000
 MOST_DETAIL_BYTES = 800_000  # of the documents of all queries together
-MOST_EXPLAINED = 1500  # documents whose features are shown
 TOP = 20  # documents from the top of each ranking
 MOST_DOCUMENTS = 40  # of one query
 REASONS = 4  # features shown per document and model
@@ -84,6 +83,7 @@ class QueryTable:
             largest difference between models, each with the most extreme first.
         details: documents of queries, by the number of the query.
         features: the features that contributions name, in the order of their numbers.
+        n_explained: number of documents whose contributions were computed.
     """
 
     rows: tuple[QueryRow, ...]
@@ -93,6 +93,7 @@ class QueryTable:
     changed: tuple[int, ...]
     details: dict[int, list[Any]]
     features: tuple[str, ...]
+    n_explained: int
 
 
 def tabulate_queries(
@@ -104,8 +105,9 @@ def tabulate_queries(
     first = list(dict.fromkeys([*changed, *worst, *best]))
     rows = _rows(data, values, first)
     features: dict[str, int] = {}
-    details = _details(data, models, first, [row.number for row in rows], features, num_threads)
-    return QueryTable(rows, data.n_queries, best, worst, changed, details, tuple(features))
+    numbers = dict.fromkeys([*first, *(row.number for row in rows)])
+    details, explained = _details(data, models, numbers, features, num_threads)
+    return QueryTable(rows, data.n_queries, best, worst, changed, details, tuple(features), explained)
 
 
 def _examples(values: Floats, higher_is_better: bool, count: int) -> tuple[tuple[int, ...], ...]:
@@ -122,43 +124,52 @@ def _examples(values: Floats, higher_is_better: bool, count: int) -> tuple[tuple
 
 def _rows(data: RankingData, values: Floats, wanted: Sequence[int]) -> tuple[QueryRow, ...]:
     """Return the rows of all queries, or of the wanted ones and evenly spaced others if there are too many."""
-    numbers: Sequence[int] = range(data.n_queries)
-    if data.n_queries > MOST_ROWS:
-        spaced = np.linspace(0, data.n_queries - 1, MOST_ROWS - len(wanted)).astype(np.int64)
-        numbers = sorted({*wanted, *spaced.tolist()})
     relevant = np.add.reduceat((data.labels >= 1).astype(np.int64), data.query_offsets[:-1])
     ids = id_texts(data.query_ids)
-    rows, room = [], MOST_ROW_BYTES
-    for number in dict.fromkeys([*wanted, *numbers]):
+
+    def row(number: int) -> QueryRow:
         found = tuple(None if np.isnan(value) else float(value) for value in values[:, number])
-        row = QueryRow(number, cut(ids[number]), int(data.query_sizes[number]), int(relevant[number]), found)
-        room -= len(embedded_json(row.to_json()))
+        return QueryRow(number, cut(ids[number]), int(data.query_sizes[number]), int(relevant[number]), found)
+
+    sizes = [len(embedded_json(row(number).to_json())) for number in _spaced(data.n_queries, 100)]
+    most = min(MOST_ROWS, int(MOST_ROW_BYTES / (sum(sizes) / len(sizes))))
+    rows, room = [], MOST_ROW_BYTES
+    for number in dict.fromkeys([*wanted, *_spaced(data.n_queries, most - len(wanted))]):
+        rows.append(row(number))
+        room -= len(embedded_json(rows[-1].to_json()))
         if room < 0:
             break
-        rows.append(row)
     return tuple(sorted(rows, key=lambda row: row.number))
+
+
+def _spaced(count: int, most: int) -> Sequence[int]:
+    """Return the numbers below `count`, or so many of them, evenly spaced."""
+    if count <= most:
+        return range(count)
+    numbers: list[int] = np.linspace(0, count - 1, max(0, most)).astype(np.int64).tolist()
+    return numbers
 
 
 def _details(
     data: RankingData,
     models: Sequence[ScoredModel],
-    first: Sequence[int],
-    others: Sequence[int],
+    numbers: Iterable[int],
     features: dict[str, int],
     num_threads: int | None,
-) -> dict[int, list[Any]]:
-    """Return the documents of the queries named first, and of others while there is room."""
+) -> tuple[dict[int, list[Any]], int]:
+    """Return the documents of queries while there is room, and how many of the documents have contributions."""
     details: dict[int, list[Any]] = {}
-    room, explained = MOST_DETAIL_BYTES, 0
-    for number in dict.fromkeys([*first, *others]):
-        rows = list(query_documents(data, models, number, explain=explained < MOST_EXPLAINED, num_threads=num_threads))
-        explained += len(rows)
+    room, explained, most = MOST_DETAIL_BYTES, 0, min(affordable_contributions(model) for model in models)
+    for number in numbers:
+        explain = explained < most
+        rows = list(query_documents(data, models, number, explain=explain, num_threads=num_threads))
+        explained += len(rows) if explain else 0
         found = [row.to_json(features) for row in rows]
         room -= len(embedded_json(found))
         if room < 0:
             break
         details[number] = found
-    return details
+    return details, explained
 
 
 def query_documents(

@@ -37,9 +37,9 @@ def metrics_section(contents: ReportContents) -> Markup:
     if judgment.comparisons:
         parts += _tests(contents)
     else:
-        parts.append(
-            paragraph("There is one model, so there is nothing to compare it with by a test.", class_="reason")
-        )
+        alone = "There is one model, so there is nothing to compare it with by a test."
+        empty = "No metric has a value for any query, so the models cannot be compared."
+        parts.append(paragraph(empty if len(contents.models) > 1 else alone, class_="reason"))
     return section("Metrics", "metrics", *parts)
 
 

@@ -59,7 +59,7 @@ def overview(contents: ReportContents) -> Markup:
 
 def _verdicts(contents: ReportContents) -> Markup:
     """Return one sentence per pair of models on whether they differ in the main metric."""
-    if not contents.judgment.comparisons:
+    if not contents.judgment.comparisons or contents.judgment.comparisons[0].metric != contents.judgment.main:
         return Markup("")
     sentences = []
     several = len(contents.models) > 2
