@@ -88,8 +88,11 @@ Spell = Callable[[str, str | None], str]
 
 
 def python_spelling(name: str, value: str | None) -> str:
-    """Write a parameter as Python code does: `name=value`, or `name=` if no value is named."""
-    return f"{name}={value or ''}"
+    """Write a parameter as Python code does: `name=value`, or `name=` if no value is named.
+
+    `{without=pairs}` stands for data without a part: `data.replace(pairs=None)`.
+    """
+    return f"data.replace({value}=None)" if name == "without" else f"{name}={value or ''}"
 
 
 def spell_options(text: str, spell: Spell) -> str:

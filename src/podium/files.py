@@ -224,6 +224,8 @@ def _open_temporary(target: Path) -> tuple[int, Path | None]:
                 return descriptor, name
             os.close(descriptor)  # another process deleted it between its creation and its lock
     except FileNotFoundError:
+        if Path(folder).is_dir():  # one that holds no files of users, such as /proc
+            raise OutputError(f"{target}: no file can be created in {folder}") from None
         raise OutputError(f"{target}: there is no folder {folder}; create it first") from None
     except OSError as error:
         raise OutputError(f"{target}: cannot be written: {error.strerror}") from None

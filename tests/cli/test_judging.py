@@ -131,9 +131,22 @@ def test_score_writes_a_trec_run_by_name_or_format(cli):
     assert run.scores_for(data).tolist() == scores.tolist()
     assert run.tag == "net"
     assert (cli.folder / "a.run").read_bytes() == (cli.folder / "b.txt").read_bytes()
+    cli("score", "net.podium", "data.parquet", "--out", "c.txt", "--to", "trec-run", "--format", "parquet")
+    assert (cli.folder / "a.run").read_bytes() == (cli.folder / "c.txt").read_bytes()
+    lines = [line.split() for line in (cli.folder / "a.run").read_text().splitlines()]
+    assert [line[3] for line in lines] == ["1", "2", "3", "4", "5"] * 4
+    assert [line[0] for line in lines] == [query for query in "0123" for _ in range(5)]
     cli("data", "convert", "a.run", "c.scores", "--data", "data.parquet")
     assert podium.read_scores(cli.folder / "c.scores").tolist() == scores.tolist()
     assert "needs a file" in cli("score", "net.podium", "data.parquet", "--format", "trec-run", code=2).err
+    refused = cli("score", "net.podium", "data.parquet", "--to", "trec", code=2).err
+    assert "--to trec must be one of 'scores', 'trec-run'; did you mean 'trec-run'?" in refused
+    names = [f"query {q}" for q in data.qid]
+    blank = podium.RankingData(data.features, data.labels, names, document_ids=list(data.document_ids))
+    podium.write(blank, cli.folder / "blank.parquet")
+    said = cli("score", "net.podium", "blank.parquet", "--out", "d.run", code=2).err
+    assert "'query 0' cannot be written to a TREC file" in said
+    assert "write scores, which need no ids, or replace the blanks" in said
 
 
 def test_rankings_of_one_stem_get_distinct_names(cli, judged):

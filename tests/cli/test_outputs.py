@@ -65,6 +65,7 @@ CASES = {
         ["trees.podium", "test.txt"],
     ),
     "import --out": Case(["import", "trees.lgb", "--out", "TARGET"], "model", ["trees.lgb"]),
+    "votes --out": Case(["votes", "votes.csv", "--prior", "1", "--out", "TARGET"], "csv", ["votes.csv"]),
     "laws --plot": Case(["laws", "ranknet", "--draws", "2", "--plot", "TARGET"], "svg", []),
     "plot tree --out": Case(["plot", "tree", "trees.podium", "--out", "TARGET"], "svg", ["trees.podium"]),
     "plot scores --out": Case(
@@ -98,7 +99,7 @@ CASES = {
 INPUTS = {"data", "valid", "start_from", "model", "source", "ranking", "votes", "features", "file", "api_keys"}
 OUTPUTS = {"train": {"out", "log"}, "tune": {"out", "study"}, "cv": {"target"}, "score": {"out"}}
 OUTPUTS |= {"evaluate": {"per_query"}, "laws": {"plot"}, "data convert": {"target"}, "data normalize": {"target"}}
-OUTPUTS |= {"export": {"out"}, "import": {"out"}}
+OUTPUTS |= {"export": {"out"}, "import": {"out"}, "votes": {"out"}}
 CHARTS = "beeswarm calibration dependence force-field force-gap importance learning-curve metric-at-k query-differences scores"
 OUTPUTS |= {f"plot {name}": {"out"} for name in f"{CHARTS} tree waterfall why".split()}
 OUTPUTS |= {"data synth": {"target"}, "data split": {"folder"}, "papers run": {"target"}, "papers all": {"target"}}
@@ -120,6 +121,7 @@ def house(tmp_path_factory):
     podium.write(ranker.predict(test), folder / "scores.txt")
     (folder / "bare.txt").write_text("1 1:2\n" * test.n_documents)
     (folder / "sizes.txt").write_text("4\n" * test.n_queries)
+    (folder / "votes.csv").write_text("a,b,outcome\nx,y,a\ny,z,a\n")
     (folder / "notes.md").write_text("# Notes\n\nNot made by Podium.\n")
     podium.RankNet(epochs=1).fit(data, checkpoint=folder / "kept.checkpoint")
     podium.write(test, folder / "test.podium-data")

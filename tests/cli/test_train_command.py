@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -466,3 +467,37 @@ def test_a_warning_about_the_last_round_names_the_option_and_comes_last(cli, par
     assert lines[-1].startswith("podium: the best round on the validation data is the last one allowed, number 10")
     assert lines[-1].endswith("allow more rounds, as in --n-estimators 20")
     assert lines[-2].startswith("round 10: ")
+
+
+def test_an_input_error_comes_without_a_note_on_what_would_be_replaced(cli, parts):
+    given = ["train", "train.txt", "--n-estimators", 1]
+    assert "will be replaced" not in cli(*given).err
+    assert "model.podium exists and will be replaced" in cli(*given).err
+    (cli.folder / "bad.txt").write_text("1 qid:1 1:x\n")
+    assert cli("train", "bad.txt", "--n-estimators", 1, code=2).err.count("\n") == 1
+
+
+def test_validation_on_the_training_data_is_announced(cli, parts):
+    shutil.copy(cli.folder / "train.txt", cli.folder / "copy.txt")
+    given = ["train", "train.txt", "--n-estimators", 1, "--valid"]
+    assert "the validation data is the training data" in cli(*given, "copy.txt").err
+    assert "the validation data is the training data" not in cli(*given, "vali.txt", "--fresh").err
+
+
+def test_advice_about_parts_of_the_data_names_a_command(refused, parts, tmp_path):
+    data = parts["train"].replace(document_weights=np.ones(160), feature_names=list("abcde"))
+    podium.write(data, tmp_path / "weighted.parquet")
+    said = refused("train", "weighted.parquet", "--ranker", "listnet")
+    assert said.endswith(
+        "leave them out: podium data convert --drop document_weights, or weigh whole queries: query_weights"
+    )
+    said = refused("data", "convert", "weighted.parquet", "plain.txt")
+    assert said.endswith("leave these parts out: --drop document_weights and --drop feature_names")
+    frame = pd.DataFrame({"label": [1, 0], "qid": [1, 1], "listed": pd.to_datetime(["2024-01-01", "2024-02-01"])})
+    frame.to_parquet(tmp_path / "dates.parquet")
+    assert refused("train", "dates.parquet").endswith("or take it as days with --read features=…,listed")
+
+
+def test_names_that_are_no_options_are_written_plainly(refused, parts):
+    assert refused("train", "train.txt", "--force", "lambdarank").startswith("lambdarank needs a metric")
+    assert refused("compare", "test.txt", "a.scores").startswith("[NAME=]RANKING… must name at least two files")

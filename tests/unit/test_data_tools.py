@@ -373,3 +373,17 @@ def test_shares_and_seeds_that_are_no_numbers() -> None:
     for seed in (-1, 0.5, "x", 2**64, True):
         with pytest.raises(ParameterError, match=r"seed=.* must be a whole number from 0"):
             split(HUNDRED, 0.5, seed=seed)
+
+
+def test_a_description_prints_what_may_cause_trouble():
+    features = [[1, 5], [2, 5], [3, 5], [4, 5], [5, 5]]
+    described = describe(RankingData(features, [1, 0, 0, 0, 2], [1, 1, 2, 2, 3]))
+    lines = str(described).splitlines()
+    assert "documents                 5" in lines
+    assert lines[-4:] == [
+        "note: 1 of 3 queries has only one document, so that there is nothing to rank there",
+        "note: 1 of 3 queries has one label for all documents, and no pair to learn from",
+        "note: 1 of 3 queries has no document with a label of at least 1, and most metrics count 0 there",
+        "note: constant features: f1",
+    ]
+    assert describe(RankingData([[1], [2]], [1, 0], [1, 1])).remarks() == []

@@ -7,6 +7,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 import podium
 from podium import _core
 from podium.explaining.forest import attributions, importance
+from podium.explaining.reasons import Reason
 from podium.models.trees import TreeModel, forest_of
 
 CATEGORIES = {1: np.array([0, 1, 2, 5], np.float32)}
@@ -294,7 +296,9 @@ class TestRankers:
         names = filled.feature_names or [f"f{k}" for k in found]
         found |= {names.index(reason.feature): reason.contribution for reason in why.reasons}
         np.testing.assert_allclose(list(found.values()), expected, atol=1e-9)
-        with pytest.raises(podium.ParameterError, match="why needs trees or a linear model"):
+        with pytest.raises(
+            podium.ParameterError, match="cannot explain the order of two documents: this needs trees or a linear model"
+        ):
             podium.RankNet(hidden=(3,), epochs=1).fit(filled).why(filled, query=3, above=1, below=2)
 
     def test_other_models_are_refused_with_advice(self, trained):
@@ -545,3 +549,34 @@ class TestPermutation:
         ranker, data = trained
         with pytest.raises(podium.DataError, match="must be a RankingData, not ndarray"):
             podium.permutation_importance(ranker, data.features)
+
+
+def test_reasons_name_categories():
+    rng = np.random.default_rng(0)
+    brands = np.array(["adidas", "nike", "puma"])[np.arange(60) % 3]
+    frame = pd.DataFrame(
+        {
+            "label": (brands == "puma") * 2,
+            "qid": np.repeat(np.arange(6), 10),
+            "price": rng.normal(size=60),
+            "brand": pd.Categorical(brands),
+        }
+    )
+    data = podium.from_frame(frame)
+    ranker = podium.LambdaMART(n_estimators=5, categorical=["brand"]).fit(data)
+    found = ranker.why(data, query=0, above=3, below=1)
+    reason = next(reason for reason in found.reasons if reason.feature == "brand")
+    assert (reason.above_category, reason.below_category) == ("puma", "adidas")
+    assert (reason.above, reason.below) == (2, 0)
+    assert ("puma", "adidas") in [row[1:3] for row in found.rows()]
+    assert next(r for r in found.to_dict()["reasons"] if r["feature"] == "brand")["above_category"] == "puma"
+    assert "above_category" not in Reason("price", 1.0, 2.0, 0.5).to_dict()
+
+
+def test_a_category_cannot_be_monotone():
+    data = podium.RankingData(
+        np.arange(8).reshape(4, 2) % 3, [0, 1, 0, 1], [1, 1, 2, 2], feature_names=["price", "brand"]
+    )
+    data = data.replace(categorical_features={"brand": ("a", "b", "c")})
+    with pytest.raises(podium.ParameterError, match="monotone='brand' is a categorical feature, which has no order"):
+        podium.LambdaMART(monotone={"brand": -1}).fit(data)

@@ -183,3 +183,11 @@ def test_this_process_s_own_output_is_written_into(tmp_path):
     with (tmp_path / "out").open("wb") as file:
         subprocess.run([sys.executable, "-c", script], stdout=file, check=True)
     assert (tmp_path / "out").read_bytes() == expected
+
+
+def test_a_folder_that_takes_no_files_is_not_said_to_be_missing():
+    with (
+        pytest.raises(podium.OutputError, match=r"/proc/x\.podium: no file can be created in /proc"),
+        atomic_write("/proc/x.podium", "model"),
+    ):
+        pass

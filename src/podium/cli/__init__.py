@@ -33,9 +33,13 @@ def main() -> None:
 
 def _run(app: Callable[[], object], stop: Stoppable) -> tuple[int, str | None]:
     """Run the command; return its exit code, and the sentence that says what went wrong."""
+    from podium.cli.console import note_replaced
+
     try:
         app()
     except SystemExit as exit:
+        if not exit.code:
+            note_replaced()  # of a command that reads no data
         if exit.code == 128 + signal.SIGINT:  # Typer turns a KeyboardInterrupt into this exit code
             return _interrupted(stop)
         return exit.code if isinstance(exit.code, int) else int(exit.code is not None), None

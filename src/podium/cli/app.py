@@ -32,6 +32,7 @@ from podium.cli import (
     tune,
     votes,
 )
+from podium.cli.help import use_plain_help
 from podium.cli.ranker_options import RankerCommand
 
 app = typer.Typer(
@@ -88,6 +89,7 @@ paper.command("list")(papers.papers_list)
 paper.command("run")(papers.papers_run)
 paper.command("all")(papers.papers_all)
 app.add_typer(paper, name="papers")
+use_plain_help(app)
 
 
 def _version(show: bool) -> None:

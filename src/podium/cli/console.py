@@ -18,6 +18,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from podium.data import RankingData
+from podium.data.canonical import fingerprint
 from podium.errors import OutputError, ParameterError, UnknownNameError
 from podium.files import Output
 from podium.files import check_outputs as check_files
@@ -30,6 +31,7 @@ from podium.metrics import METRICS
 
 DROPPABLE = ("categorical_features", "document_ids", "document_weights", "feature_names", "pairs", "query_weights")
 
+REPLACED: list[str] = []  # notes that are printed by note_replaced()
 out = Console()
 err = Console(stderr=True)
 
@@ -226,6 +228,7 @@ def read_data(source: Source, threads: int | None, drop: list[str] | None = None
     dropped: dict[str, Any] = dict.fromkeys(check_drop(drop))
     with progress(f"reading {Path(source.path).name}") as bar:
         data = source.read_data(num_threads=threads, progress=bar)
+    note_replaced()
     return data.replace(**dropped) if dropped else data
 
 
@@ -237,11 +240,21 @@ def read_parts(
     found: list[int] = []
     with progress(f"reading {', '.join(path.name for path in paths)}") as bar:
         parts = read_sources(sources, num_threads=threads, progress=bar, on_widths=found.extend)
+    note_replaced()
     most = max(found, default=0)
     for path, width in zip(paths, found, strict=False):
         if width < most:
             note_filled(path, width, str(paths[found.index(most)]), most, sources[0].options.get("absent", "zero"))
     return parts
+
+
+def note_same_data(data: RankingData, valid: RankingData | None) -> None:
+    """Print a note if the validation data is the training data, on which nothing can be judged."""
+    if valid is not None and fingerprint(data) == fingerprint(valid):
+        note(
+            "the validation data is the training data: values on it say nothing about new queries, and the last epochs "
+            "look best; podium data split can set queries aside"
+        )
 
 
 def note_filled(path: Path, found: int, other: str, wanted: int, absent: str) -> None:
@@ -254,7 +267,7 @@ def note_filled(path: Path, found: int, other: str, wanted: int, absent: str) ->
 def check_outputs(
     *outputs: Output, inputs: Sequence[Path | None], read: list[str] | None = None, make_folders: bool = False
 ) -> None:
-    """Check the files that a command will write before any work is done, and print which ones it will replace.
+    """Check the files that a command will write before any work is done. Which ones it replaces is printed after the data was read.
 
     Args:
         outputs: the files to be written.
@@ -264,8 +277,15 @@ def check_outputs(
     """
     sizes = [Path(word.removeprefix("sizes=")) for word in read or () if word.startswith("sizes=")]
     beside = [side for path in inputs if path is not None for side in side_files(path)]
-    for path in check_files(outputs, inputs=[*inputs, *sizes, *beside], make_folders=make_folders):
-        note(f"{path} exists and will be replaced")
+    found = check_files(outputs, inputs=[*inputs, *sizes, *beside], make_folders=make_folders)
+    REPLACED.extend(f"{path} exists and will be replaced" for path in found)
+
+
+def note_replaced() -> None:
+    """Print which files will be replaced, once nothing can be wrong with the inputs any more."""
+    for text in REPLACED:
+        note(text)
+    REPLACED.clear()
 
 
 def refuse_stream(path: Path, option: str) -> None:

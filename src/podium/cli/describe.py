@@ -24,27 +24,14 @@ def describe(
     data: DataFile, format_name: FormatName = None, read: ReadOption = None, threads: Threads = None, json: Json = False
 ) -> None:
     """Describe data: its queries, documents, labels and features, and what may cause trouble."""
-    description = describe_data(read_data(data_source(data, format_name, read), threads)).to_dict()
+    description = describe_data(read_data(data_source(data, format_name, read), threads))
     if json:
-        print_json(description)
+        print_json(description.to_dict())
         return
     say(str(data))
     table = Table(show_header=False, box=None, pad_edge=False)
-    for name, value in description.items():
-        if value is None:
-            continue
-        table.add_row(name.replace("_", " "), escape(_show(value)))
+    for name, text in description.rows():
+        table.add_row(name, escape(text))
     out.print(table)
-
-
-def _show(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}: {_show(part)}" for key, part in value.items()) or "none"
-    if isinstance(value, list):
-        shown = ", ".join(_show(part) for part in value[:12]) + (", …" if len(value) > 12 else "")
-        return f"{len(value)}: {shown}" if value else "none"
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: "none"}[value]
-    if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    for remark in description.remarks():
+        out.print(f"note: {remark}", style="yellow", markup=False, highlight=False, soft_wrap=True)

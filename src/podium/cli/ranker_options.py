@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from podium.cli.console import complete_metric, find_functions, named_force, plain_warnings
+from podium.cli.help import PlainHelpCommand
 from podium.errors import ParameterError, UnknownNameError
 from podium.forces import FORCES
 from podium.models import MODELS
@@ -123,7 +123,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-class RankerCommand(TyperCommand):
+class RankerCommand(PlainHelpCommand):
     """A command whose help shows the default of every ranker, for which all of them must be imported."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

@@ -8,7 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from podium.cli.console import DataFile, Json, ReadOption, Threads, check_outputs, data_source, print_json, say
+from podium.cli.console import (
+    DataFile,
+    FormatName,
+    Json,
+    ReadOption,
+    Threads,
+    check_outputs,
+    data_source,
+    print_json,
+    say,
+)
 from podium.cli.models import Rows, scores_of
 from podium.data import Run
 from podium.errors import DataError, ParameterError
@@ -17,15 +27,19 @@ from podium.formats import write
 from podium.formats.decimals import shortest
 from podium.formats.scores import SCORES
 from podium.formats.trec import TREC_RUN
+from podium.rules import Choice
 from podium.scoring import load_scorer
 
+TARGETS = (SCORES.name, TREC_RUN.name)
 
-def _target_format(out: Path | None, format_name: str | None) -> str:
+
+def _target_format(out: Path | None, target: str | None) -> str:
     """Return the format to write: the one that is named, or the one of the file's suffix, or scores."""
-    if format_name in (SCORES.name, TREC_RUN.name):
-        if out is None and format_name == TREC_RUN.name:
-            raise ParameterError("format", format_name, "needs a file to write", "give {out}")
-        return format_name
+    if target is not None:
+        Choice(*TARGETS).check("to", target)
+        if out is None and target == TREC_RUN.name:
+            raise ParameterError("to", target, "needs a file to write", "give {out}")
+        return target
     ending = "" if out is None else out.name.lower().removesuffix(".gz")
     return TREC_RUN.name if ending.endswith(TREC_RUN.suffixes) else SCORES.name
 
@@ -36,7 +50,8 @@ def _run(scores: Any, rows: Rows, model: Path) -> Run:
             f"{rows.path} has no document ids, which a TREC run needs; give data with document ids (LETOR text has them in "
             "comments such as #docid = GX000), or write scores"
         )
-    return Run.of_scores(scores, rows.data, tag=model.stem if model.stem.split() == [model.stem] else "podium")
+    tag = model.stem if model.stem.split() == [model.stem] else "podium"
+    return Run.of_scores(scores, rows.data, tag=tag).by_rank()
 
 
 def score(
@@ -53,25 +68,26 @@ def score(
             show_default=False,
         ),
     ] = None,
-    format_name: Annotated[
+    to: Annotated[
         str | None,
         typer.Option(
-            "--format",
-            help=f"Format to write, {SCORES.name} or {TREC_RUN.name}; or the format of DATA. By default both are recognized by the "
-            "files' names and first lines.",
+            "--to",
+            help=f"Format to write: {' or '.join(TARGETS)}. By default the name of the file determines it.",
             show_default=False,
         ),
     ] = None,
+    format_name: FormatName = None,
     read: ReadOption = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Score documents with a model: one score per row of DATA, in its order.
 
-    Higher scores are better, and only scores of the same query can be compared. With --format trec-run, or a file named *.run, a TREC run is written, which names queries and documents. Each score is written so that exactly the same number is read back. DATA needs no labels, and those that it has are ignored: a table may lack the column, and a line of LETOR text may begin with qid:.
+    Higher scores are better, and only scores of the same query can be compared. With --to trec-run, or a file named *.run, a TREC run is written, which names queries and documents. Each score is written so that exactly the same number is read back. DATA needs no labels, and those that it has are ignored: a table may lack the column, and a line of LETOR text may begin with qid:.
     """
-    target = _target_format(out, format_name)
-    format_name = None if format_name == target else format_name
+    if to is None and format_name in TARGETS:  # as it was spelled before there was --to; no data has these formats
+        to, format_name = format_name, None
+    target = _target_format(out, to)
     source = data_source(data, format_name, read)
     if "labels" in source.format.read_options:
         source = source.with_options({"labels": "ignore", **source.options})

@@ -48,6 +48,8 @@ def sentence(error: PodiumError) -> str:
 def spell(command: Any, name: str, value: str | None) -> str:
     """Return a parameter as the command takes it: by its own option, or by `--read NAME=VALUE` or `--set NAME=VALUE`."""
     options = {} if command is None else {parameter.name: _flag(parameter.opts) for parameter in command.params}
+    if name == "without":
+        return f"--drop {value}" if "drop" in options else f"podium data convert --drop {value}"
     others = {**_other_names(), "format": ["target_format", "format_name"]}
     flag = next((options[other] for other in [name, *others.get(name, [])] if other in options), "")
     plain = None if value is None else _plain(value)
@@ -55,14 +57,14 @@ def spell(command: Any, name: str, value: str | None) -> str:
     if entry is not None and entry["of"] in options:
         return f"{options[entry['of']]} {entry['name']}={plain or ''}"
     if flag and not flag.startswith("--"):  # an argument without a name of its own
-        return plain or name.upper()
+        return plain or next(str(p.metavar or name.upper()) for p in command.params if p.name == name)
     if flag:
         behind = PLACEHOLDERS.get(name, "") if plain is None else {"None": "none"}.get(plain, plain)
         return f"{flag} {behind}".rstrip()
     for way, names in (("read", _reading_options()), ("settings", _ranker_settings())):
         if way in options and name in names:
             return f"{options[way]} {name}={plain or ''}"
-    return python_spelling(name, value)
+    return name if value is None else python_spelling(name, value)
 
 
 def _plain(value: str) -> str:

@@ -18,6 +18,7 @@ from podium.cli.console import (
     ReadOption,
     check_outputs,
     err,
+    note_same_data,
     plain_warnings,
     print_json,
     read_parts,
@@ -102,6 +103,7 @@ def train(
         refuse_idle_stopping(ranker, "--valid FILE")
     more = _start(start_from)
     judged, *checked = read_parts([data] if valid is None else [data, valid], format_name, read, ranker.num_threads)
+    note_same_data(judged, checked[0] if checked else None)
     if fresh:
         remove(job.checkpoint, "checkpoint")
     settings = {"data": str(data), "valid": None if valid is None else str(valid), **_describe(ranker)}

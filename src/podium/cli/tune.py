@@ -20,6 +20,7 @@ from podium.cli.console import (
     look_in_current_folder,
     make_table,
     note,
+    note_same_data,
     out,
     plain_warnings,
     print_json,
@@ -179,6 +180,7 @@ def tune(
     declared = range_words(ranges) if ranges else None
     _check_early(ranker, declared, sampler, pruner, valid=valid, folds=folds, valid_share=valid_share)
     judged, checked = files.parts(ranker.num_threads)
+    note_same_data(judged, checked)
     how: dict[str, Any] = {
         "ranges": declared,
         "trials": trials,

@@ -10,13 +10,14 @@ import numpy as np
 from podium.data.blocks import query_blocks
 from podium.data.feature_names import feature_name
 from podium.data.ranking_data import RankingData
+from podium.errors import short_list
 
 MOST_LEVELS = 20  # labels with more distinct values are described by quantiles
 
 
 @dataclass(frozen=True)
 class Description:
-    """Counts and shares of one data set; `to_dict` returns them as plain numbers, text, lists and dicts.
+    """Counts and shares of one data set; `print` shows them, and `to_dict` returns them as plain numbers, text, lists and dicts.
 
     A document is relevant if its label is at least 1. `label_counts` is None if there are more than 20 distinct labels; otherwise
     `label_quantiles` (min, 25 %, median, 75 %, max) is None. Features without names are called f0, f1, … by their column.
@@ -46,6 +47,58 @@ class Description:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in types that JSON has."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the fields that are known, with their values as text."""
+        return [(name.replace("_", " "), _text(value)) for name, value in self.to_dict().items() if value is not None]
+
+    def remarks(self) -> list[str]:
+        """Return one sentence for each thing that may cause trouble."""
+        alone, alike = self.queries_of_one_document, self.queries_of_one_label - self.queries_of_one_document
+        found = [
+            (
+                alone,
+                f"{_of(alone, self.queries)} {_have(alone)} only one document, so that there is nothing to rank there",
+            ),
+            (
+                alike,
+                f"{_of(alike, self.queries)} {_have(alike)} one label for all documents, and no pair to learn from",
+            ),
+            (
+                self.queries_without_relevant,
+                f"{_of(self.queries_without_relevant, self.queries)} {_have(self.queries_without_relevant)} no document with a "
+                "label of at least 1, and most metrics count 0 there",
+            ),
+            (len(self.constant_features), f"constant features: {short_list(self.constant_features)}"),
+        ]
+        return [sentence for count, sentence in found if count]
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        width = max(len(name) for name, _ in rows)
+        lines = [f"{name:<{width}}  {text}" for name, text in rows]
+        return "\n".join([*lines, *(f"note: {remark}" for remark in self.remarks())])
+
+
+def _of(count: int, queries: int) -> str:
+    return f"{count:,} of {queries:,} queries"
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_text(part)}" for key, part in value.items()) or "none"
+    if isinstance(value, list):
+        shown = ", ".join(_text(part) for part in value[:12]) + (", …" if len(value) > 12 else "")
+        return f"{len(value)}: {shown}" if value else "none"
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def describe(data: RankingData) -> Description:

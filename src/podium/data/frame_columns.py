@@ -91,14 +91,14 @@ def feature_column(column: Any, name: str, *, named: bool = False, categorical: 
         return FeatureColumn(days(decoded(column)))
     if kind == "list" and named and not categorical:
         return FeatureColumn(list_values(column, name))
-    on_purpose = f"with features=[…, {name!r}] of podium.from_frame or podium.read"
+    on_purpose = f"with {{features=[…, {name!r}]}}" if not set("{}") & set(name) else "by naming it as a feature"
     remedy = {
         "text": f"leave it out, make it categorical, or take its values as categories {on_purpose}",
         "time": f"leave it out, or take it as days {on_purpose}",
         "list": f"leave it out, or take each place of the lists as a feature {on_purpose}",
         "other": "leave it out, or turn it into numbers",
     }[kind]
-    raise DataError(f"column {name!r} is {column_type(column)}, which is not a feature; {remedy}")
+    raise DataError(f"column {name!r} is {column_type(column)}, which is not a feature", remedy=remedy)
 
 
 def number_column(column: Any, name: str) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.conversion import as_numbers
-from podium.data.grouping import as_ids, id_texts
+from podium.data.grouping import as_ids, distinct, id_texts
 from podium.data.ordering import ungroup
 from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
@@ -76,6 +76,14 @@ class Run:
         given = as_numbers("scores", scores)
         data.from_caller_order(given)  # raises an error unless there is one score per row
         return cls(data.to_caller_order(data.qid), ungroup(data.document_ids, data.row_order), given, tag)
+
+    def by_rank(self) -> Run:
+        """Return the run query by query as they first appear, the best document first; equal scores keep their order."""
+        codes, _ = distinct(self.query_ids)
+        first = np.full(len(codes), len(codes), np.int64)
+        np.minimum.at(first, codes, np.arange(len(codes)))
+        order = np.lexsort((-self.scores, first[codes]))
+        return Run(self.query_ids[order], self.document_ids[order], self.scores[order], self.tag)
 
     def scores_for(self, data: RankingData, *, missing: float | None = None) -> npt.NDArray[np.float64]:
         """Return one score per row of the data, in the caller's row order, the inverse of `of_scores`.

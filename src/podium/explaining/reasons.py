@@ -35,12 +35,25 @@ class Reason:
         feature: the name of the feature.
         above, below: its values in the two documents; NaN if missing.
         contribution: what it adds to the gap; positive if it favors the document `above`.
+        above_category, below_category: the names of these values if the feature is categorical, or None.
     """
 
     feature: str
     above: float
     below: float
     contribution: float
+    above_category: str | None = None
+    below_category: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as values that JSON can hold; categories only if there are any."""
+        return {
+            name: as_json(value) for name, value in vars(self).items() if "category" not in name or value is not None
+        }
+
+    def texts(self) -> tuple[str, str]:
+        """Return both values as they are printed: the name of a category, or the number."""
+        return self.above_category or f"{self.above:.6g}", self.below_category or f"{self.below:.6g}"
 
 
 @dataclass(frozen=True)
@@ -73,7 +86,7 @@ class Why:
             "above": {"document": self.above, "score": self.above_score},
             "below": {"document": self.below, "score": self.below_score},
             "gap": self.gap,
-            "reasons": [{name: as_json(value) for name, value in vars(reason).items()} for reason in self.reasons],
+            "reasons": [reason.to_dict() for reason in self.reasons],
         }
 
     def title(self) -> str:
@@ -92,7 +105,7 @@ class Why:
     def rows(self, top: int | None = SHOWN) -> list[tuple[str, str, str, str]]:
         """Return feature, its two values and its contribution as text, largest first; one row sums up the others."""
         shown_ones, rest = self.reasons[:top], self.reasons[top:] if top is not None else ()
-        out = [(r.feature, f"{r.above:.6g}", f"{r.below:.6g}", f"{r.contribution:+.4f}") for r in shown_ones]
+        out = [(r.feature, *r.texts(), f"{r.contribution:+.4f}") for r in shown_ones]
         if rest:
             total = math.fsum(reason.contribution for reason in rest)
             out.append((f"{len(rest)} more", "", "", f"{total:+.4f}"))
@@ -126,13 +139,15 @@ def why(ranker: ExplainMixin, data: RankingData, *, above: int | str, below: int
     scorer, model = ranker.scorer_, ranker.scorer_.model
     if not model.has_splits and not model.is_linear_in_features:
         raise ParameterError(
-            "why",
-            rule=f"needs trees or a linear model; in the model of this {type(ranker).__name__} the features act together",
+            "ranker",
+            type(ranker).__name__,
+            "cannot explain the order of two documents: this needs trees or a linear model, and in its model the features act "
+            "together",
             remedy="permutation_importance works for every ranker",
         )
     if model.n_outputs > 1:
-        rule = f"needs one output; this model has {model.n_outputs}, and its score is not their sum"
-        raise ParameterError("why", rule=rule, remedy="use ranker.attributions")
+        rule = f"has {model.n_outputs} outputs, and its score is not their sum"
+        raise ParameterError("ranker", type(ranker).__name__, rule, "use ranker.attributions")
     number = query_number(data, query)
     first = int(data.query_offsets[number])
     rows = [document_row(data, number, name, given) for name, given in (("above", above), ("below", below))]
@@ -149,8 +164,23 @@ def why(ranker: ExplainMixin, data: RankingData, *, above: int | str, below: int
         below=_called(data, rows[1], first),
         above_score=float(scores[0]),
         below_score=float(scores[1]),
-        reasons=tuple(Reason(names[k], float(features[0, k]), float(features[1, k]), float(gaps[k])) for k in order),
+        reasons=tuple(
+            Reason(
+                names[k],
+                float(features[0, k]),
+                float(features[1, k]),
+                float(gaps[k]),
+                *(_category(scorer, k, float(value)) for value in features[:, k]),
+            )
+            for k in order
+        ),
     )
+
+
+def _category(scorer: Scorer, column: int, code: float) -> str | None:
+    """Return the name of a category that the model was trained with, or None."""
+    known = (scorer.categories or {}).get(column)
+    return known[int(code)] if known is not None and code.is_integer() and 0 <= code < len(known) else None
 
 
 def _contributions(scorer: Scorer, features: Features, scores: Floats, num_threads: int | None) -> Floats:

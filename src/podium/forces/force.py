@@ -332,18 +332,18 @@ class Force:
         for part in ("document_weights", "pairs") if self.acting.custom is not None else ():
             if getattr(data, part) is not None:
                 raise DataError(
-                    f"{self}: a force of your own acts on scores and labels alone, and this data has {part.replace('_', ' ')}; "
-                    f"leave them out: data.replace({part}=None)"
+                    f"{self}: a force of your own acts on scores and labels alone, and this data has {part.replace('_', ' ')}",
+                    remedy=f"leave them out: {{without={part}}}",
                 )
         if data.pairs is not None and self.definition.over in ("lists", "points"):
             raise DataError(
-                f"{self}: a force over {self.definition.over} has no use for pairs, and this data has some; leave them out: "
-                "data.replace(pairs=None)"
+                f"{self}: a force over {self.definition.over} has no use for pairs, and this data has some",
+                remedy="leave them out: {without=pairs}",
             )
         if data.document_weights is not None and self.definition.over == "lists":
             raise DataError(
-                f"{self}: a force over lists has no use for document weights, and this data has some; leave them out: "
-                "data.replace(document_weights=None), or weigh whole queries: query_weights"
+                f"{self}: a force over lists has no use for document weights, and this data has some",
+                remedy="leave them out: {without=document_weights}, or weigh whole queries: query_weights",
             )
         if rule == "not negative" and (labels.min() < 0 or labels.max() > 1000):
             raise DataError(

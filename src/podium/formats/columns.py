@@ -241,7 +241,8 @@ def plan_writing(data: RankingData, roles: Roles) -> ColumnPlan:
             raise ParameterError(name, rule="is an option for reading", remedy="leave it out: everything is written")
     if data.pairs is not None:
         raise DataError(
-            "a table of documents has no place for preference pairs; write data.replace(pairs=None), or the binary cache"
+            "a table of documents has no place for preference pairs",
+            remedy="leave them out: {without=pairs}, or write the binary cache",
         )
     features = data.feature_names if data.feature_names is not None else default_names(data.n_features)
     plan = ColumnPlan(
@@ -272,8 +273,8 @@ def _written_categories(data: RankingData, features: Sequence[str]) -> dict[str,
     for column, names in (data.categorical_features or {}).items():
         if names is None:
             raise DataError(
-                f"feature {features[column]!r} is categorical and its categories have no names, which a table cannot hold; "
-                "write the binary cache, or the codes as numbers: data.replace(categorical_features=None)"
+                f"feature {features[column]!r} is categorical and its categories have no names, which a table cannot hold",
+                remedy="write the binary cache, or the codes as numbers: {without=categorical_features}",
             )
         written[features[column]] = names
     return written

@@ -83,11 +83,14 @@ def write_letor(
 
 
 def _refuse_what_letor_lacks(path: Any, data: RankingData) -> None:
-    for name in ("document_weights", "query_weights", "pairs", "feature_names", "categorical_features"):
-        if getattr(data, name) is not None:
-            raise DataError(
-                f"{os.fspath(path)}: LETOR text cannot hold {name}; write the cache (.podium-data), or leave this part out with data.replace({name}=None) or --drop {name}"
-            )
+    parts = ("document_weights", "query_weights", "pairs", "feature_names", "categorical_features")
+    held = [name for name in parts if getattr(data, name) is not None]
+    if held:
+        without = " and ".join(f"{{without={name}}}" for name in held)
+        raise DataError(
+            f"{os.fspath(path)}: LETOR text cannot hold {' and '.join(name.replace('_', ' ') for name in held)}",
+            remedy=f"write the cache (.podium-data), or leave {'this part' if len(held) == 1 else 'these parts'} out: {without}",
+        )
 
 
 def _comments(path: Any, data: RankingData) -> Strings | None:

@@ -99,7 +99,8 @@ def _words(what: str, values: Iterable[object]) -> list[str]:
     for text in texts:
         if text.split() != [text] or "\0" in text or (what == "query id" and text.startswith("#")):
             raise DataError(
-                f"{what} {text!r} cannot be written to a TREC file; it must be one word, and a query id must not begin with '#'"
+                f"{what} {text!r} cannot be written to a TREC file; it must be one word, and a query id must not begin with '#'",
+                remedy="write scores, which need no ids, or replace the blanks in the data first",
             )
     return texts
 

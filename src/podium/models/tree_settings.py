@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
 from podium.data import RankingData
-from podium.data.feature_names import feature_index
+from podium.data.feature_names import feature_index, feature_name
 from podium.errors import ParameterError, is_integer
 from podium.models.model import Spec, WeakRankerForm
 from podium.models.trees import TreeModel
@@ -52,6 +52,12 @@ def _directions(given: Any) -> tuple[tuple[int | str, int], ...]:
     if len(directions) < len(pairs) or not all(is_integer(sign) and abs(sign) == 1 for sign in directions.values()):
         raise ValueError
     return tuple((feature, int(directions[feature])) for feature in _sorted(directions))
+
+
+def _refuse_monotone_category(feature: int | str) -> NoReturn:
+    raise ParameterError(
+        "monotone", feature, "is a categorical feature, which has no order", "leave it out of monotone"
+    )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -179,12 +185,7 @@ class TreesSpec(TreeSettings, Spec):
             )
         both = {feature for feature, _ in self.monotone} & set(self.categorical)
         if both:
-            raise ParameterError(
-                "monotone",
-                _sorted(both)[0],
-                "is a categorical feature, which has no order",
-                "leave it out of one of the two",
-            )
+            _refuse_monotone_category(_sorted(both)[0])
 
     def resolve(self, data: RankingData) -> Self:
         """Choose what is None by the size of the data, and turn names of features into numbers."""
@@ -203,6 +204,9 @@ class TreesSpec(TreeSettings, Spec):
 
         given["monotone"] = tuple((column(feature, "monotone"), sign) for feature, sign in self.monotone)
         given["categorical"] = tuple(column(feature, "categorical") for feature in self.categorical)
+        for feature, _ in given["monotone"]:
+            if feature in (data.categorical_features or {}):
+                _refuse_monotone_category(feature_name(feature, data.feature_names))
         out = replace(self, **given)
         if out.forests is None:
             out = replace(out, forests=1 if large or not out.is_random else SMALL_DATA_FORESTS)

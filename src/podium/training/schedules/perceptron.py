@@ -194,7 +194,8 @@ def check_levels(data: RankingData, levels: int | None, *, settled: bool = False
         if getattr(data, part) is not None:
             raise DataError(
                 f"prank: every document moves the thresholds by whole steps, so that it cannot use "
-                f"{part.replace('_', ' ')}, but this data has some; leave them out: data.replace({part}=None)"
+                f"{part.replace('_', ' ')}, but this data has some",
+                remedy=f"leave them out: {{without={part}}}",
             )
     most = int(labels.max()) + 1
     if settled and levels is not None and most > levels:
