@@ -18,10 +18,11 @@ from podium.errors import DataError, ParameterError, UnknownNameError
 from podium.evaluation.evaluate import Ranking, evaluate
 from podium.evaluation.intervals import Interval, check_confidence, check_count, student_interval
 from podium.evaluation.paired_tests import TESTS, holm, paired_differences
-from podium.evaluation.result import Evaluation, as_json, json_id
+from podium.evaluation.result import Evaluation, as_json, interval_text, json_id, percent
 from podium.functions import Function
 from podium.metrics import Metric, TieEffect, tie_lines
 from podium.metrics import metric as as_metric
+from podium.result_tables import ResultTable, TabularResult
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,7 +58,7 @@ class PairComparison:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(TabularResult):
     """A comparison of systems on one metric: their means, the effect of tied scores on each, and every pair of systems."""
 
     metric: Metric
@@ -104,6 +105,42 @@ class Comparison:
                 for each in self.pairs
             ],
         }
+
+    def _frame_columns(self) -> dict[str, list[Any]]:
+        tests = list(self.pairs[0].p_values)
+        return {
+            "first": [each.first for each in self.pairs],
+            "second": [each.second for each in self.pairs],
+            "mean_first": [self.mean[each.first] for each in self.pairs],
+            "mean_second": [self.mean[each.second] for each in self.pairs],
+            "difference": [each.difference for each in self.pairs],
+            "low": [each.interval[0] for each in self.pairs],
+            "high": [each.interval[1] for each in self.pairs],
+            "wins": [each.wins for each in self.pairs],
+            "losses": [each.losses for each in self.pairs],
+            "ties": [each.ties for each in self.pairs],
+            **{f"p_{test}": [each.p_values[test] for each in self.pairs] for test in tests},
+            **{f"corrected_{test}": [each.corrected[test] for each in self.pairs] for test in tests},
+        }
+
+    def _result_table(self) -> ResultTable:
+        several, tests = len(self.pairs) > 1, list(self.pairs[0].p_values)
+        rows = [
+            (
+                f"{each.first} − {each.second}",
+                f"{each.difference:+.4f}",
+                interval_text(each.interval, "+.4f"),
+                *(str(count) for count in (each.wins, each.losses, each.ties)),
+                *(f"{(each.corrected if several else each.p_values)[test]:.4f}" for test in tests),
+            )
+            for each in self.pairs
+        ]
+        spread = f"{percent(self.confidence)} interval"
+        header = ("pair", "difference", spread, "wins", "losses", "ties", *(f"p ({test})" for test in tests))
+        means = ", ".join(f"{name} {mean:.4f}" for name, mean in self.mean.items())
+        title = f"{self.metric.label} over {self.n_queries} queries: {means}"
+        notes = ["The p-values are corrected for several pairs (Holm)."] if several else []
+        return ResultTable(title, header, rows, [*notes, *self.missing_lines(), *self.tie_lines()])
 
     def __str__(self) -> str:
         lines = [f"{self.metric.label} over {self.n_queries} queries"]

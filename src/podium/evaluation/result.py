@@ -15,6 +15,7 @@ from podium.errors import ParameterError
 from podium.evaluation.intervals import METHODS, Interval, bootstrap_interval
 from podium.functions import Function
 from podium.metrics import Metric, TieEffect, TieValues, metric, tie_lines
+from podium.result_tables import ResultTable, TabularResult, make_frame
 
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -75,7 +76,7 @@ class IntervalOptions:
     seed: int
 
 
-class Evaluation:
+class Evaluation(TabularResult):
     """The values of one system.
 
     Attributes:
@@ -236,6 +237,42 @@ class Evaluation:
         return tie_lines(self.ties)
 
     __repr__ = __str__
+
+    def to_frame(self, library: str = "pandas", *, per_query: bool = False) -> Any:
+        """Return a data frame with one row per metric, or with one row per query and one column per metric.
+
+        Args:
+            library: "pandas" or "polars".
+            per_query: whether rows are queries.
+        """
+        if not per_query:
+            return make_frame(self._frame_columns(), library)
+        values = {name: self.per_query[name].tolist() for name in self.mean}
+        return make_frame({"query": plain_ids(self.query_ids), **values}, library)
+
+    def _frame_columns(self) -> dict[str, list[Any]]:
+        names = list(self.mean)
+        return {
+            "metric": names,
+            "mean": [self.mean[name] for name in names],
+            "low": [self.interval[name][0] for name in names],
+            "high": [self.interval[name][1] for name in names],
+            "n_queries": [int(np.sum(~np.isnan(self.per_query[name]))) for name in names],
+            "n_empty": [self.n_empty[name] for name in names],
+        }
+
+    def _result_table(self) -> ResultTable:
+        rows = [
+            (name, f"{self.mean[name]:.4f}", interval_text(self.interval[name]), str(self.n_empty[name]))
+            for name in self.mean
+        ]
+        header = ("metric", "mean", f"{percent(self.confidence)} interval", "no relevant")
+        return ResultTable(f"{self.n_queries} queries", header, rows, [*self.missing_lines(), *self.tie_lines()])
+
+
+def interval_text(interval: Interval, form: str = ".4f") -> str:
+    """Return an interval as text, such as [0.4321, 0.5678]."""
+    return f"[{interval[0]:{form}}, {interval[1]:{form}}]"
 
 
 def percent(share: float) -> str:

@@ -15,17 +15,19 @@ from podium.data.hashing import U64, query_hashes, splitmix64
 from podium.errors import DataError, ParameterError
 from podium.evaluation import evaluate
 from podium.evaluation.intervals import check_confidence, check_count, student_interval
-from podium.evaluation.result import as_json
+from podium.evaluation.result import as_json, interval_text, percent
 from podium.explaining.mixin import ExplainMixin
 from podium.metrics import Metric
 from podium.metrics import metric as as_metric
+from podium.result_tables import ResultTable, TabularResult
 
 Floats = npt.NDArray[np.float64]
 AMONG = ("query", "all")
+SHOWN = 20  # features in the table of a notebook
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationImportance:
+class PermutationImportance(TabularResult):
     """How much a metric falls when the values of one feature are permuted.
 
     Attributes:
@@ -68,6 +70,24 @@ class PermutationImportance:
                 for k, name in enumerate(self.features)
             },
         }
+
+    def _frame_columns(self) -> dict[str, list[Any]]:
+        return {
+            "feature": [self.features[k] for k in self.order],
+            "mean": self.mean[self.order].tolist(),
+            "low": self.interval[self.order, 0].tolist(),
+            "high": self.interval[self.order, 1].tolist(),
+        }
+
+    def _result_table(self) -> ResultTable:
+        rows = [
+            (self.features[k], f"{self.mean[k]:+.4f}", interval_text(self.interval[k].tolist(), "+.4f"))
+            for k in self.order[:SHOWN]
+        ]
+        title = f"Fall of {self.metric} when a feature is permuted; {self.baseline:.4f} without permutation"
+        rest = len(self.features) - len(rows)
+        notes = [f"{rest} more features; to_frame() has all."] if rest else []
+        return ResultTable(title, ("feature", "fall", f"{percent(self.confidence)} interval"), rows, notes)
 
     def __str__(self) -> str:
         width = max([len("feature"), *map(len, self.features)])

@@ -17,6 +17,7 @@ from podium.evaluation.result import as_json, json_id
 from podium.explaining.forest import attributions
 from podium.models.model import Features, Floats
 from podium.models.trees import TreeModel
+from podium.result_tables import ResultTable, TabularResult
 from podium.threads import resolve_threads
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Why:
+class Why(TabularResult):
     """Why one document of a query ranks above another.
 
     Attributes:
@@ -110,6 +111,13 @@ class Why:
             total = math.fsum(reason.contribution for reason in rest)
             out.append((f"{len(rest)} more", "", "", f"{total:+.4f}"))
         return [*out, ("sum", "", "", f"{math.fsum(r.contribution for r in self.reasons):+.4f}")]
+
+    def _frame_columns(self) -> dict[str, list[Any]]:
+        names = ("feature", "above", "below", "contribution")
+        return {name: [getattr(reason, name) for reason in self.reasons] for name in names}
+
+    def _result_table(self) -> ResultTable:
+        return ResultTable(self.title(), ("feature", *self.titles(), "contribution"), self.rows())
 
     def __str__(self) -> str:
         table = [("feature", *self.titles(), "contribution"), *self.rows()]

@@ -18,9 +18,11 @@ from podium.data.conversion import as_number
 from podium.data.splits import query_parts
 from podium.errors import ParameterError, is_integer
 from podium.evaluation import Evaluation, evaluate
+from podium.evaluation.result import interval_text, percent
 from podium.metrics import Metric
 from podium.rankers.base import BaseRanker
 from podium.rankers.training_warnings import InterruptedWarning
+from podium.result_tables import ResultTable, TabularResult
 from podium.training.progress import Callback
 
 Floats = npt.NDArray[np.float64]
@@ -59,7 +61,7 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class CrossValidation:
+class CrossValidation(TabularResult):
     """The result of a cross-validation.
 
     Attributes:
@@ -75,6 +77,34 @@ class CrossValidation:
     def to_dict(self) -> dict[str, Any]:
         """Return the folds and the evaluation of all queries, as JSON takes them."""
         return {"folds": [fold.to_dict() for fold in self.folds], "all": self.evaluation.to_dict()}
+
+    def _frame_columns(self) -> dict[str, list[Any]]:
+        return {
+            "fold": [fold.number for fold in self.folds],
+            "n_train": [fold.n_train for fold in self.folds],
+            "n_valid": [fold.n_valid for fold in self.folds],
+            "n_test": [len(fold.queries) for fold in self.folds],
+            "best_epoch": [fold.ranker.best_epoch_ for fold in self.folds],
+            **{name: [fold.evaluation.mean[name] for fold in self.folds] for name in self.evaluation.mean},
+        }
+
+    def _result_table(self) -> ResultTable:
+        whole = self.evaluation
+        header = ("fold", "queries", f"best {self.folds[0].ranker.unit}", *whole.mean)
+        rows = [
+            (
+                str(fold.number),
+                str(len(fold.queries)),
+                str(fold.ranker.best_epoch_),
+                *(f"{fold.evaluation.mean[name]:.4f}" for name in whole.mean),
+            )
+            for fold in self.folds
+        ]
+        rows.append(("all", str(whole.n_queries), "", *(f"{mean:.4f}" for mean in whole.mean.values())))
+        spread = ", ".join(f"{name} {interval_text(whole.interval[name])}" for name in whole.mean)
+        title = f"Cross-validation of {type(self.folds[0].ranker).__name__} in {len(self.folds)} folds"
+        notes = [f"{percent(whole.confidence)} intervals over all queries: {spread}"]
+        return ResultTable(title, header, rows, [*notes, *whole.missing_lines(), *whole.tie_lines()])
 
     def __str__(self) -> str:
         metrics = list(self.evaluation.mean)

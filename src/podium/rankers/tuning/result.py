@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from podium.errors import MissingExtraError, ParameterError
 from podium.rankers.base import BaseRanker
+from podium.result_tables import ResultTable, TabularResult
 
 SHOWN_TRIALS = 10
-LIBRARIES = ("pandas", "polars")
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Tuning:
+class Tuning(TabularResult):
     """The result of a search.
 
     Attributes:
@@ -78,25 +76,33 @@ class Tuning:
             "trials": [trial.to_dict() for trial in self.trials],
         }
 
-    def to_frame(self, library: str = "pandas") -> Any:
-        """Return a data frame with one row per trial and one column per parameter.
-
-        Args:
-            library: "pandas" or "polars".
-        """
-        if library not in LIBRARIES:
-            raise ParameterError("library", library, "must be 'pandas' or 'polars'")
-        try:
-            frames = import_module(library)
-        except ImportError:
-            raise MissingExtraError(f"{library} is not installed; pip install 'podium[frames]'") from None
+    def _frame_columns(self) -> dict[str, list[Any]]:
         columns: dict[str, list[Any]] = {}
         for trial in self.trials:
             row = trial.to_dict()
             parameters = row.pop("parameters")
             for name, value in {"number": row.pop("number"), **parameters, **row}.items():
                 columns.setdefault(name, []).append(str(value) if isinstance(value, tuple) else value)
-        return frames.DataFrame(columns)
+        return columns
+
+    def _result_table(self) -> ResultTable:
+        names = list(dict.fromkeys(name for trial in self.trials for name in trial.parameters))
+        rows = [
+            (
+                str(trial.number),
+                trial.state if trial.value is None else f"{trial.value:.4f}",
+                *(_short(trial.parameters[name]) if name in trial.parameters else "" for name in names),
+                f"{trial.seconds:.1f}",
+            )
+            for trial in self.trials[:SHOWN_TRIALS]
+        ]
+        importances = ", ".join(f"{name} {share:.2f}" for name, share in self.importances.items())
+        notes = [f"Importance: {importances}"] if importances else []
+        rest = len(self.trials) - len(rows)
+        if rest:
+            notes.append(f"{rest} more {'trial' if rest == 1 else 'trials'}; to_frame() has all.")
+        title = f"{len(self.trials)} trials, the best first"
+        return ResultTable(title, ("trial", self.metric, *names, "seconds"), rows, notes)
 
     def __str__(self) -> str:
         rows = [f"{'trial':>5}  {self.metric:>12}  parameters"]
@@ -107,3 +113,7 @@ class Tuning:
         if self.importances:
             rows.append("importance: " + ", ".join(f"{name} {share:.2f}" for name, share in self.importances.items()))
         return "\n".join(rows)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
