@@ -15,6 +15,7 @@ import podium
 D1, D2 = 0, 1  # the relevant documents of the example
 READINGS = ("cost", "value", "wta", "ndcg", "pairwise_error", "sum_of_forces")
 HOSTILE = "<img src=x onerror=alert(1)>"
+SCENES = {"forces": ("five-levels", 2), "winner": ("winner-takes-all", 7)}  # examples, and steps until the picture
 READY = ".forces[data-pending='0'] .laws li"
 
 
@@ -228,6 +229,16 @@ def test_a_query_is_picked_and_its_moves_are_explained(watcher, studio):
         assert page.get_by_label(re.compile("Query, from 0")).input_value() == str(third["number"])
 
 
+def start_training(page: Any, studio: OpenStudio) -> None:
+    """Press the button and wait until the page follows the new training."""
+    before = studio.ask("state")["training"] or 0
+    if before:  # the page follows the last training, and cannot start another before it knows that it has ended
+        until(page, f"document.querySelector('.training').dataset.training == {before}")
+        page.wait_for_selector(".training:not([data-state='running'])")
+    page.get_by_role("button", name="Start").click()
+    until(page, f"Number(document.querySelector('.training').dataset.training) > {before}")
+
+
 def test_a_training_is_started_watched_stopped_and_saved(watcher, studio):
     with watcher.page() as watched:
         page = watched.page
@@ -236,7 +247,7 @@ def test_a_training_is_started_watched_stopped_and_saved(watcher, studio):
         page.get_by_role("link", name="Training").click()
         page.get_by_label("n_estimators").fill("2000")
         page.get_by_label("Pause after each round").fill("0.1")
-        page.get_by_role("button", name="Start").click()
+        start_training(page, studio)
         until(page, "Number(document.querySelector('.training').dataset.rounds) >= 3")
         assert page.locator(".training").get_attribute("data-state") == "running"
         first = page.evaluate("[...document.querySelectorAll('.ladder li')].map((each) => each.innerText)")
@@ -292,8 +303,11 @@ def open_page(page: Any, studio: OpenStudio, name: str) -> None:
     """Open a page and bring it into a state that is worth a picture."""
     page.goto(studio.page)
     quiet(page)
-    if name == "forces":
-        for step in range(1, 7):
+    if name in SCENES:
+        scene, steps = SCENES[name]
+        page.get_by_label("Query", exact=True).select_option(f"preset:{scene}")
+        quiet(page)
+        for step in range(1, steps + 1):
             page.get_by_role("button", name="Step").click()
             page.get_by_text(re.compile(rf"^Step {step}\b")).wait_for()
             quiet(page)
@@ -302,15 +316,19 @@ def open_page(page: Any, studio: OpenStudio, name: str) -> None:
     if name == "queries":
         page.wait_for_selector(".queries[data-pending='0'] .why h2")
         return
+    page.wait_for_selector(".training form")
+    if not page.evaluate("document.querySelector('.training details').open"):
+        page.get_by_text("Settings", exact=True).click()
     page.get_by_label("Pause after each round").fill("0")
     page.get_by_label("n_estimators").fill("80")
-    page.get_by_role("button", name="Start").click()
+    start_training(page, studio)
     page.wait_for_selector(".training[data-state='finished']")
+    page.evaluate("scrollTo(0, 0)")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("name", ["queries", "forces", "training"])
+@pytest.mark.parametrize("name", ["queries", "forces", "winner", "training"])
 def test_every_page_is_accessible_and_makes_a_picture(watcher, studio, name, size, dark):
     with watcher.page(size, dark=dark, bypass_csp=True) as watched:
         open_page(watched.page, studio, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import ipaddress
 import os
 import shutil
@@ -21,6 +22,7 @@ ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
+COLORS = 256  # of a screenshot, so that it stays small
 DESKTOP, PHONE = (1280, 860), (390, 844)
 
 
@@ -85,9 +87,14 @@ class WatchedPage:
     def picture(self, name: str) -> None:
         """Write a screenshot into the folder of screenshots, if there is one."""
         if SCREENSHOTS:
+            from PIL import Image
+
             folder = ROOT / SCREENSHOTS
             folder.mkdir(parents=True, exist_ok=True)
-            self.page.screenshot(path=folder / f"{name}.png")
+            drawn = Image.open(io.BytesIO(self.page.screenshot()))
+            drawn.convert("RGB").quantize(COLORS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+                folder / f"{name}.png", optimize=True
+            )
 
 
 @dataclass

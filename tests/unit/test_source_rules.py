@@ -18,7 +18,12 @@ from podium.forces import FORCES
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "podium"
 # Packages whose import name is not the name they are installed by.
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "pytrec_eval": "pytrec-eval-terrier", "xgboost": "xgboost-cpu"}
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "sklearn": "scikit-learn",
+    "pytrec_eval": "pytrec-eval-terrier",
+    "xgboost": "xgboost-cpu",
+}
 DISTRIBUTIONS |= {"vl_convert": "vl-convert-python"}
 
 

@@ -7,6 +7,7 @@ import { Stage } from "./stage.js";
 
 const PAUSE_MS = 90; // between two steps while descent is played
 const MOST_STEPS = 2000;
+const LONGEST_WORDS = 160; // of a counterexample that is shown
 const STILL = 1e-6; // movements below this end the play
 const VALUES = [["cost", "Cost"], ["value", "Metric"], ["wta", "WTA"], ["ndcg", "NDCG"], ["pairwise_error", "Pairwise error"], ["sum_of_forces", "Sum of forces"]];
 const LINES = [["wta", "WTA", "series-0"], ["ndcg", "NDCG", "series-1"], ["pairwise_error", "pairwise error", "series-2"]];
@@ -241,11 +242,12 @@ class ForcesPage {
     this.lawList.replaceChildren(...Object.entries(anywhere.laws).map(([name, general]) => {
       const local = here?.laws[name];
       const title = name === "action_reaction" ? "action = reaction" : name === "consistent" ? `consistent with ${anywhere.metric}` : name;
-      const example = local?.counterexample?.words ?? "";
+      const words = local?.counterexample?.words ?? "";
+      const example = words.length < LONGEST_WORDS ? words : ""; // others hold long rows of numbers
       return h("li", { "data-law": name },
         h("strong", {}, title), " ",
         local ? verdict("here", local.holds) : null, " ", verdict("anywhere", general.holds),
-        h("small", {}, general.statement, example && here ? ` Here: ${example}.` : ""));
+        h("small", {}, `${general.statement}.${example ? ` Here: ${example}.` : ""}`));
     }));
     if (!here) this.lawList.prepend(h("li", {}, h("small", {}, "This query is too long to test the laws at its own scores.")));
   }

@@ -40,8 +40,9 @@ class TrainingPage {
       h("datalist", { id: "training-metrics" }, state.metrics.map((name) => h("option", { value: name }))),
       h("div", { class: "columns" },
         h("form", { class: "panel controls", "aria-label": "Settings", onsubmit: (event) => this.start(event) },
-          field("Ranker", this.ranker), this.summary, field("Metric", this.metric), this.settings, field("Pause after each round", this.pause, "in seconds, to watch it"),
-          h("div", { class: "buttons" }, this.startButton, this.stopButton, this.saveButton), this.saved),
+          field("Ranker", this.ranker), this.summary, field("Metric", this.metric),
+          h("div", { class: "buttons" }, this.startButton, this.stopButton, this.saveButton), this.saved,
+          h("details", { open: innerWidth > 760 }, h("summary", {}, "Settings"), this.settings, field("Pause after each round", this.pause, "in seconds, to watch it"))),
         h("section", { class: "panel", "aria-label": "Course" }, this.status, this.progress, this.chart),
         h("section", { class: "panel", "aria-label": "Watched query" }, this.watchField, this.legend, this.ladder)));
     this.buildSettings();
@@ -85,6 +86,7 @@ class TrainingPage {
   follow(id) {
     this.id = id;
     this.rows = [];
+    Object.assign(this.root.dataset, { training: id, state: "running", rounds: 0 });
     this.saved.textContent = "";
     this.watched.replaceChildren();
     this.poll();
