@@ -71,6 +71,21 @@ def check_command_line() -> None:
     print("command line  synth, split, train, score, evaluate, explain")
 
 
+def check_studio() -> None:
+    """The pages of the studio are installed, and the command says which extra it needs."""
+    import podium
+
+    pages = Path(podium.__file__).parent / "studio" / "pages"
+    source = Path(__file__).resolve().parents[2] / "src" / "podium" / "studio" / "pages"
+    installed = {path.name: path.read_bytes() for path in pages.iterdir()}
+    assert installed == {path.name: path.read_bytes() for path in source.iterdir()}, f"pages missing in {pages}"
+    command = [Path(sys.executable).parent / "podium", "studio"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "pip install 'podium[serve]'" in done.stderr, done.stderr
+    print(f"studio        {len(installed)} files")
+
+
 def main() -> None:
     """Run every check in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
@@ -78,6 +93,7 @@ def main() -> None:
         check_environment()
         check_python()
         check_command_line()
+        check_studio()
         os.chdir("/")
     print("The wheel works.")
 
