@@ -44,6 +44,7 @@ docs: $(VENV)/.dev
 	$(BIN)/python docs/reproduced.py
 	$(BIN)/python docs/sources.py
 	$(BIN)/python docs/examples.py
+	$(BIN)/python docs/gallery.py
 	$(BIN)/python docs/report_example.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/mkdocs build --strict

@@ -19,6 +19,7 @@ PAGES = [
     "forces",
     "laws",
     "models",
+    "plots",
     "posteriors",
     "report",
     "structrank",
@@ -119,3 +120,22 @@ def drawn(svg: str) -> list[tuple[str, str]]:
         *re.findall(r"<text([^>]*>)([^<]*)</text>", re.sub(r' (transform|style|opacity|font[\w-]*)="[^"]*"', "", svg)),
         *shapes,
     ]
+
+
+def test_every_chart_is_in_the_gallery() -> None:
+    text = (ROOT / "docs" / "plots.md").read_text()
+    pictures = re.findall(
+        r"^chart = plots\.(\w+)\(.*?\n```\n\n!\[[^]]+\]\((images/plots/\w+\.svg)\)", text, re.MULTILINE
+    )
+    tools = {"beside", "dark_style", "javascript", "save", "to_html", "to_png", "to_spec", "to_svg"}
+    assert {name for name, _ in pictures} == set(podium.plots.__all__) - tools
+    stored = {f"images/plots/{path.name}" for path in (ROOT / "docs" / "images" / "plots").iterdir()}
+    assert {path for _, path in pictures} == stored
+    for path in stored:
+        svg = (ROOT / "docs" / path).read_text()
+        assert "prefers-color-scheme: dark" in svg
+        assert len(svg) < 200_000
+    from podium.cli.app import plots as commands
+
+    for command in commands.registered_commands:
+        assert f"`podium plot {command.name} " in text

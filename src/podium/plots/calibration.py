@@ -94,26 +94,28 @@ def pair_calibration(
 
 
 def _chart(frame: Any) -> Any:
-    x = alt.X("predicted:Q", title="predicted probability of the order", scale=alt.Scale(domain=[0.5, 1.0]))
+    width = alt.Scale(domain=[0.5, 1.0])
+    x = alt.X("predicted:Q", title="predicted probability of the order", scale=width)
     lowest = min(0.5, float(frame["observed"].min()))
-    y = alt.Y(
-        "observed:Q",
-        title="share of pairs in the right order",
-        scale=alt.Scale(domain=[max(0.0, lowest), 1.0], clamp=True),
+    height = alt.Scale(domain=[lowest, 1.0], clamp=True)
+    y, low = (
+        alt.Y(f"{name}:Q", title="share of pairs in the right order", scale=height) for name in ("observed", "low")
     )
     tips = [alt.Tooltip(f"{name}:Q", format=".4f") for name in ("predicted", "observed", "low", "high")]
     tips += [alt.Tooltip(f"{name}:Q", format=",d") for name in ("pairs", "queries")]
     ideal = alt.Chart(alt.InlineData([{"at": 0.5}, {"at": 1.0}])).mark_line(
         strokeDash=[4, 3], strokeWidth=1, color=QUIET
     )
-    spans = alt.Chart().mark_rule(color=COLORS[0]).encode(x=x, y=alt.Y("low:Q", title=None), y2="high:Q", tooltip=tips)
+    spans = alt.Chart().mark_rule(color=COLORS[0]).encode(x=x, y=low, y2="high:Q", tooltip=tips)
     line = alt.Chart().mark_line(strokeWidth=1).encode(x=x, y=y)
     points = (
         alt.Chart()
         .mark_point(filled=True, opacity=1)
         .encode(x=x, y=y, size=alt.Size("pairs:Q", title="pairs", scale=alt.Scale(range=[20, 220])), tooltip=tips)
     )
-    return alt.layer(ideal.encode(x=alt.X("at:Q"), y=alt.Y("at:Q")), spans, line, points, data=frame)
+    return alt.layer(
+        ideal.encode(x=alt.X("at:Q", scale=width), y=alt.Y("at:Q", scale=height)), spans, line, points, data=frame
+    )
 
 
 def _sigma(system: Any, sigma: float | None) -> float:

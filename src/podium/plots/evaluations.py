@@ -27,7 +27,7 @@ MOST_CUTOFF = 200
 MOST_BINS = 200
 MOST_LABELS = 10  # more are put together
 LABEL_GROUPS = 5
-ROW_HEADER = {"labelAngle": 0, "labelAlign": "left", "labelExpr": "'label ' + datum.label"}
+ROW_HEADER = {"labelAngle": 0, "labelAlign": "left"}
 
 
 def metric_at_k(

@@ -85,7 +85,7 @@ def importance(
         .mark_bar(color=COLORS[0])
         .encode(x=alt.X("importance:Q", title=unit), y=_features(frame), tooltip=["feature", "importance"])
     )
-    return themed(bars, title, some_of(len(order), len(values), "features, those with the largest"))
+    return themed(bars, title, some_of(len(order), len(values), "features, the most important ones"))
 
 
 def _features(frame: Any) -> Any:
@@ -117,5 +117,5 @@ def _permutation(found: PermutationImportance, top: int) -> Any:
         "Importance of features by permutation",
         f"{percent(found.confidence)} intervals over queries; {found.metric} is {found.baseline:.4f} without permutation",
         f"Values are permuted {where}, {found.repeats} {'time' if found.repeats == 1 else 'times'}.",
-        some_of(len(order), len(found.features), "features, those with the largest fall"),
+        some_of(len(order), len(found.features), "features, the most important ones"),
     )
