@@ -12,7 +12,7 @@ import pytest
 
 import podium
 from podium.report import queries
-from podium.report.charts import embeddable
+from podium.report.charts import embeddable, short_names
 from podium.report.markup import element, escape, table
 from podium.report.texts import cut, embedded_json, rounded
 
@@ -329,3 +329,12 @@ def test_a_metric_where_lower_is_better_turns_best_and_worst_around(test_part):
     assert list(error[list(by_error.contents.queries.best)]) == sorted(error)
     share = by_share.contents.judgment.evaluations["ndarray"].per_query["pairwise_correct"]
     assert list(share[list(by_share.contents.queries.best)]) == sorted(share, reverse=True)
+
+
+def test_names_in_legends_are_short_and_distinct():
+    long = "a model with a very long name, "
+    assert short_names(["a", long + "old", long + "new"]) == {
+        "a": "a",
+        long + "old": "a model with a very lo… 2",
+        long + "new": "a model with a very lo… 3",
+    }

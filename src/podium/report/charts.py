@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ WIDTH, HEIGHT = 360, 230  # of the inside of a chart
 MOST_CUTOFF = 20
 SHOWN_FEATURES = 12
 MOST_PAIRS = 4  # of the first model with another
+LONGEST_NAME = 28  # characters of a model's name in a legend
 MOST_BYTES = 1_000_000  # of all charts together
 
 
@@ -55,13 +56,15 @@ class Charts:
         self.contents = contents
         self._numbers = itertools.count(1)
         self._room = MOST_BYTES
+        self._names = short_names([model.name for model in contents.models])
 
     def learning_curves(self) -> list[Picture]:
         """Draw the training logs together, or one by one if they are of different metrics."""
-        named = {m.name: m.opened.curve_source for m in self.contents.models if not m.opened.no_log}
-        if not named:
+        logged = [model for model in self.contents.models if not model.opened.no_log]
+        if not logged:
             return []
-        metrics = {str(m.ranker.metric) for m in self.contents.models if m.name in named and m.ranker is not None}
+        named = {self._names[model.name]: model.opened.curve_source for model in logged}
+        metrics = {str(model.ranker.metric) for model in logged if model.ranker is not None}
         groups = [named] if len(metrics) == 1 else [{name: source} for name, source in named.items()]
         return [
             self._draw(
@@ -77,7 +80,7 @@ class Charts:
         longest = int(contents.data.query_sizes.max())
         most = max(1, min(MOST_CUTOFF if (main.cutoff or 0) > 10 else 10, longest))
         base = str(replace(main, cutoff=None)) if main.definition.takes_cutoff and main.custom is None else "ndcg"
-        systems = {model.name: model.caller_scores for model in contents.models}
+        systems = {self._names[model.name]: model.caller_scores for model in contents.models}
         return self._draw(
             partial(
                 plots.metric_at_k,
@@ -99,7 +102,7 @@ class Charts:
             self._draw(
                 partial(
                     plots.query_differences,
-                    {first.name: first.caller_scores, other.name: other.caller_scores},
+                    {self._names[model.name]: model.caller_scores for model in (first, other)},
                     self.contents.data,
                     metric=main,
                     num_threads=self.contents.options.num_threads,
@@ -146,6 +149,15 @@ class Charts:
             return Picture("", title, reason=f"A chart was left out to keep the page small. {title}")
         self._room -= len(picture.svg)
         return picture
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Return for each name one that fits into a legend; they stay distinct."""
+    short = [cut(name, LONGEST_NAME) for name in names]
+    return {
+        name: short[k] if short.count(short[k]) == 1 else f"{cut(name, LONGEST_NAME - 5)} {k + 1}"
+        for k, name in enumerate(names)
+    }
 
 
 def prepared(chart: Any) -> tuple[Any, tuple[str, ...]]:

@@ -114,7 +114,7 @@ def collect(
     files = [(each.name, each.path) for each in opened if each.path is not None]
     files += [] if data_path is None else [("data", data_path)]
     return ReportContents(
-        title=options.title or f"{' and '.join(each.name for each in opened)} on {data_name}",
+        title=options.title or f"{_listed_names(opened)} on {data_name}",
         data_name=data_name,
         data=data,
         models=models,
@@ -126,6 +126,10 @@ def collect(
         provenance=record_provenance(data, files, command, options.seed),
         options=options,
     )
+
+
+def _listed_names(opened: Sequence[OpenedModel]) -> str:
+    return " and ".join(each.name for each in opened) if len(opened) <= 2 else f"{len(opened)} models"
 
 
 def _own_metric(opened: Sequence[OpenedModel]) -> str | None:

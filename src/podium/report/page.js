@@ -108,7 +108,7 @@ function differenceCell(value) {
 function valueLine(query) {
   const parts = report.models.map((name, k) => node("span", {}, isolated(name), ` ${fixed(query.values[k])}`));
   const joined = parts.flatMap((part, k) => (k ? [", ", part] : [part]));
-  const change = query.difference === null ? [] : [" (", differenceCell(query.difference), ")"];
+  const change = query.difference === null ? [] : [`; ${report.difference.toLowerCase()} `, differenceCell(query.difference)];
   return node("p", {}, `${report.metric}: `, ...joined, ...change, `. ${query.documents} documents, ${query.relevant} relevant.`);
 }
 
@@ -173,7 +173,7 @@ function drawQueries(place) {
   report.models.forEach((name, k) => columns.push(
     { title: `${report.metric} of ${name}`, number: true, key: (row) => row.values[k], cell: (row) => fixed(row.values[k]) }));
   if (report.models.length > 1) {
-    columns.push({ title: "Difference", number: true, key: (row) => row.difference, cell: (row) => differenceCell(row.difference) });
+    columns.push({ title: report.difference, number: true, key: (row) => row.difference, cell: (row) => differenceCell(row.difference) });
   }
   const last = columns.length - 1;
   for (const [title, name] of [["Documents", "documents"], ["Relevant", "relevant"]]) {

@@ -17,6 +17,7 @@ from podium.report.markup import Markup, element, escape, join, listing, paragra
 from podium.report.queries import TOP
 from podium.report.results import (
     cutoffs_section,
+    difference_title,
     examples_section,
     importance_section,
     metrics_section,
@@ -121,6 +122,7 @@ def _data(contents: ReportContents) -> dict[str, Any]:
         "metric": str(contents.judgment.main),
         "higherIsBetter": contents.judgment.main.higher_is_better,
         "models": [cut(model.name) for model in contents.models],
+        "difference": difference_title(len(contents.models)),
         "rows": [row.to_json() for row in queries.rows],
         "details": queries.details,
         "features": queries.features,

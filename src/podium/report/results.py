@@ -77,6 +77,11 @@ def _p_value(p: float) -> str:
     return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
 
 
+def difference_title(n_models: int) -> str:
+    """Return what the difference between models by query is called."""
+    return "Difference" if n_models <= 2 else "First − last model"
+
+
 def drawn(pictures: Iterable[Picture]) -> Markup:
     """Return charts next to each other where there is room."""
     return side_by_side(*(picture.to_html() for picture in pictures))
@@ -138,7 +143,8 @@ def _example(contents: ReportContents, row: QueryRow) -> Markup:
         kind = None
         if row.difference:
             kind = "gain" if (row.difference > 0) == contents.judgment.main.higher_is_better else "loss"
-        values += [" (", element("span", signed(row.difference), class_=kind), ")"]
+        title = difference_title(len(row.values)).lower()
+        values += [f"; {title} ", element("span", signed(row.difference), class_=kind)]
     return element("details", element("summary", *values), element("div"), data_query=row.number)
 
 

@@ -62,7 +62,7 @@ def _verdicts(contents: ReportContents) -> Markup:
     if not contents.judgment.comparisons or contents.judgment.comparisons[0].metric != contents.judgment.main:
         return Markup("")
     sentences = []
-    several = len(contents.models) > 2
+    several, between = len(contents.models) > 2, percent(contents.options.confidence)
     for pair in contents.judgment.comparisons[0].pairs:
         p = (pair.corrected if several else pair.p_values)["randomization"]
         shown = f"p = {p:.4f}" if p >= 0.0001 else "p < 0.0001"
@@ -70,11 +70,11 @@ def _verdicts(contents: ReportContents) -> Markup:
         sentences.append(
             join(
                 [
-                    isolated(pair.first),
-                    " differs from ",
-                    isolated(pair.second),
-                    f" by {signed(pair.difference)} ({interval(pair.interval, signed)}), better on {pair.wins:,} and worse on "
-                    f"{pair.losses:,} queries; {shown} by the paired randomization test{corrected}.",
+                    isolated(cut(pair.first)),
+                    " − ",
+                    isolated(cut(pair.second)),
+                    f": {signed(pair.difference)} ({between} interval {interval(pair.interval, signed)}), better on "
+                    f"{pair.wins:,} and worse on {pair.losses:,} queries; {shown} by the paired randomization test{corrected}.",
                 ]
             )
         )
