@@ -41,9 +41,7 @@ def texts(remarks: tuple[Remark, ...], level: str) -> str:
 
 def test_ordinary_data_is_warned_of_for_its_constant_feature_alone(data):
     found = summarize_data(data)
-    assert [r.text for r in found.remarks if r.level == "warning"] == [
-        "1 feature is constant and cannot rank anything: flat."
-    ]
+    assert [r.text for r in found.remarks if r.level == "warning"] == ["Constant features: flat."]
     assert found.strongest == [0, 1]
     assert found.sampled_documents == 300
 
@@ -73,8 +71,8 @@ def test_queries_without_a_relevant_document_and_of_one_document_are_warned_of()
     labels = [0, 0, 1, 0, 2]
     data = podium.RankingData(np.arange(10.0).reshape(5, 2), labels, ["a", "a", "b", "b", "c"])
     warned = texts(summarize_data(data).remarks, "warning")
-    assert "1 of 3 queries has no relevant document" in warned
-    assert "1 of 3 queries has one document" in warned
+    assert "1 of 3 queries has no document with a label of at least 1" in warned
+    assert "1 of 3 queries has only one document" in warned
 
 
 def test_data_that_a_model_was_trained_on_is_warned_of(data, trees):

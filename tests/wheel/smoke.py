@@ -68,7 +68,9 @@ def check_command_line() -> None:
     by_scores = json.loads(podium_command("evaluate", "cli.scores", "parts/test.txt", "-m", "ndcg@10", "--json"))
     assert by_model["metrics"] == by_scores["metrics"], "the model and its scores are judged differently"
     assert "f" in podium_command("explain", "cli.podium")
-    print("command line  synth, split, train, score, evaluate, explain")
+    podium_command("report", "cli.podium", "parts/test.txt", "--out", "cli.html")
+    assert "There is no chart, because" in Path("cli.html").read_text(), "charts were drawn without the extra"
+    print("command line  synth, split, train, score, evaluate, explain, report")
 
 
 def check_studio() -> None:

@@ -31,6 +31,10 @@ EXAMPLES = {
         "podium explain model.podium test.txt --permutation --metric ndcg@10",
         "podium explain model.podium test.txt --query 7 --above 1 --below 2",
     ),
+    "report": (
+        "podium report model.podium test.txt --out report.html",
+        "podium report new=model.podium old=bm25.scores test.txt --metric ndcg@10 --metric map",
+    ),
     "tune": (
         "podium tune train.txt --valid vali.txt --trials 50 --jobs 2 --out best.podium",
         "podium tune train.txt --folds 5 --range learning_rate=0.01..0.3:log --range num_leaves=7,15,31",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import podium.plots as plots
@@ -67,47 +66,38 @@ class Charts:
         metrics = {str(model.ranker.metric) for model in logged if model.ranker is not None}
         groups = [named] if len(metrics) == 1 else [{name: source} for name, source in named.items()]
         return [
-            self._draw(
-                partial(plots.learning_curve, group),
-                f"The metric during training: {_listed(group)}.",
-            )
-            for group in groups
+            self._draw(f"The metric during training: {', '.join(group)}.", "learning_curve", group) for group in groups
         ]
 
     def metric_at_k(self) -> Picture:
         """Draw the main metric at every cutoff."""
         contents, main = self.contents, self.contents.judgment.main
-        longest = int(contents.data.query_sizes.max())
-        most = max(1, min(MOST_CUTOFF if (main.cutoff or 0) > 10 else 10, longest))
-        base = str(replace(main, cutoff=None)) if main.definition.takes_cutoff and main.custom is None else "ndcg"
+        most = min(MOST_CUTOFF if (main.cutoff or 0) > 10 else 10, int(contents.data.query_sizes.max()))
+        has_cutoffs = main.definition.takes_cutoff and main.custom is None
+        base = str(replace(main, cutoff=None)) if has_cutoffs else "ndcg"
         systems = {self._names[model.name]: model.caller_scores for model in contents.models}
         return self._draw(
-            partial(
-                plots.metric_at_k,
-                systems,
-                contents.data,
-                metric=base,
-                k=most,
-                confidence=contents.options.confidence,
-                num_threads=contents.options.num_threads,
-            ),
-            f"{base}@k at the cutoffs 1 to {most}: {_listed(systems)}.",
+            f"{base}@k at the cutoffs 1 to {most}: {', '.join(systems)}.",
+            "metric_at_k",
+            systems,
+            contents.data,
+            metric=base,
+            k=most,
+            confidence=contents.options.confidence,
+            num_threads=contents.options.num_threads,
         )
 
     def query_differences(self) -> list[Picture]:
-        """Draw the gains and losses of each further model against the first, query by query."""
+        """Draw the gains and losses of the first model against each other one, query by query."""
         first, *others = self.contents.models
-        main = self.contents.judgment.main
         return [
             self._draw(
-                partial(
-                    plots.query_differences,
-                    {self._names[model.name]: model.caller_scores for model in (first, other)},
-                    self.contents.data,
-                    metric=main,
-                    num_threads=self.contents.options.num_threads,
-                ),
-                f"{main} of each query: {cut(first.name)} minus {cut(other.name)}.",
+                f"{self.contents.judgment.main} of each query: {cut(first.name)} minus {cut(other.name)}.",
+                "query_differences",
+                {self._names[model.name]: model.caller_scores for model in (first, other)},
+                self.contents.data,
+                metric=self.contents.judgment.main,
+                num_threads=self.contents.options.num_threads,
             )
             for other in others[:MOST_PAIRS]
         ]
@@ -116,29 +106,29 @@ class Charts:
         """Draw the importance of features to each model: by permutation, and by gain for trees."""
         for model, found in zip(self.contents.models, self.contents.importances, strict=True):
             if found.permutation is not None:
-                yield self._draw(
-                    partial(plots.importance, found.permutation, top=SHOWN_FEATURES),
-                    f"How far {found.permutation.metric} of {cut(model.name)} falls if a feature is permuted within each query.",
-                )
+                title = f"How far {found.permutation.metric} of {cut(model.name)} falls if a feature is permuted within each query."
+                yield self._draw(title, "importance", found.permutation, top=SHOWN_FEATURES)
             if found.gain is not None:
-                yield self._draw(
-                    partial(plots.importance, model.ranker, self.contents.data, kind="gain", top=SHOWN_FEATURES),
-                    f"Sum of the gains of the splits of each feature in {cut(model.name)}.",
-                )
+                title = f"Sum of the gains of the splits of each feature in {cut(model.name)}."
+                yield self._draw(title, "importance", model.ranker, self.contents.data, kind="gain", top=SHOWN_FEATURES)
 
     def score_distributions(self) -> list[Picture]:
         """Draw the scores of each model by label."""
         return [
             self._draw(
-                partial(plots.score_distribution, model.caller_scores, self.contents.data, bins=30),
                 f"Scores of {cut(model.name)} by label.",
+                "score_distribution",
+                model.caller_scores,
+                self.contents.data,
+                bins=30,
             )
             for model in self.contents.models
         ]
 
-    def _draw(self, make: Callable[[], Any], title: str) -> Picture:
+    def _draw(self, title: str, function: str, /, *given: Any, **options: Any) -> Picture:
+        """Draw a chart by a function of `podium.plots`, whose name is looked up here because that needs the extra already."""
         try:
-            bare, lines = prepared(make())
+            bare, lines = prepared(getattr(plots, function)(*given, **options))
             svg = plots.to_svg(bare, theme="light")
         except MissingExtraError as error:
             return Picture("", title, reason=as_sentence(f"There is no chart, because {error}"))
@@ -182,7 +172,3 @@ def embeddable(svg: str, prefix: str) -> str:
     svg = svg[svg.index("<svg") :].strip()
     svg = re.sub(r'\b(id="|xlink:href="#|href="#|url\(#)', lambda found: f"{found[0]}{prefix}-", svg)
     return svg.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)
-
-
-def _listed(names: Any) -> str:
-    return ", ".join(cut(str(name)) for name in names)

@@ -14,13 +14,13 @@ from podium.data import Description, RankingData, describe
 from podium.data.canonical import canonical_order
 from podium.data.feature_names import feature_name
 from podium.errors import short_list
-from podium.evaluation.remarks import single_lines
 from podium.metrics import Documents, metric, per_query
 from podium.report.texts import as_sentence, cut
 
 Floats = npt.NDArray[np.float64]
 LEAK = 0.95  # a feature that orders this share of the pairs is hardly an honest one
 SORTED_ROWS = 0.99  # rows in which this share of the pairs is in the order of the labels are sorted by label
+LONGEST_REMARK = 600  # characters, because names of features can be long
 LEAST_DOCUMENTS = 50  # with fewer documents, a feature may order all pairs by chance
 MOST_DOCUMENTS, MOST_VALUES = 20_000, 5_000_000  # that are looked at for leaks
 PAIRS = metric("pairwise_correct(empty='skip')")
@@ -72,11 +72,13 @@ def summarize_data(data: RankingData, *, num_threads: int | None = None) -> Data
     strengths, by_rows = _single_feature_strengths(some, num_threads)
     names = [cut(feature_name(column, data.feature_names)) for column in range(data.n_features)]
     remarks = [
-        *_query_remarks(description),
-        *(Remark("warning", as_sentence(line)) for line in single_lines(data)),
+        *(
+            Remark("warning", as_sentence(cut(line[0].upper() + line[1:], LONGEST_REMARK)))
+            for line in description.remarks()
+        ),
         *_leak_remarks(strengths, names, some.n_documents),
         *_order_remarks(by_rows, some.n_documents),
-        *_feature_remarks(description),
+        *_notes(description),
     ]
     return DataSummary(description, strengths, some.n_queries, some.n_documents, tuple(remarks))
 
@@ -120,22 +122,6 @@ def _share_in_order(scores: Floats, data: RankingData, num_threads: int | None) 
     return math.fsum(counted.tolist()) / len(counted) if len(counted) else math.nan
 
 
-def _query_remarks(found: Description) -> Iterable[Remark]:
-    if found.queries_without_relevant:
-        have = "has" if found.queries_without_relevant == 1 else "have"
-        yield Remark(
-            "warning",
-            f"{found.queries_without_relevant:,} of {found.queries:,} queries {have} no relevant document (label of at least 1); "
-            "no ranking of them is better than another for metrics of relevant documents.",
-        )
-    alike = found.queries_of_one_label - found.queries_of_one_document
-    if alike > 0:
-        gives = "gives all of its documents" if alike == 1 else "give all of their documents"
-        yield Remark("note", f"{alike:,} of {found.queries:,} queries {gives} the same label.")
-    if found.has_document_weights or found.has_query_weights:
-        yield Remark("note", "The data has weights. They are for training: every query counts alike in this report.")
-
-
 def _leak_remarks(strengths: Floats, names: list[str], documents: int) -> Iterable[Remark]:
     if documents < LEAST_DOCUMENTS:
         yield Remark("note", f"The data has only {documents} documents, too few to tell a leaking feature from chance.")
@@ -163,20 +149,15 @@ def _order_remarks(share: float, documents: int) -> Iterable[Remark]:
     )
 
 
-def _feature_remarks(found: Description) -> Iterable[Remark]:
-    constant = found.constant_features
-    if constant:
-        is_are = "feature is" if len(constant) == 1 else "features are"
-        yield Remark(
-            "warning",
-            f"{len(constant)} {is_are} constant and cannot rank anything: {short_list([cut(name) for name in constant], 20)}.",
-        )
+def _notes(found: Description) -> Iterable[Remark]:
+    if found.has_document_weights or found.has_query_weights:
+        yield Remark("note", "The data has weights. They are for training: every query counts alike in this report.")
     missing = found.features_with_missing
     if missing:
         have = "feature has" if len(missing) == 1 else "features have"
+        names = short_list([cut(name) for name in missing], 20)
         yield Remark(
-            "note",
-            f"{len(missing)} {have} missing values ({found.missing_share:.1%} of all values): {short_list([cut(name) for name in missing], 20)}.",
+            "note", f"{len(missing)} {have} missing values ({found.missing_share:.1%} of all values): {names}."
         )
 
 
