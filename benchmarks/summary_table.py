@@ -138,10 +138,19 @@ def notes() -> list[str]:
     """Return the list below the table: what the marks mean, who is ahead, and the times with other settings."""
     marks = (
         f"**Bold** is best. \\* differs from Podium with p < {SIGNIFICANT} in a paired {TEST} test over the queries."
+        f"{empty_note()}"
     )
     if not large():
         return [f"- {marks}"]
     return [f"- {marks} {runs_note()}", f"- {equal_trees_note()}", f"- {' '.join(target_notes())}"]
+
+
+def empty_note() -> str:
+    """Return how queries without a relevant document count, if not as `podium evaluate` counts them by default."""
+    name = found("quality").get("metrics", {}).get("NDCG@10", "")
+    if "empty='skip'" not in name:
+        return ""
+    return f' The first four rows leave out queries without a relevant document: `podium evaluate --metric "{name}"`.'
 
 
 def runs_note() -> str:

@@ -24,6 +24,7 @@ from rich.console import Console
 import podium
 from podium.cli import console as shared
 from podium.cli.app import app
+from podium.cli.ranker_options import RankerCommand, declared_options, defaults_sentence
 from podium.forces import FORCES
 from podium.metrics import METRICS
 
@@ -65,6 +66,8 @@ def command_page() -> str:
         lines += [f"| `{p.metavar or p.name.upper()}` | {cell(p.help)} |" for p in arguments]
         for p in options:
             default = "" if p.default in (None, False) or not p.show_default else f" (default {p.default})"
+            if isinstance(command, RankerCommand) and p.name in declared_options():
+                default = f" {cell(defaults_sentence(p.name))}"
             lines.append(f"| {', '.join(f'`{name}`' for name in p.opts)} | {cell(p.help)}{default} |")
     return "\n".join(lines) + "\n"
 

@@ -15,6 +15,7 @@ def judged(cli):
     podium.write(named, cli.folder / "named.podium-data")
     podium.LambdaMART(n_estimators=8, min_documents=3).fit(data).save(cli.folder / "trees.podium")
     podium.ListNet(epochs=2).fit(data).save(cli.folder / "linear.podium")
+    podium.RankNet(epochs=1).fit(data).save(cli.folder / "net.podium")
     return data
 
 
@@ -83,7 +84,7 @@ def test_the_order_of_a_query(cli, judged, model):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["linear.podium"], "linear.podium: is not a model of trees"),
+        (["net.podium"], "net.podium: is neither a model of trees nor a linear one"),
         (["trees.podium", "--permutation"], "--permutation needs judged data"),
         (
             ["trees.podium", "judged.txt", "--query", "1", "--above", "2"],
@@ -118,3 +119,21 @@ def test_the_order_of_a_query(cli, judged, model):
 )
 def test_bad_input_gives_one_sentence_and_exit_code_2(cli, judged, refused, words, message):
     assert message in refused("explain", *words)
+
+
+def test_a_linear_model_shows_its_weights(cli, tmp_path):
+    """A weight of the raw feature is that of the standardized one divided by the standard deviation."""
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(60, 2)) * [1, 100]
+    data = podium.RankingData(features, (features[:, 0] > 0) * 1, np.repeat(np.arange(6), 10), feature_names=["a", "b"])
+    ranker = podium.RankNet(hidden=(), epochs=3).fit(data)
+    ranker.save(tmp_path / "linear.podium")
+    said = cli("explain", "linear.podium", "--json").json
+    spread = np.asarray(data.features, np.float64).std(axis=0)
+    for k, name in enumerate(["a", "b"]):
+        assert said["weight"][name] == pytest.approx(said["standardized_weight"][name] / spread[k], rel=1e-6)
+    scores = ranker.scorer_.scores(np.array([[1.0, 0.0], [0.0, 0.0]]))
+    assert said["weight"]["a"] == pytest.approx(scores[0] - scores[1])
+    lines = cli("explain", "linear.podium").out.splitlines()
+    assert lines[1].split() == ["feature", "standardized", "weight", "weight"]
+    assert lines[3].split()[0] == "a"

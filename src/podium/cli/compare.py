@@ -33,30 +33,34 @@ from podium.evaluation.result import percent
 from podium.metrics import metric as as_metric
 from podium.names import expand_cutoffs
 
+RankingsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[NAME=]RANKING…",
+        help="Two or more models, files of scores or TREC runs. Each may have a name, as in lambda=a.txt.",
+        show_default=False,
+    ),
+]
+MetricOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        "-m",
+        help="A metric to compare by, or module:function for your own. May be given more than once. Default: ndcg@10.",
+        autocompletion=complete_metric,
+        show_default=False,
+    ),
+]
+ChangedOption = Annotated[
+    int, typer.Option("--changed", min=0, help="Number of queries to show, of those that differ most.")
+]
+
 
 def compare(
     data: DataFile,
-    rankings: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[NAME=]RANKING…",
-            help="Two or more models, files of scores or TREC runs. Each may have a name, as in lambda=a.txt.",
-            show_default=False,
-        ),
-    ],
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            help="A metric to compare by, or module:function for your own. May be given more than once. Default: ndcg@10.",
-            autocompletion=complete_metric,
-            show_default=False,
-        ),
-    ] = None,
-    changed: Annotated[
-        int, typer.Option("--changed", min=0, help="Number of queries to show, of those that differ most.")
-    ] = 5,
+    rankings: RankingsArgument,
+    metric: MetricOption = None,
+    changed: ChangedOption = 5,
     confidence: Confidence = 0.95,
     seed: Seed = 0,
     format_name: FormatName = None,

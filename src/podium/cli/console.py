@@ -87,17 +87,22 @@ Drop = Annotated[
         show_default=False,
     ),
 ]
-MetricNames = Annotated[
-    list[str] | None,
-    typer.Option(
+
+
+def metric_option(default: str = "") -> Any:
+    """Return the option for one or several metrics; `default` says which ones are used without it."""
+    return typer.Option(
         "--metric",
         "-m",
+        metavar="METRIC",
         help="A metric such as ndcg@10, ndcg@1,3,5 or \"ndcg(empty='skip')@5\" (podium metrics lists them), or module:function "
-        "for your own. May be given more than once.",
+        f"for your own. May be given more than once.{default and f' Default: {default}.'}",
         autocompletion=complete_metric,
         show_default=False,
-    ),
-]
+    )
+
+
+MetricNames = Annotated[list[str] | None, metric_option()]
 
 
 def named_force(name: str) -> Force:

@@ -30,45 +30,52 @@ FORMAT_LIST = "\n\n".join(
 )
 
 
+TargetArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TARGET",
+        help="File to write. Its suffix determines the format; .gz compresses text.",
+        show_default=False,
+    ),
+]
+SourceFormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        help="Format of SOURCE. By default it is recognized by the name or the first lines.",
+        show_default=False,
+    ),
+]
+TargetFormatOption = Annotated[
+    str | None,
+    typer.Option("--to", help="Format of TARGET. By default its suffix determines it.", show_default=False),
+]
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", help="The data that was scored, to convert scores to a TREC run or back.", show_default=False
+    ),
+]
+MissingOption = Annotated[
+    float | None,
+    typer.Option(
+        "--missing",
+        help="From a TREC run to scores: the score of rows that are missing from the run.",
+        show_default=False,
+    ),
+]
+
+
 def convert(
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="File to read.", show_default=False)],
-    target: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TARGET",
-            help="File to write. Its suffix determines the format; .gz compresses text.",
-            show_default=False,
-        ),
-    ],
-    source_format: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            help="Format of SOURCE. By default it is recognized by the name or the first lines.",
-            show_default=False,
-        ),
-    ] = None,
-    target_format: Annotated[
-        str | None,
-        typer.Option("--to", help="Format of TARGET. By default its suffix determines it.", show_default=False),
-    ] = None,
+    target: TargetArgument,
+    source_format: SourceFormatOption = None,
+    target_format: TargetFormatOption = None,
     read: ReadOption = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="With LETOR text: leave zeros out.")] = False,
     drop: Drop = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data", help="The data that was scored, to convert scores to a TREC run or back.", show_default=False
-        ),
-    ] = None,
-    missing: Annotated[
-        float | None,
-        typer.Option(
-            "--missing",
-            help="From a TREC run to scores: the score of rows that are missing from the run.",
-            show_default=False,
-        ),
-    ] = None,
+    data: DataOption = None,
+    missing: MissingOption = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -35,57 +35,65 @@ from podium.formats import write
 from podium.training import Epoch
 
 if TYPE_CHECKING:
+    from podium.data import RankingData
     from podium.rankers import BaseRanker
     from podium.rankers.cross_validation import CrossValidation, Fold
+
+
+FoldsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--folds", min=2, help="Number of folds into which the queries are divided. Default: 5.", show_default=False
+    ),
+]
+PartsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--parts",
+        metavar="TRAIN+VALID+1",
+        help="Numbers of folds that each ranker is trained on, validated on (to choose the best epoch) and tested on, as in "
+        "2+2+1. Default: all other folds are trained on.",
+        show_default=False,
+    ),
+]
+ValidShareOption = Annotated[
+    float | None,
+    typer.Option(
+        "--valid-share",
+        help="Share of each fold's training queries on which the best epoch is chosen and training stops early. Default: none.",
+        show_default=False,
+    ),
+]
+AlsoOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--also",
+        metavar="METRIC",
+        help="A further metric to report. May be given more than once.",
+        autocompletion=complete_metric,
+        show_default=False,
+    ),
+]
+TargetOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="File to write the scores to, one per row of DATA, by the ranker that was not trained on the row's query.",
+        show_default=False,
+    ),
+]
 
 
 @takes_ranker
 def cv(
     ranker: BaseRanker,
     data: DataFile,
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            "--folds", min=2, help="Number of folds into which the queries are divided. Default: 5.", show_default=False
-        ),
-    ] = None,
-    parts: Annotated[
-        str | None,
-        typer.Option(
-            "--parts",
-            metavar="TRAIN+VALID+1",
-            help="Numbers of folds that each ranker is trained on, validated on (to choose the best epoch) and tested on, as in "
-            "2+2+1. Default: all other folds are trained on.",
-            show_default=False,
-        ),
-    ] = None,
-    valid_share: Annotated[
-        float | None,
-        typer.Option(
-            "--valid-share",
-            help="Share of each fold's training queries on which the best epoch is chosen and training stops early. Default: none.",
-            show_default=False,
-        ),
-    ] = None,
-    also: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--also",
-            metavar="METRIC",
-            help="A further metric to report. May be given more than once.",
-            autocompletion=complete_metric,
-            show_default=False,
-        ),
-    ] = None,
-    target: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="File to write the scores to, one per row of DATA, by the ranker that was not trained on the row's query.",
-            show_default=False,
-        ),
-    ] = None,
+    folds: FoldsOption = None,
+    parts: PartsOption = None,
+    valid_share: ValidShareOption = None,
+    also: AlsoOption = None,
+    target: TargetOption = None,
     confidence: Confidence = 0.95,
     format_name: FormatName = None,
     read: ReadOption = None,
@@ -96,7 +104,7 @@ def cv(
     Folds are made of whole queries. The same seed gives the same folds, whatever the order of queries in DATA. The means
     and intervals at the end are over all queries.
     """
-    from podium.rankers.cross_validation import cross_validate, plan_rotation
+    from podium.rankers.cross_validation import plan_rotation
 
     if target is not None:
         check_outputs(Output(target, "scores", "--out"), inputs=[data], read=read)
@@ -104,6 +112,20 @@ def cv(
         refuse_idle_stopping(ranker, "--valid-share SHARE or --parts")
     count = plan_rotation(folds, parts, valid_share).folds
     judged = read_data(data_source(data, format_name, read), ranker.num_threads)
+    how: dict[str, Any] = {"folds": folds, "parts": parts, "valid_share": valid_share, "confidence": confidence}
+    result = _cross_validate(ranker, judged, count, metrics=[ranker.metric, *(also or [])], **how)
+    if target is not None:
+        write(result.scores, target, format="scores")
+    if json:
+        print_json({"data": str(data), "out": None if target is None else str(target), **result.to_dict()})
+        return
+    _tell(result, data, target)
+
+
+def _cross_validate(ranker: BaseRanker, data: RankingData, count: int, **how: Any) -> CrossValidation:
+    """Cross-validate, and show how it proceeds: a bar on a terminal, one line per fold elsewhere."""
+    from podium.rankers.cross_validation import cross_validate
+
     done: list[Fold] = []
     epochs = ranker.max_epochs
 
@@ -119,24 +141,7 @@ def cv(
             if bar is not None:
                 bar(len(done) * epochs + row.epoch, count * epochs)
 
-        result = cross_validate(
-            ranker,
-            judged,
-            folds=folds,
-            parts=parts,
-            metrics=[ranker.metric, *(also or [])],
-            valid_share=valid_share,
-            confidence=confidence,
-            seed=ranker.seed,
-            callbacks=[watch],
-            on_fold=finished,
-        )
-    if target is not None:
-        write(result.scores, target, format="scores")
-    if json:
-        print_json({"data": str(data), "out": None if target is None else str(target), **result.to_dict()})
-        return
-    _tell(result, data, target)
+        return cross_validate(ranker, data, seed=ranker.seed, callbacks=[watch], on_fold=finished, **how)
 
 
 def _tell(result: CrossValidation, data: Path, target: Path | None) -> None:

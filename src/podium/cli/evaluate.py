@@ -14,7 +14,6 @@ from podium.cli.console import (
     DataFile,
     FormatName,
     Json,
-    MetricNames,
     ReadOption,
     Seed,
     Threads,
@@ -22,12 +21,13 @@ from podium.cli.console import (
     data_source,
     find_functions,
     make_table,
+    metric_option,
     print_json,
     say,
     show,
 )
 from podium.cli.models import Rankings, Rows
-from podium.data import Run
+from podium.data import RankingData, Run
 from podium.evaluation import Evaluation
 from podium.evaluation import evaluate as evaluate_scores
 from podium.evaluation.evaluate import DEFAULT_METRICS
@@ -35,41 +35,47 @@ from podium.evaluation.remarks import empty_lines, single_lines
 from podium.evaluation.result import percent
 from podium.files import Output, atomic_write
 
+EvaluateMetrics = Annotated[list[str] | None, metric_option(", ".join(DEFAULT_METRICS))]
+RankingArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RANKING",
+        help="A model, a file of scores (one per row of DATA, in its order), or a TREC run.",
+        show_default=False,
+    ),
+]
+PerQueryOption = Annotated[
+    Path | None,
+    typer.Option("--per-query", help="TSV file to write the values of every query to.", show_default=False),
+]
+CompleteOption = Annotated[
+    bool,
+    typer.Option(
+        "--complete",
+        "-c",
+        help="With a TREC run: average over all judged queries. Those missing from the run count as 0 (trec_eval -c).",
+    ),
+]
+MaxDocumentsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-documents",
+        "-M",
+        min=1,
+        help="With a TREC run: use only the top M documents of each query (trec_eval -M).",
+        show_default=False,
+    ),
+]
+
 
 def evaluate(
-    ranking: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RANKING",
-            help="A model, a file of scores (one per row of DATA, in its order), or a TREC run.",
-            show_default=False,
-        ),
-    ],
+    ranking: RankingArgument,
     data: DataFile,
-    metric: MetricNames = None,
-    per_query: Annotated[
-        Path | None,
-        typer.Option("--per-query", help="TSV file to write the values of every query to.", show_default=False),
-    ] = None,
+    metric: EvaluateMetrics = None,
+    per_query: PerQueryOption = None,
     confidence: Confidence = 0.95,
-    complete: Annotated[
-        bool,
-        typer.Option(
-            "--complete",
-            "-c",
-            help="With a TREC run: average over all judged queries. Those missing from the run count as 0 (trec_eval -c).",
-        ),
-    ] = False,
-    max_documents: Annotated[
-        int | None,
-        typer.Option(
-            "--max-documents",
-            "-M",
-            min=1,
-            help="With a TREC run: use only the top M documents of each query (trec_eval -M).",
-            show_default=False,
-        ),
-    ] = None,
+    complete: CompleteOption = False,
+    max_documents: MaxDocumentsOption = None,
     seed: Seed = 0,
     format_name: FormatName = None,
     read: ReadOption = None,
@@ -77,8 +83,6 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Evaluate a model or a ranking: the mean of each metric with its confidence interval.
-
-    Without --metric, the metrics are ndcg@1, ndcg@5, ndcg@10, map and mrr.
 
     With a TREC run, metrics follow trec_eval's conventions unless they name another.
     """
@@ -104,13 +108,16 @@ def evaluate(
     if json:
         print_json({"ranking": str(ranking), "data": str(data), **result.to_dict()})
         return
-    show(evaluation_table(result, f"{ranking} on {data}"))
-    notes = [f"{result.n_queries} queries", "trec_eval's conventions" if isinstance(scores, Run) else ""]
-    say("; ".join(note for note in notes if note))
-    for line in [*result.missing_lines(), *single_lines(judged), *empty_lines(result), *result.tie_lines()]:
-        say(line)
+    _tell(result, judged, f"{ranking} on {data}", is_run=isinstance(scores, Run))
     if per_query is not None:
         say(f"wrote {per_query}")
+
+
+def _tell(result: Evaluation, judged: RankingData, title: str, *, is_run: bool) -> None:
+    show(evaluation_table(result, title))
+    say(f"{result.n_queries} queries" + ("; trec_eval's conventions" if is_run else ""))
+    for line in [*result.missing_lines(), *single_lines(judged), *empty_lines(result), *result.tie_lines()]:
+        say(line)
 
 
 def evaluation_table(result: Evaluation, title: str) -> Table:

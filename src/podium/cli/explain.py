@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 import typer
 from rich.markup import escape
 
@@ -32,65 +33,73 @@ if TYPE_CHECKING:
     from podium.rankers import BaseRanker
 
 
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by podium train.", show_default=False)]
+Data = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="DATA",
+        help="Judged data in any format. It is needed for --permutation and --query.",
+        show_default=False,
+    ),
+]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query",
+        help="A query id: list its documents in the model's order or, with --above and --below, explain the order of two of "
+        "them.",
+        show_default=False,
+    ),
+]
+Above = Annotated[
+    str | None,
+    typer.Option(
+        "--above",
+        metavar="DOC",
+        help="The first document: its id, or its row in the query, counted from 1.",
+        show_default=False,
+    ),
+]
+Below = Annotated[
+    str | None,
+    typer.Option("--below", metavar="DOC", help="The second document, given in the same way.", show_default=False),
+]
+Permutation = Annotated[
+    bool,
+    typer.Option(
+        "--permutation", help="Also measure how far a metric falls when the values of a feature are permuted."
+    ),
+]
+PermutationMetric = Annotated[
+    str | None,
+    typer.Option(
+        "--metric",
+        "-m",
+        help="With --permutation: the metric. By default the one that the model was trained for.",
+        autocompletion=complete_metric,
+        show_default=False,
+    ),
+]
+Repeats = Annotated[int, typer.Option("--repeats", help="With --permutation: number of permutations.")]
+Among = Annotated[
+    str,
+    typer.Option("--among", help="With --permutation: permute values within each 'query', or among 'all' documents."),
+]
+Top = Annotated[int, typer.Option("--top", min=1, help="Number of features or documents to print.")]
+
+
 def explain(
     context: typer.Context,
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A model written by podium train.", show_default=False)
-    ],
-    data: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Judged data in any format. It is needed for --permutation and --query.",
-            show_default=False,
-        ),
-    ] = None,
-    query: Annotated[
-        str | None,
-        typer.Option(
-            "--query",
-            help="A query id: list its documents in the model's order or, with --above and --below, explain the order of two of "
-            "them.",
-            show_default=False,
-        ),
-    ] = None,
-    above: Annotated[
-        str | None,
-        typer.Option(
-            "--above",
-            metavar="DOC",
-            help="The first document: its id, or its row in the query, counted from 1.",
-            show_default=False,
-        ),
-    ] = None,
-    below: Annotated[
-        str | None,
-        typer.Option("--below", metavar="DOC", help="The second document, given in the same way.", show_default=False),
-    ] = None,
-    permutation: Annotated[
-        bool,
-        typer.Option(
-            "--permutation", help="Also measure how far a metric falls when the values of a feature are permuted."
-        ),
-    ] = False,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            help="With --permutation: the metric. By default the one that the model was trained for.",
-            autocompletion=complete_metric,
-            show_default=False,
-        ),
-    ] = None,
-    repeats: Annotated[int, typer.Option("--repeats", help="With --permutation: number of permutations.")] = 5,
-    among: Annotated[
-        str,
-        typer.Option(
-            "--among", help="With --permutation: permute values within each 'query', or among 'all' documents."
-        ),
-    ] = "query",
-    top: Annotated[int, typer.Option("--top", min=1, help="Number of features or documents to print.")] = 20,
+    model: Model,
+    data: Data = None,
+    query: Query = None,
+    above: Above = None,
+    below: Below = None,
+    permutation: Permutation = False,
+    metric: PermutationMetric = None,
+    repeats: Repeats = 5,
+    among: Among = "query",
+    top: Top = 20,
     seed: Seed = 0,
     format_name: FormatName = None,
     read: ReadOption = None,
@@ -99,7 +108,7 @@ def explain(
 ) -> None:
     """Explain which features a model uses, or why it ranks one document above another.
 
-    For trees, the table shows the total gain and the number of each feature's splits.
+    For trees, the table shows the total gain and the number of each feature's splits; for a linear model, the weights.
     For any model, --permutation measures how much a metric falls without the feature.
     With --query, the documents of the query are listed in the model's order.
     With --query, --above and --below, the table shows what each feature contributes to the difference between two scores (trees and linear models).
@@ -107,7 +116,6 @@ def explain(
     _check(data, query, above, below, permutation)
     if not permutation:
         _refuse_what_permutation_takes(context)
-    from podium.explaining import permutation_importance
     from podium.rankers import load
 
     source = None if data is None else data_source(data, format_name, read)
@@ -117,16 +125,15 @@ def explain(
         _importance(ranker, model, None, top, json)
         return
     judged = Rows.read(source, threads, [ranker.scorer_]).matched(ranker.scorer_)
-    if query is not None:
-        if above is None or below is None:
-            _order(ranker, judged, query, top, json)
-            return
+    if query is None:
+        from podium.explaining import permutation_importance
+
+        how: dict[str, Any] = {"metric": metric, "repeats": repeats, "seed": seed, "among": among}
+        _importance(ranker, model, permutation_importance(ranker, judged, num_threads=threads, **how), top, json)
+    elif above is None or below is None:
+        _order(ranker, judged, query, top, json)
+    else:
         _why(ranker.why(judged, query=query, above=above, below=below), top, json)
-        return
-    fall = permutation_importance(
-        ranker, judged, metric=metric, repeats=repeats, seed=seed, among=among, num_threads=threads
-    )
-    _importance(ranker, model, fall, top, json)
 
 
 def _check(data: Path | None, query: str | None, above: str | None, below: str | None, permutation: bool) -> None:
@@ -192,27 +199,51 @@ def _why(found: Why, top: int, json: bool) -> None:
 
 
 def _importance(ranker: BaseRanker, model: Path, fall: PermutationImportance | None, top: int, json: bool) -> None:
-    trees = hasattr(ranker, "feature_importances_")
-    if not trees and fall is None:
+    columns = _known_columns(ranker)
+    if not columns and fall is None:
         raise FormatError(
             model,
-            "is not a model of trees, so that its features have no gains and splits; add --permutation and judged data",
+            "is neither a model of trees nor a linear one, so that its features have neither gains nor weights; add --permutation "
+            "and judged data",
         )
     if json:
         names = fall.features if fall else ranker.feature_names_ or default_names(ranker.n_features_in_)
-        known: dict[str, Any] = {"model": str(model)}
-        for title, kind in (("gain", "gain"), ("splits", "split")) if trees else ():
-            known[title] = dict(zip(names, ranker.importance(kind).tolist(), strict=True))
-        print_json({**known, **({} if fall is None else {"permutation": fall.to_dict()})})
+        known = {title: dict(zip(names, values.tolist(), strict=True)) for title, (values, _) in columns.items()}
+        print_json({"model": str(model), **known, **({} if fall is None else {"permutation": fall.to_dict()})})
         return
-    order = fall.order if fall else np.argsort(-ranker.importance("gain"), kind="stable")
-    shown = order[:top]
+    if fall is not None:
+        order = fall.order
+    else:
+        first, _ = next(iter(columns.values()))
+        order = np.argsort(-np.abs(first), kind="stable")
+    _show_features(ranker, model, columns, fall, order[:top])
+
+
+def _known_columns(ranker: BaseRanker) -> dict[str, tuple[npt.NDArray[Any], str]]:
+    """Return what the model says of its features, by title, with the format of its values; the first orders the features."""
+    weights = ranker.model_.feature_weights
+    if weights is not None:
+        return {"standardized_weight": (weights.standardized, "+.4g"), "weight": (weights.raw, "+.4g")}
+    if not ranker.model_.has_splits:
+        return {}
+    return {
+        "gain": (ranker.importance("gain"), ".4g"),
+        "share": (ranker.feature_importances_, ".1%"),
+        "splits": (ranker.importance("split"), "d"),
+    }
+
+
+def _show_features(
+    ranker: BaseRanker,
+    model: Path,
+    known: dict[str, tuple[npt.NDArray[Any], str]],
+    fall: PermutationImportance | None,
+    shown: npt.NDArray[np.int64],
+) -> None:
     named = fall.features if fall else ranker.feature_names_
     columns: dict[str, list[str]] = {"feature": [feature_name(int(k), named) for k in shown]}
-    if trees:
-        columns["gain"] = [f"{gain:.4g}" for gain in ranker.importance("gain")[shown]]
-        columns["share"] = [f"{share:.1%}" for share in ranker.feature_importances_[shown]]
-        columns["splits"] = [str(count) for count in ranker.importance("split")[shown]]
+    for title, (values, form) in known.items():
+        columns[title.replace("_", " ")] = [f"{value:{form}}" for value in values[shown]]
     if fall is not None:
         columns[f"fall of {fall.metric}"] = [f"{mean:+.4f}" for mean in fall.mean[shown]]
         columns[f"{fall.confidence:.0%} interval"] = [

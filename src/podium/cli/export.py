@@ -36,56 +36,61 @@ FORMAT_LIST = "\n\n".join(
 CHANGE_LIST = "; ".join(f"{name} ({meaning})" for name, meaning in CHANGES.items())
 
 
+TargetFormatOption = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        help=f"Format to write: {', '.join(WRITABLE)}.",
+        autocompletion=lambda incomplete: [name for name in WRITABLE if name.startswith(incomplete)],
+        show_default=False,
+    ),
+]
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", help="Data to compare scores on, besides rows made from the model.", show_default=False),
+]
+AllowOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="CHANGE",
+        help=f"Allow a change that the format needs: {CHANGE_LIST}. May be given more than once.",
+        show_default=False,
+    ),
+]
+NameOption = Annotated[
+    str | None,
+    typer.Option("--name", help="Name of the model in the engine; podium by default.", show_default=False),
+]
+FeaturesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--features",
+        help="JSON file with one definition per feature, as the engine takes them: queries of Elasticsearch, features of Solr, "
+        "rank features of Vespa. By default each feature is the field of its name.",
+        show_default=False,
+    ),
+]
+OpsetOption = Annotated[
+    int | None,
+    typer.Option("--opset", help=f"ONNX: version of ai.onnx.ml, {' or '.join(map(str, OPSETS))}.", show_default=False),
+]
+TreesAsOption = Annotated[
+    str | None,
+    typer.Option("--trees-as", help=f"Elasticsearch and OpenSearch: {' or '.join(TREE_KINDS)}.", show_default=False),
+]
+
+
 def export(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A Podium model.", show_default=False)],
-    target_format: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            help=f"Format to write: {', '.join(WRITABLE)}.",
-            autocompletion=lambda incomplete: [name for name in WRITABLE if name.startswith(incomplete)],
-            show_default=False,
-        ),
-    ],
+    target_format: TargetFormatOption,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", help="Data to compare scores on, besides rows made from the model.", show_default=False),
-    ] = None,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow",
-            metavar="CHANGE",
-            help=f"Allow a change that the format needs: {CHANGE_LIST}. May be given more than once.",
-            show_default=False,
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option("--name", help="Name of the model in the engine; podium by default.", show_default=False),
-    ] = None,
-    features: Annotated[
-        Path | None,
-        typer.Option(
-            "--features",
-            help="JSON file with one definition per feature, as the engine takes them: queries of Elasticsearch, features of Solr, "
-            "rank features of Vespa. By default each feature is the field of its name.",
-            show_default=False,
-        ),
-    ] = None,
-    opset: Annotated[
-        int | None,
-        typer.Option(
-            "--opset", help=f"ONNX: version of ai.onnx.ml, {' or '.join(map(str, OPSETS))}.", show_default=False
-        ),
-    ] = None,
-    trees_as: Annotated[
-        str | None,
-        typer.Option(
-            "--trees-as", help=f"Elasticsearch and OpenSearch: {' or '.join(TREE_KINDS)}.", show_default=False
-        ),
-    ] = None,
+    data: DataOption = None,
+    allow: AllowOption = None,
+    name: NameOption = None,
+    features: FeaturesOption = None,
+    opset: OpsetOption = None,
+    trees_as: TreesAsOption = None,
     format_name: FormatName = None,
     read: ReadOption = None,
     threads: Threads = None,

@@ -14,28 +14,33 @@ from podium.files import Output
 IMPORTABLE = [name for name, row in EXPORTS.items() if row.read is not None]
 
 
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A model that another library saved.", show_default=False)
+]
+FormatNameOption = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        help=f"Format of FILE: {', '.join(IMPORTABLE)}. By default it is recognized by its first bytes.",
+        autocompletion=lambda incomplete: [name for name in IMPORTABLE if name.startswith(incomplete)],
+        show_default=False,
+    ),
+]
+NFeaturesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--features",
+        help="Number of features, if FILE does not say it and its trees do not use the last ones (RankLib).",
+        show_default=False,
+    ),
+]
+
+
 def import_model(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A model that another library saved.", show_default=False)
-    ],
+    file: FileArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model to write.", show_default=False)],
-    format_name: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            help=f"Format of FILE: {', '.join(IMPORTABLE)}. By default it is recognized by its first bytes.",
-            autocompletion=lambda incomplete: [name for name in IMPORTABLE if name.startswith(incomplete)],
-            show_default=False,
-        ),
-    ] = None,
-    n_features: Annotated[
-        int | None,
-        typer.Option(
-            "--features",
-            help="Number of features, if FILE does not say it and its trees do not use the last ones (RankLib).",
-            show_default=False,
-        ),
-    ] = None,
+    format_name: FormatNameOption = None,
+    n_features: NFeaturesOption = None,
     json: Json = False,
 ) -> None:
     """Turn a model of LightGBM, XGBoost, CatBoost or RankLib into a Podium model that scores the same, to the last bit.

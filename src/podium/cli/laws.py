@@ -18,51 +18,58 @@ def _complete(incomplete: str) -> list[str]:
     return [name for name in FORCES if name.startswith(incomplete)]
 
 
+ForceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="FORCE",
+        help="A force such as ranknet or 'lambdarank(ndcg@10)', or module:function for your own.",
+        autocompletion=_complete,
+        show_default=False,
+    ),
+]
+MetricOption = Annotated[
+    str | None,
+    typer.Option(
+        "--metric",
+        "-m",
+        help="The metric that the force should improve. By default its own metric, or ndcg if it has none.",
+        autocompletion=complete_metric,
+        show_default=False,
+    ),
+]
+AtOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--at",
+        metavar="SCORES:LABELS",
+        help="A further query to test, as in 0.5,0.2,-1:0,2,1. May be given more than once.",
+        show_default=False,
+    ),
+]
+PlotOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot", metavar="FILE.svg", help="File to draw the force into: .svg, .png or .html.", show_default=False
+    ),
+]
+BesideOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--beside",
+        help="Another force to draw in the same picture. May be given more than once.",
+        show_default=False,
+    ),
+]
+
+
 def laws(
-    force: Annotated[
-        str,
-        typer.Argument(
-            metavar="FORCE",
-            help="A force such as ranknet or 'lambdarank(ndcg@10)', or module:function for your own.",
-            autocompletion=_complete,
-            show_default=False,
-        ),
-    ],
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            help="The metric that the force should improve. By default its own metric, or ndcg if it has none.",
-            autocompletion=complete_metric,
-            show_default=False,
-        ),
-    ] = None,
-    at: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--at",
-            metavar="SCORES:LABELS",
-            help="A further query to test, as in 0.5,0.2,-1:0,2,1. May be given more than once.",
-            show_default=False,
-        ),
-    ] = None,
+    force: ForceArgument,
+    metric: MetricOption = None,
+    at: AtOption = None,
     draws: Annotated[int, typer.Option("--draws", help="Number of random queries to test.")] = 100,
     seed: Seed = 0,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot", metavar="FILE.svg", help="File to draw the force into: .svg, .png or .html.", show_default=False
-        ),
-    ] = None,
-    beside: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--beside",
-            help="Another force to draw in the same picture. May be given more than once.",
-            show_default=False,
-        ),
-    ] = None,
+    plot: PlotOption = None,
+    beside: BesideOption = None,
     json: Json = False,
 ) -> None:
     """Test which laws a force obeys: momentum, action and reaction, a convex cost, and agreement with its metric."""

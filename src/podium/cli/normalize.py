@@ -25,24 +25,28 @@ from podium.errors import ParameterError
 from podium.files import Output
 from podium.formats import find_target_format, write
 
+TargetArgument = Annotated[
+    Path,
+    typer.Argument(metavar="TARGET", help="File to write. Its suffix determines the format.", show_default=False),
+]
+MethodOption = Annotated[
+    str, typer.Option("--method", help="How to rescale: minmax or zscore within each query, or log for counts.")
+]
+FeatureOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--feature",
+        help="A feature to rescale, by name or by its number counted from 0. May be given more than once. By default all.",
+        show_default=False,
+    ),
+]
+
 
 def normalize(
     data: DataFile,
-    target: Annotated[
-        Path,
-        typer.Argument(metavar="TARGET", help="File to write. Its suffix determines the format.", show_default=False),
-    ],
-    method: Annotated[
-        str, typer.Option("--method", help="How to rescale: minmax or zscore within each query, or log for counts.")
-    ] = "minmax",
-    feature: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--feature",
-            help="A feature to rescale, by name or by its number counted from 0. May be given more than once. By default all.",
-            show_default=False,
-        ),
-    ] = None,
+    target: TargetArgument,
+    method: MethodOption = "minmax",
+    feature: FeatureOption = None,
     format_name: FormatName = None,
     read: ReadOption = None,
     drop: Drop = None,

@@ -54,28 +54,33 @@ def _run(scores: Any, rows: Rows, model: Path) -> Run:
     return Run.of_scores(scores, rows.data, tag=tag).by_rank()
 
 
+ModelArgument = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model written by podium train.", show_default=False)
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="File to write. By default scores are printed. A file named *.run becomes a TREC run.",
+        show_default=False,
+    ),
+]
+ToOption = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        help=f"Format to write: {' or '.join(TARGETS)}. By default the name of the file determines it.",
+        show_default=False,
+    ),
+]
+
+
 def score(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A model written by podium train.", show_default=False)
-    ],
+    model: ModelArgument,
     data: DataFile,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="File to write. By default scores are printed. A file named *.run becomes a TREC run.",
-            show_default=False,
-        ),
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            help=f"Format to write: {' or '.join(TARGETS)}. By default the name of the file determines it.",
-            show_default=False,
-        ),
-    ] = None,
+    out: OutOption = None,
+    to: ToOption = None,
     format_name: FormatName = None,
     read: ReadOption = None,
     threads: Threads = None,

@@ -28,62 +28,71 @@ def _limit(name: str) -> Any:
     return typer.Option(f"--{name.replace('_', '-')}", help=LIMITS[name].description)
 
 
+ModelsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="MODEL…",
+        help="Model files, as in model.podium, shop=model.podium or shop@2=model.podium: the name in addresses, and the "
+        "version. By default the name is that of the file. The first version of a name answers.",
+        show_default=False,
+    ),
+]
+ThreadsOption = Annotated[
+    int, typer.Option("--threads", help="Number of threads that a worker scores large requests with.")
+]
+CanaryOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--canary",
+        metavar="NAME@VERSION=SHARE",
+        help="A version that answers a share of the requests, as in shop@2=0.05. May be given once per model.",
+        show_default=False,
+    ),
+]
+ShadowOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shadow",
+        metavar="NAME@VERSION",
+        help="A version that scores every request without answering; its differences are logged. May be given once per "
+        "model.",
+        show_default=False,
+    ),
+]
+ApiKeysOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--api-keys",
+        help="File with one API key per line. By default the keys are those in the environment variable "
+        "PODIUM_API_KEYS, separated by commas; without any, no key is needed.",
+        show_default=False,
+    ),
+]
+ReloadSecondsOption = Annotated[
+    float, typer.Option("--reload-seconds", help="How often model files are checked for changes. 0 never checks.")
+]
+AccessLogOption = Annotated[
+    bool, typer.Option("--access-log/--no-access-log", help="Log every request, without its documents.")
+]
+
+
 def serve(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL…",
-            help="Model files, as in model.podium, shop=model.podium or shop@2=model.podium: the name in addresses, and the "
-            "version. By default the name is that of the file. The first version of a name answers.",
-            show_default=False,
-        ),
-    ],
+    models: ModelsArgument,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", "-p", help="Port to listen on. 0 takes a free one.")] = 8080,
     workers: Annotated[int, typer.Option("--workers", "-w", help="Number of processes that handle requests.")] = 1,
-    threads: Annotated[
-        int, typer.Option("--threads", help="Number of threads that a worker scores large requests with.")
-    ] = 1,
-    canary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--canary",
-            metavar="NAME@VERSION=SHARE",
-            help="A version that answers a share of the requests, as in shop@2=0.05. May be given once per model.",
-            show_default=False,
-        ),
-    ] = None,
-    shadow: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--shadow",
-            metavar="NAME@VERSION",
-            help="A version that scores every request without answering; its differences are logged. May be given once per "
-            "model.",
-            show_default=False,
-        ),
-    ] = None,
-    api_keys: Annotated[
-        Path | None,
-        typer.Option(
-            "--api-keys",
-            help="File with one API key per line. By default the keys are those in the environment variable "
-            "PODIUM_API_KEYS, separated by commas; without any, no key is needed.",
-            show_default=False,
-        ),
-    ] = None,
-    reload_seconds: Annotated[
-        float, typer.Option("--reload-seconds", help="How often model files are checked for changes. 0 never checks.")
-    ] = 1.0,
+    threads: ThreadsOption = 1,
+    canary: CanaryOption = None,
+    shadow: ShadowOption = None,
+    api_keys: ApiKeysOption = None,
+    reload_seconds: ReloadSecondsOption = 1.0,
     max_body_bytes: Annotated[int, _limit("max_body_bytes")] = LIMITS["max_body_bytes"].default,
     max_documents: Annotated[int, _limit("max_documents")] = LIMITS["max_documents"].default,
     max_queries: Annotated[int, _limit("max_queries")] = LIMITS["max_queries"].default,
     max_features: Annotated[int, _limit("max_features")] = LIMITS["max_features"].default,
     max_concurrency: Annotated[int, _limit("max_concurrency")] = LIMITS["max_concurrency"].default,
     timeout: Annotated[float, _limit("timeout")] = LIMITS["timeout"].default,
-    access_log: Annotated[
-        bool, typer.Option("--access-log/--no-access-log", help="Log every request, without its documents.")
-    ] = True,
+    access_log: AccessLogOption = True,
     json: Json = False,
 ) -> None:
     """Serve models over HTTP until Ctrl-C or SIGTERM.

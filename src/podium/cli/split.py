@@ -35,41 +35,48 @@ NAMES = {2: ["train", "test"], 3: ["train", "vali", "test"]}
 PLAIN_NAME = re.compile(r"[\w-]+")
 
 
+FolderArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FOLDER",
+        help="Folder to write train, vali and test to, or Fold1, Fold2, … with these parts.",
+        show_default=False,
+    ),
+]
+SharesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shares",
+        help="Shares of the queries in train, vali and test, or in train and test. Default: 0.6,0.2,0.2.",
+        show_default=False,
+    ),
+]
+NamesOption = Annotated[
+    str | None,
+    typer.Option("--names", help="Names of the parts of --shares, such as train,vali.", show_default=False),
+]
+FoldsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--folds",
+        min=3,
+        help="Instead of --shares: number of folds, each with train, vali and test.",
+        show_default=False,
+    ),
+]
+TargetFormatOption = Annotated[
+    str | None, typer.Option("--to", help="Format of the parts. By default the format of DATA.", show_default=False)
+]
+
+
 def split(
     data: DataFile,
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FOLDER",
-            help="Folder to write train, vali and test to, or Fold1, Fold2, … with these parts.",
-            show_default=False,
-        ),
-    ],
-    shares: Annotated[
-        str | None,
-        typer.Option(
-            "--shares",
-            help="Shares of the queries in train, vali and test, or in train and test. Default: 0.6,0.2,0.2.",
-            show_default=False,
-        ),
-    ] = None,
-    names: Annotated[
-        str | None,
-        typer.Option("--names", help="Names of the parts of --shares, such as train,vali.", show_default=False),
-    ] = None,
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            "--folds",
-            min=3,
-            help="Instead of --shares: number of folds, each with train, vali and test.",
-            show_default=False,
-        ),
-    ] = None,
+    folder: FolderArgument,
+    shares: SharesOption = None,
+    names: NamesOption = None,
+    folds: FoldsOption = None,
     seed: Seed = 0,
-    target_format: Annotated[
-        str | None, typer.Option("--to", help="Format of the parts. By default the format of DATA.", show_default=False)
-    ] = None,
+    target_format: TargetFormatOption = None,
     format_name: FormatName = None,
     read: ReadOption = None,
     drop: Drop = None,

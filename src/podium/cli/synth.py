@@ -17,30 +17,35 @@ from podium.formats import find_target_format, write
 KINDS: dict[str, Callable[..., RankingData]] = {"network": synthetic.network, "polynomial": synthetic.polynomial}
 
 
+KindArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="KIND", help="What turns features into relevance: network or polynomial.", show_default=False
+    ),
+]
+TargetArgument = Annotated[
+    Path,
+    typer.Argument(metavar="TARGET", help="File to write. Its suffix determines the format.", show_default=False),
+]
+GeneratorSeedOption = Annotated[
+    int | None,
+    typer.Option(
+        "--generator-seed",
+        help="Seed of the network or polynomial itself, to generate several data sets from the same one. Default: --seed.",
+        show_default=False,
+    ),
+]
+
+
 def synth(
-    kind: Annotated[
-        str,
-        typer.Argument(
-            metavar="KIND", help="What turns features into relevance: network or polynomial.", show_default=False
-        ),
-    ],
-    target: Annotated[
-        Path,
-        typer.Argument(metavar="TARGET", help="File to write. Its suffix determines the format.", show_default=False),
-    ],
+    kind: KindArgument,
+    target: TargetArgument,
     queries: Annotated[int, typer.Option("--queries", min=1, help="Number of queries.")] = 1000,
     documents: Annotated[int, typer.Option("--documents", min=1, help="Number of documents per query.")] = 50,
     features: Annotated[int, typer.Option("--features", min=1, help="Number of features.")] = 50,
     levels: Annotated[int, typer.Option("--levels", min=2, help="Number of labels, which are equally frequent.")] = 6,
     seed: Seed = 0,
-    generator_seed: Annotated[
-        int | None,
-        typer.Option(
-            "--generator-seed",
-            help="Seed of the network or polynomial itself, to generate several data sets from the same one. Default: --seed.",
-            show_default=False,
-        ),
-    ] = None,
+    generator_seed: GeneratorSeedOption = None,
     json: Json = False,
 ) -> None:
     """Generate data whose true scores are known: those of a random network or a random polynomial."""

@@ -48,36 +48,41 @@ Valid = Annotated[
 ]
 
 
+StartFromOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--start-from",
+        metavar="MODEL",
+        help="With trees: a model to continue. Its trees are kept, and new ones are added.",
+        show_default=False,
+    ),
+]
+LogOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--log",
+        help="File to write the training log to, as JSON lines: the settings and the effect of tied scores, then one row per epoch. By default OUT.log.jsonl.",
+        show_default=False,
+    ),
+]
+CheckpointSecondsOption = Annotated[
+    float,
+    typer.Option(
+        "--checkpoint-seconds", min=0, help="Minimum number of seconds between two writings of OUT.checkpoint."
+    ),
+]
+
+
 @takes_ranker
 def train(
     ranker: BaseRanker,
     data: DataFile,
     valid: Valid = None,
-    start_from: Annotated[
-        Path | None,
-        typer.Option(
-            "--start-from",
-            metavar="MODEL",
-            help="With trees: a model to continue. Its trees are kept, and new ones are added.",
-            show_default=False,
-        ),
-    ] = None,
+    start_from: StartFromOption = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write the model to.")] = Path("model.podium"),
-    log: Annotated[
-        Path | None,
-        typer.Option(
-            "--log",
-            help="File to write the training log to, as JSON lines: the settings and the effect of tied scores, then one row per epoch. By default OUT.log.jsonl.",
-            show_default=False,
-        ),
-    ] = None,
+    log: LogOption = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over even if a stopped run left a checkpoint.")] = False,
-    checkpoint_seconds: Annotated[
-        float,
-        typer.Option(
-            "--checkpoint-seconds", min=0, help="Minimum number of seconds between two writings of OUT.checkpoint."
-        ),
-    ] = 5.0,
+    checkpoint_seconds: CheckpointSecondsOption = 5.0,
     format_name: FormatName = None,
     read: ReadOption = None,
     json: Json = False,
@@ -91,14 +96,7 @@ def train(
     resumes. The exit code is then 130 (143).
     """
     job = Job(out, log or Path(f"{out}.log.jsonl"), Path(f"{out}.checkpoint"))
-    refuse_stream(out, "--out")
-    check_outputs(
-        Output(job.out, "model", "--out"),
-        Output(job.log, "log", "--log" if log else ""),
-        Output(job.checkpoint, "checkpoint", continued=True),
-        inputs=[data, valid, start_from],
-        read=read,
-    )
+    job.check(inputs=[data, valid, start_from], read=read, log_named=log is not None)
     if valid is None:
         refuse_idle_stopping(ranker, "--valid FILE")
     more = _start(start_from)
@@ -110,31 +108,37 @@ def train(
     settings["unit"], settings["resolved"] = ranker.unit, ranker.resolve(judged)
     if start_from is not None:
         settings["start_from"] = str(start_from)
-    began = time.perf_counter()
+    parts = judged, checked[0] if checked else None
     with Stoppable() as stop:
-        try:
-            parts = judged, checked[0] if checked else None
-            _fit(ranker, parts, job, settings, seconds=checkpoint_seconds, stop=stop, more=more)
-        except KeyboardInterrupt:
-            there = job.checkpoint.exists()
-            rest = f"; the same command resumes from {job.checkpoint}" if there else ""
-            raise Stopped(f"interrupted; no model was written{rest}", stop.code) from None
+        seconds = _fit_or_stop(ranker, parts, job, settings, seconds=checkpoint_seconds, stop=stop, more=more)
         stop.finish()
         ranker.save(out)
         if not ranker.interrupted_:
             remove(job.checkpoint, "checkpoint")
-        seconds = time.perf_counter() - began
         if json:
             print_json({**_outcome(ranker, job), "seconds": round(seconds, 3), **settings})
         else:
             _tell(ranker, job, seconds, has_valid=bool(checked))
         if ranker.interrupted_:
-            again = "resume" if job.checkpoint.exists() else "start over"
-            raise Stopped(
-                f"interrupted after {ranker.unit} {ranker.n_epochs_}; {_kept(ranker)} is in {out}; run the same command again to "
-                f"{again}",
-                stop.code,
-            )
+            raise _stopped(ranker, job, stop)
+
+
+def _fit_or_stop(ranker: BaseRanker, parts: tuple[Any, Any], job: Job, settings: dict[str, Any], **how: Any) -> float:
+    """Train, and return the seconds that it took. If there is no model yet when it is interrupted, say how to resume."""
+    began = time.perf_counter()
+    try:
+        _fit(ranker, parts, job, settings, **how)
+    except KeyboardInterrupt:
+        there = job.checkpoint.exists()
+        rest = f"; the same command resumes from {job.checkpoint}" if there else ""
+        raise Stopped(f"interrupted; no model was written{rest}", how["stop"].code) from None
+    return time.perf_counter() - began
+
+
+def _stopped(ranker: BaseRanker, job: Job, stop: Stoppable) -> Stopped:
+    again = "resume" if job.checkpoint.exists() else "start over"
+    found = f"interrupted after {ranker.unit} {ranker.n_epochs_}; {_kept(ranker)} is in {job.out}"
+    return Stopped(f"{found}; run the same command again to {again}", stop.code)
 
 
 def _start(path: Path | None) -> dict[str, Any]:
@@ -153,6 +157,17 @@ class Job:
     out: Path
     log: Path
     checkpoint: Path
+
+    def check(self, *, inputs: list[Path | None], read: list[str] | None, log_named: bool) -> None:
+        """Check that the files can be written."""
+        refuse_stream(self.out, "--out")
+        check_outputs(
+            Output(self.out, "model", "--out"),
+            Output(self.log, "log", "--log" if log_named else ""),
+            Output(self.checkpoint, "checkpoint", continued=True),
+            inputs=inputs,
+            read=read,
+        )
 
 
 @dataclass

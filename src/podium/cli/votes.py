@@ -14,46 +14,50 @@ from podium.cli.console import Json, check_outputs, make_table, print_json, say,
 from podium.files import Output, atomic_write
 from podium.posteriors import bradley_terry, read_votes
 
+VotesArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="VOTES",
+        help="A CSV or TSV file of votes on pairs, with columns qid, a, b, outcome and perhaps who; or, with counts, qid, a, b, "
+        "a_wins, b_wins and perhaps ties.",
+        show_default=False,
+    ),
+]
+PriorOption = Annotated[
+    float,
+    typer.Option(
+        "--prior",
+        help="Number of votes to add to each side of every pair. Above 0, one-sided votes give finite scores too.",
+    ),
+]
+UndeterminedOption = Annotated[
+    str,
+    typer.Option(
+        "--undetermined",
+        help="What to do if the votes of a query do not determine its scores: 'error', or 'nan' for missing scores.",
+    ),
+]
+IgnoreOption = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", help="A column of VOTES to leave out. May be given more than once.", show_default=False),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="CSV file to write the scores to, one row per document: query, document, score and standard_error.",
+        show_default=False,
+    ),
+]
+
 
 def votes(
-    votes: Annotated[
-        Path,
-        typer.Argument(
-            metavar="VOTES",
-            help="A CSV or TSV file of votes on pairs, with columns qid, a, b, outcome and perhaps who; or, with counts, qid, a, b, "
-            "a_wins, b_wins and perhaps ties.",
-            show_default=False,
-        ),
-    ],
-    prior: Annotated[
-        float,
-        typer.Option(
-            "--prior",
-            help="Number of votes to add to each side of every pair. Above 0, one-sided votes give finite scores too.",
-        ),
-    ] = 0.0,
-    undetermined: Annotated[
-        str,
-        typer.Option(
-            "--undetermined",
-            help="What to do if the votes of a query do not determine its scores: 'error', or 'nan' for missing scores.",
-        ),
-    ] = "error",
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ignore", help="A column of VOTES to leave out. May be given more than once.", show_default=False
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="CSV file to write the scores to, one row per document: query, document, score and standard_error.",
-            show_default=False,
-        ),
-    ] = None,
+    votes: VotesArgument,
+    prior: PriorOption = 0.0,
+    undetermined: UndeterminedOption = "error",
+    ignore: IgnoreOption = None,
+    out: OutOption = None,
     json: Json = False,
 ) -> None:
     """Score documents from votes on pairs (Bradley–Terry), with standard errors."""

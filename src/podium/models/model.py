@@ -98,6 +98,19 @@ class GradientSpec(Spec):
         """Return a model for this data, with initial values that depend on the seed and the number of restarts only."""
 
 
+@dataclass(frozen=True)
+class FeatureWeights:
+    """The weights of a linear model.
+
+    Attributes:
+        raw: by how much the score changes if a feature rises by 1, one number per feature.
+        standardized: the same for a feature as the model sees it: after it was scaled to variance 1, if it was.
+    """
+
+    raw: Floats
+    standardized: Floats
+
+
 class Model(ABC):
     """A model: turns features into scores, and can be saved.
 
@@ -121,7 +134,12 @@ class Model(ABC):
     @property
     def is_linear_in_features(self) -> bool:
         """Whether each feature adds to the score on its own, in proportion to its value."""
-        return False
+        return self.feature_weights is not None
+
+    @property
+    def feature_weights(self) -> FeatureWeights | None:
+        """The weights of the features if the score is a weighted sum of them, or None."""
+        return None
 
     @property
     def used_features(self) -> npt.NDArray[np.int64]:

@@ -15,7 +15,16 @@ from podium.data import RankingData
 from podium.data.hashing import counter_uniform
 from podium.errors import DataError, ParameterError
 from podium.models.inputs import InputMap, InputSettings, saved
-from podium.models.model import CoreInputs, CoreModel, Features, Floats, GradientSpec, PerceptronForm, WeakRankerForm
+from podium.models.model import (
+    CoreInputs,
+    CoreModel,
+    Features,
+    FeatureWeights,
+    Floats,
+    GradientSpec,
+    PerceptronForm,
+    WeakRankerForm,
+)
 from podium.parameters import setting
 from podium.rules import Choice, Integer, Tuple
 
@@ -53,9 +62,12 @@ class Net(CoreModel):
         return len(self.widths) == 2 and self.output == "identity"
 
     @property
-    def is_linear_in_features(self) -> bool:
-        """Whether there is no hidden layer."""
-        return self.is_linear
+    def feature_weights(self) -> FeatureWeights | None:
+        """The weights, if there is no hidden layer and one output."""
+        if not self.is_linear or self.n_outputs > 1:
+            return None
+        weights = self.vector[: self.n_features].copy()
+        return FeatureWeights(weights * self.map.scale, weights)
 
     def prepare(self, features: Features, *, num_threads: int = 1) -> CoreInputs:
         """Return the rows with the map that standardizes them inside the net."""

@@ -50,7 +50,7 @@ class CommonSettings(Settings):
         "ndcg@10",
         METRIC,
         "The metric by which the best epoch is chosen on the validation data, and which the method `score` returns: a name such as ndcg@10, or "
-        "module:function for your own.",
+        "module:function for your own. LambdaRank, LambdaMART and AdaRank also optimize it, unless `target` names another.",
         option=True,
         searchable=False,
     )
