@@ -162,20 +162,34 @@ def test_forces_metrics_parameters_and_laws_are_chosen(watcher, studio):
         watched.faults[:] = [fault for fault in watched.faults if "422" not in fault]  # Chromium logs refused requests
 
 
+def step_number(page: Any) -> int:
+    found = re.match(r"Step (\d+)", page.locator(".forces .status").inner_text())
+    return 0 if found is None else int(found[1])
+
+
+def step_once(page: Any) -> None:
+    """Press the button and wait until the step has been made and judged."""
+    after = step_number(page) + 1
+    page.get_by_role("button", name="Step").click()
+    page.locator(".forces .status").get_by_text(re.compile(rf"^Step {after}\b")).wait_for()
+    quiet(page)
+
+
 def test_descent_is_played_until_the_winner_is_lost(watcher, studio):
     with watcher.page() as watched:
         page = watched.page
         page.goto(studio.page)
         quiet(page)
         start = shown(page)
-        page.get_by_role("button", name="Step").click()
-        page.get_by_text("Step 1", exact=False).wait_for()
+        step_once(page)
         page.get_by_role("button", name="Play").click()
-        until(page, f"document.querySelector('[data-document=\"{D2}\"]').dataset.rank == 3")
+        until(page, "document.querySelector('dd[data-value-of=wta]').dataset.value === '0'")
         page.get_by_role("button", name="Pause").click()
         page.get_by_role("button", name="Play").wait_for()
         quiet(page)
-        steps = int(re.match(r"Step (\d+)", page.locator(".status").inner_text())[1])
+        while shown(page)["ranks"][D2] > 3:
+            step_once(page)
+        steps = step_number(page)
         rate = float(page.get_by_label("Step size").input_value())
         body = {"preset": "winner-takes-all", "scores": start["scores"], "force": "ranknet", "movement": "linear"}
         points = studio.ask("descend", {**body, "rate": rate, "steps": steps, "metric": "ndcg@10"})["points"]
@@ -307,10 +321,8 @@ def open_page(page: Any, studio: OpenStudio, name: str) -> None:
         scene, steps = SCENES[name]
         page.get_by_label("Query", exact=True).select_option(f"preset:{scene}")
         quiet(page)
-        for step in range(1, steps + 1):
-            page.get_by_role("button", name="Step").click()
-            page.get_by_text(re.compile(rf"^Step {step}\b")).wait_for()
-            quiet(page)
+        for _ in range(steps):
+            step_once(page)
         return
     page.get_by_role("link", name=name.capitalize()).click()
     if name == "queries":

@@ -163,6 +163,11 @@ def test_scores_that_run_away_are_refused_and_not_answered(asker):
     assert ask(asker, "descend", force="squared", rate=99, steps=200).refusal == (422, "diverged")
 
 
+def test_long_descents_end_early(asker, monkeypatch):
+    monkeypatch.setattr("podium.studio.scenes.MOST_DESCENT_SECONDS", -1.0)
+    assert len(ask(asker, "descend", steps=200).json["points"]) == 1
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"nonsense", b"\xff\xfe", b'{"scores": NaN}'])
 def test_bodies_that_are_not_json_are_refused(asker, body):
     assert asker.post("examine", body).refusal[0] in (400, 422)

@@ -101,6 +101,14 @@ def test_a_training_that_fails_says_why(trainer):
     assert trainer.post("trainings/1/save").refusal == (409, "not_trained")
 
 
+def test_a_folder_that_cannot_be_written_is_named(trainer):
+    trainer.folder.write_text("a file")
+    start(trainer)
+    trainer.follow(1, ended)
+    assert trainer.post("trainings/1/save").refusal == (409, "not_saved")
+    assert trainer.folder.read_text() == "a file"
+
+
 @pytest.mark.parametrize("pause", [-1, 6, "long"])
 def test_pauses_are_limited(trainer, pause):
     assert start(trainer, pause=pause).refusal == (422, "invalid_body")

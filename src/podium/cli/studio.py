@@ -67,7 +67,8 @@ def studio(
     )
     if host not in LOOPBACK:
         note(
-            f"podium: warning: {host} can be reached from other machines; whoever has the printed address can use the studio"
+            f"podium: warning: {host} can be reached from other machines; whoever has the printed address can use the studio, "
+            "with the address of this machine in it"
         )
     page = Studio(workspace, out, keys, start="queries" if models else "forces", num_threads=threads)
     run_studio(

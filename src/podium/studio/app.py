@@ -284,6 +284,10 @@ def _add_problems(app: FastAPI) -> None:
     async def refused(request: Request, error: PodiumError) -> Response:
         return answer(422, problem_body("invalid_request", str(error)))
 
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> Response:
+        return answer(500, problem_body("internal_error", "the studio failed to answer; its log says where"))
+
     @app.exception_handler(404)
     async def unknown(request: Request, error: HTTPException) -> Response:
         return answer(404, problem_body("not_found", "there is nothing at this address; the studio begins at /studio/"))

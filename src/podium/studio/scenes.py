@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,7 +20,8 @@ from podium.studio.workspace import LoadedRanking, Workspace, ranks
 
 Floats = npt.NDArray[np.float64]
 Movement = Literal["free", "linear"]
-MOST_SCENE_DOCUMENTS = 1000
+MOST_SCENE_DOCUMENTS = 200  # of a query; some forces take time that grows with the fourth power
+MOST_DESCENT_SECONDS = 10.0
 LARGEST_SCORE = 1e6  # of documents that move
 MOST_LAW_DOCUMENTS = 30  # a query with more is too long to test every pair of its documents at once
 GENERAL_LISTS = 100  # random lists on which the laws of a force are tested
@@ -169,9 +171,11 @@ def descend(
 
     With `free` movement, each document moves by rate · λ. With `linear` movement they move as gradient descent on a linear
     model of the scene's features moves them, by rate · X Xᵀ λ, so that documents with similar features move together.
+    There are fewer points than steps if they take too long.
     """
     points = []
     at = examine(scene, scores, force, judged_by, seed=seed, round=round)
+    began = time.monotonic()
     for step in range(1, steps + 1):
         push = np.array(at.force)
         way = push if movement == "free" else scene.basis @ (scene.basis.T @ push)
@@ -180,6 +184,8 @@ def descend(
             raise RequestError(422, "diverged", "the documents run away; choose a smaller step size")
         at = examine(scene, scores, force, judged_by, seed=seed, round=round + step)
         points.append(at)
+        if time.monotonic() - began > MOST_DESCENT_SECONDS:
+            break
     return points
 
 

@@ -19,6 +19,7 @@ from podium.studio.guard import Guard
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 SHUTDOWN_SECONDS = 2
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # how this machine reaches itself
 
 
 class StudioServer(uvicorn.Server):
@@ -77,6 +78,7 @@ def run_studio(
         )
         config.request_timeout = settings.limits.timeout
         server = StudioServer(config)
+        shown = EVERYWHERE.get(shown, shown)
         announce(f"http://[{shown}]:{number}/studio/" if ":" in shown else f"http://{shown}:{number}/studio/")
         try:
             server.run(sockets=[listening])

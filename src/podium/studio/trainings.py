@@ -31,6 +31,7 @@ VALID_FOLDS = 5  # one of as many parts of the queries is kept for validation
 MOST_TRAINING_DOCUMENTS = 200_000
 MOST_ROUNDS = 2_000
 MOST_SECONDS = 900.0  # of one training
+MOST_WAITING_SECONDS = 5.0  # for a round to end when the studio ends
 MOST_TRAININGS = 20  # whose curves are kept
 MOST_FILES = 10_000  # of one ranker in the folder
 GIVEN_APART = ("metric", "num_threads")  # by the request, and by the command that started the studio
@@ -114,8 +115,8 @@ class LiveTraining:
         self._stop.set()
 
     def join(self) -> None:
-        """Wait until the training has ended."""
-        self._thread.join()
+        """Wait until the training has ended; not for long, because a single round can take minutes."""
+        self._thread.join(MOST_WAITING_SECONDS)
 
     @property
     def running(self) -> bool:
@@ -204,9 +205,13 @@ class LiveTraining:
             raise RequestError(409, "not_trained", "there is no model yet; wait until the training has ended")
         with self._lock:
             if self.saved_as is None:
-                folder.mkdir(parents=True, exist_ok=True)
-                path = free_path(folder, self.name)
-                self.ranker.save(path)
+                try:
+                    folder.mkdir(parents=True, exist_ok=True)
+                    path = free_path(folder, self.name)
+                    self.ranker.save(path)
+                except OSError as error:
+                    reason = error.strerror or type(error).__name__
+                    raise RequestError(409, "not_saved", f"the model cannot be written to {folder}: {reason}") from None
                 self.saved_as = path.name
             return self.saved_as
 

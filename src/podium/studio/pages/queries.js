@@ -6,6 +6,7 @@ import { field, h, labelClass, labelLegend, levelsOf, s, select, short, signed }
 const NONE = "";
 const DRAWN = 40; // documents in the picture of the two rankings
 const ROW = 22; // pixels per document
+const COLUMNS = 30; // features in the table of documents
 const ORDERS = [["gain", "gain of the second"], ["loss", "loss of the second"], ["disagreement", "disagreement"], ["worst", "worst under the first"], ["best", "best under the first"], ["data", "order of the data"]];
 
 class QueriesPage {
@@ -137,8 +138,9 @@ class QueriesPage {
   }
 
   table(query, two) {
-    const titles = ["Document", "Label", "Rank", "Score", ...(two ? ["Rank by second", "Score by second"] : [])];
-    const rows = query.documents.map((each) => h("tr", {}, h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => this.pick(each.document) }, each.name)), h("td", {}, short(each.label, 2)), h("td", {}, each.first_rank), h("td", {}, short(each.first_score)), two ? [h("td", {}, each.second_rank), h("td", {}, short(each.second_score))] : null));
+    const shownNames = query.feature_names.slice(0, COLUMNS);
+    const titles = ["Document", "Label", "Rank", "Score", ...(two ? ["Rank by second", "Score by second"] : []), ...shownNames];
+    const rows = query.documents.map((each) => h("tr", {}, h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => this.pick(each.document) }, each.name)), h("td", {}, short(each.label, 2)), h("td", {}, each.first_rank), h("td", {}, short(each.first_score)), two ? [h("td", {}, each.second_rank), h("td", {}, short(each.second_score))] : null, shownNames.map((_, k) => h("td", {}, each.features[k] === null ? "missing" : short(each.features[k], 3)))));
     return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of documents" }, h("table", {}, h("thead", {}, h("tr", {}, titles.map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, rows)));
   }
 
