@@ -201,10 +201,15 @@ def test_one_model_and_scores_alone_say_what_is_missing(test_part):
     Outline(made.html)
 
 
-def test_an_imported_model_has_a_report(test_part):
-    golden = Path(__file__).parents[1] / "golden" / "foreign"
-    path = next(golden.glob("*lightgbm*.txt"))
-    width = podium.from_lightgbm(path).n_features_in_
+FOREIGN = Path(__file__).parents[1] / "golden" / "foreign"
+
+
+@pytest.mark.parametrize(
+    "name", ["catboost-symmetric.json", "lightgbm-nan.txt", "ranklib-lambdamart.txt", "xgboost-ndcg.json"]
+)
+def test_an_imported_model_has_a_report(name: str):
+    path = FOREIGN / name
+    width = getattr(podium, f"from_{name.partition('-')[0]}")(path).n_features_in_
     rng = np.random.default_rng(3)
     data = podium.RankingData(rng.random((60, width)), rng.integers(0, 3, 60), np.repeat(np.arange(6), 10))
     made = podium.report(path, data)
@@ -346,3 +351,24 @@ def test_names_in_legends_are_short_and_distinct():
         long + "old": "a model with a very lo… 2",
         long + "new": "a model with a very lo… 3",
     }
+
+
+def test_a_notebook_shows_the_page_in_a_frame_of_its_own(made):
+    (tag, attributes), *rest = Outline(made._repr_html_()).tags
+    assert (tag, rest) == ("iframe", [])
+    assert attributes["srcdoc"] == made.html
+    assert attributes["sandbox"] == "allow-scripts"
+
+
+def test_two_models_on_ohsumed(data_dir: Path):
+    train, valid, test = podium.read_folds(data_dir / "ohsumed" / "QueryLevelNorm" / "Fold1")
+    models = {
+        "trees": podium.LambdaMART(n_estimators=20).fit(train, valid=valid),
+        "linear": podium.RankSVM().fit(train, valid=valid),
+    }
+    made = podium.report(models, test)
+    assert made.n_bytes < LIMIT
+    assert made.warnings == ("Constant features: f4, f5, f6, f19, f20, ….",)
+    found = embedded(made.html)
+    assert len(found["rows"]) == len(found["details"]) == 22
+    assert all(document[4][0] and document[4][1] for rows in found["details"].values() for document in rows)

@@ -15,6 +15,7 @@ from podium.formats import read
 from podium.report.contents import ReportContents, ReportOptions, collect
 from podium.report.data_remarks import Remark
 from podium.report.judging import MetricLike
+from podium.report.markup import element
 from podium.report.opening import OpenedModel, open_models
 from podium.report.page import render
 
@@ -50,6 +51,18 @@ class ModelReport:
         """Write the page to one HTML file."""
         with atomic_write(path, "html") as file:
             file.write(self._encoded())
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame of its own, for notebooks."""
+        return str(
+            element(
+                "iframe",
+                srcdoc=self.html,
+                title=self.contents.title,
+                sandbox="allow-scripts",
+                style="width: 100%; height: 50rem; border: 1px solid #888",
+            )
+        )
 
     def _encoded(self) -> bytes:
         return self.html.encode(errors="replace")

@@ -107,7 +107,8 @@ def data_section(contents: ReportContents) -> Markup:
         alone = table("Features that rank best alone", ["Feature", "Pairs in the right order"], strengths)
         tables.append(element("div", alone, told))
     else:
-        tables.append(paragraph("No feature could be judged alone, because no query has two labels.", class_="reason"))
+        why = "no query has two labels" if contents.data.n_features else "the data has no features"
+        tables.append(paragraph(f"No feature could be judged alone, because {why}.", class_="reason"))
     return section("Data", "data", side_by_side(*tables))
 
 
@@ -171,6 +172,8 @@ def reproduce_section(contents: ReportContents) -> Markup:
             paragraph("This page was made by:"),
             element("pre", element("code", cut(found.command, LONGEST_COMMAND))),
         ]
+    else:
+        parts.append(paragraph("This page was made in Python, by ", element("code", "podium.report"), "."))
     trained = [each for each in contents.trainings if each.code]
     if trained:
         lines = "\n".join(f"{each.name}: {each.code}" for each in trained)
