@@ -54,6 +54,7 @@ class Parameter:
         searchable: whether a search may vary it. Trials are compared by the metric, and some settings change no model.
         suspect: whether it is the setting to change if all documents of a query get the same score.
         fixed_by_first_call: whether later calls of `partial_fit` cannot change it.
+        core: whether the core takes it together with the others of its class, under the same name.
         examples: other values than the default, for the contract tests to try.
     """
 
@@ -70,6 +71,7 @@ class Parameter:
     searchable: bool = True
     suspect: bool = False
     fixed_by_first_call: bool = False
+    core: bool = False
     examples: tuple[Any, ...] = ()
 
     def check(self, value: Any, *, name: str | None = None) -> Any:

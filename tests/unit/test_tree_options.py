@@ -343,7 +343,7 @@ def test_the_log_knows_which_round_is_best_when_smoothing_goes_back():
     assert any(row.best_epoch != row.epoch and not row.best for row in ranker.log_)
     table = EpochTable("ndcg@10", epochs=90, unit="round", has_rate=False)
     table.begin_with(ranker.log_)
-    assert f"best so far: round {ranker.best_epoch_}," in table._state()
+    assert f"would keep round {ranker.best_epoch_} (" in table._state()
 
 
 def test_the_first_round_is_not_credited_with_what_came_after_it():

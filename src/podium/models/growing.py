@@ -24,6 +24,7 @@ MOST_DOCUMENTS = 2**28  # with more documents, forces in fixed point would lose 
 LARGEST_FORCE = 1e60  # largest absolute force: the cube of a sum of forces does not overflow
 NO_DEPTH = 2**31 - 1
 HISTOGRAM_BYTES = 512 << 20
+ENUMS: dict[str, Any] = {"growth": _core.Growth, "sampling": _core.Sampling}
 
 
 @dataclass(frozen=True)
@@ -122,26 +123,12 @@ class TreeBooster:
             self.weights.append(1.0 / self.forests)
 
     def _settings(self, learning_rate: float) -> _core.BoostSettings:
-        spec: Any = self.spec  # resolved: only the depth can be None
-        return _core.BoostSettings(
-            learning_rate=learning_rate,
-            num_leaves=spec.num_leaves,
-            max_depth=NO_DEPTH if spec.max_depth is None else spec.max_depth,
-            growth=_core.Growth[spec.growth],
-            l1=spec.l1,
-            l2=spec.l2,
-            min_curvature=spec.min_curvature,
-            min_gain=spec.min_gain,
-            min_documents=spec.min_documents,
-            random_strength=spec.random_strength,
-            random_thresholds=spec.random_thresholds,
-            row_sampling=spec.row_sampling,
-            sampling=_core.Sampling[spec.sampling],
-            query_sampling=spec.query_sampling,
-            column_sampling=spec.column_sampling,
-            monotone=self.monotone,
-            histogram_bytes=HISTOGRAM_BYTES,
-        )
+        """Return the settings of trees as the core takes them: under the same names, with enums in place of words."""
+        spec = self.spec  # resolved: only the depth can be None
+        given: dict[str, Any] = {name: getattr(spec, name) for name, p in spec.parameters().items() if p.core}
+        given |= {name: kind[getattr(spec, name)] for name, kind in ENUMS.items()}
+        given |= {"max_depth": NO_DEPTH if spec.max_depth is None else spec.max_depth, "monotone": self.monotone}
+        return _core.BoostSettings(learning_rate=learning_rate, histogram_bytes=HISTOGRAM_BYTES, **given)
 
     def add(self, watched: TrackedScores, steps: Sequence[int], scales: Sequence[float]) -> None:
         """Add `scale` times the trees of these steps to the scores."""

@@ -71,21 +71,26 @@ class TreeSettings(Settings):
         none=BY_SIZE,
         search=Search(4, 128, log=True),
         option=True,
+        core=True,
     )
-    max_depth: int | None = setting(None, Integer(1, 2**31 - 1), "Maximum depth of a tree.", none="no limit")
+    max_depth: int | None = setting(None, Integer(1, 2**31 - 1), "Maximum depth of a tree.", none="no limit", core=True)
     growth: str = setting(
         "leaf",
         Choice("leaf", "depth", "symmetric"),
         "Which leaf is split next: 'leaf' takes the one with the largest gain, 'depth' grows level by level, and 'symmetric' splits "
         "all leaves of a level by the same threshold.",
+        core=True,
     )
-    l1: float = setting(0.0, Real(least=0), "L1 penalty: the sum of forces in a leaf is moved towards 0 by this much.")
+    l1: float = setting(
+        0.0, Real(least=0), "L1 penalty: the sum of forces in a leaf is moved towards 0 by this much.", core=True
+    )
     l2: float = setting(
         0.0,
         Real(least=0),
         "L2 penalty: the value of a leaf is Σ force / (Σ curvature + l2).",
         search=Search(1e-3, 100.0, log=True),
         option=True,
+        core=True,
     )
     min_documents: int | None = setting(
         None,
@@ -94,9 +99,10 @@ class TreeSettings(Settings):
         none=BY_SIZE,
         search=Search(1, 200, log=True),
         suspect=True,
+        core=True,
     )
-    min_curvature: float = setting(1e-3, Real(above=0), "Minimum sum of curvatures per leaf.")
-    min_gain: float = setting(0.0, Real(least=0), "Minimum gain of a split.")
+    min_curvature: float = setting(1e-3, Real(above=0), "Minimum sum of curvatures per leaf.", core=True)
+    min_gain: float = setting(0.0, Real(least=0), "Minimum gain of a split.", core=True)
     max_bins: int = setting(
         255, Integer(2, 255), "Maximum number of bins per feature, not counting the one for missing values."
     )
@@ -106,12 +112,14 @@ class TreeSettings(Settings):
         "Share of the documents from which a tree is grown.",
         none=BY_SIZE,
         search=Search(0.1, 1.0),
+        core=True,
     )
     sampling: str = setting(
         "force",
         Choice("force", "uniform"),
         "How documents are sampled: 'force' prefers documents with strong forces, and weights them so that no sum is biased; "
         "'uniform' takes all with the same probability.",
+        core=True,
     )
     query_sampling: float | None = setting(
         None,
@@ -119,6 +127,7 @@ class TreeSettings(Settings):
         "Share of the queries from which a tree is grown.",
         none=BY_SIZE,
         search=Search(0.2, 1.0),
+        core=True,
     )
     column_sampling: float | None = setting(
         None,
@@ -126,14 +135,19 @@ class TreeSettings(Settings):
         "Share of the features from which a tree is grown.",
         none=BY_SIZE,
         search=Search(0.2, 1.0),
+        core=True,
     )
     random_strength: float = setting(
         0.0,
         Real(least=0),
         "Strength of noise on gains: when splits are compared, the gain of every feature is multiplied by e^(strength·z), z standard normal.",
+        core=True,
     )
     random_thresholds: bool = setting(
-        False, Flag(), "Whether a node considers a single random threshold per feature instead of all."
+        False,
+        Flag(),
+        "Whether a node considers a single random threshold per feature instead of all.",
+        core=True,
     )
     forests: int | None = setting(
         None,
@@ -151,6 +165,7 @@ class TreeSettings(Settings):
             "FEATURE:SIGN,…",
         ),
         "Features mapped to +1 or -1, as in {'price': -1}: as the feature rises, the score never falls (+1) or never rises (-1).",
+        core=True,
     )
     categorical: Any = setting(
         (),
