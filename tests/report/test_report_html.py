@@ -372,3 +372,14 @@ def test_two_models_on_ohsumed(data_dir: Path):
     found = embedded(made.html)
     assert len(found["rows"]) == len(found["details"]) == 22
     assert all(document[4][0] and document[4][1] for rows in found["details"].values() for document in rows)
+
+
+def test_a_page_never_replaces_what_it_is_made_from(tmp_path: Path, test_part):
+    podium.write(test_part, tmp_path / "test.txt")
+    podium.write(test_part.labels, tmp_path / "a.scores")
+    for name, words in (("test.txt", "is read and would be written over"), ("a.scores", "is read and would")):
+        with pytest.raises(podium.OutputError, match=words):
+            podium.report(tmp_path / "a.scores", tmp_path / "test.txt", out=tmp_path / name)
+    made = podium.report(tmp_path / "a.scores", tmp_path / "test.txt", out=tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == made.html
+    assert [each.role for each in made.contents.provenance.files] == ["a", "data"]

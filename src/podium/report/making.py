@@ -6,11 +6,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from podium.data import RankingData
 from podium.data.canonical import check_data
-from podium.files import atomic_write
+from podium.files import Output, atomic_write, check_outputs
 from podium.formats import read
 from podium.report.contents import ReportContents, ReportOptions, collect
 from podium.report.data_remarks import Remark
@@ -104,13 +104,12 @@ def make_report(
         seed: the seed of the bootstrap, of the randomization test and of permutations.
         num_threads: how many threads to use; all cores by default.
     """
+    options = ReportOptions(_as_metrics(metrics), title, examples, confidence, seed, num_threads)
     opened = open_models(models)
-    chosen = [metrics] if metrics is not None and not _is_list(metrics) else metrics
-    options = ReportOptions(chosen, title, examples, confidence, seed, num_threads)  # type: ignore[arg-type]
     path = Path(data) if isinstance(data, str | os.PathLike) else None
-    judged = data if path is None else read(path, num_threads=num_threads)
-    check_data("data", judged)
-    made = build_report(opened, judged, options, data_path=path)  # type: ignore[arg-type]
+    if out is not None:
+        check_outputs([Output(out, "html")], inputs=[path, *(model.path for model in opened)])
+    made = build_report(opened, _as_data(data, num_threads), options, data_path=path)
     if out is not None:
         made.save(out)
     return made
@@ -129,5 +128,13 @@ def build_report(
     return ModelReport(contents, render(contents))
 
 
-def _is_list(metrics: Any) -> bool:
-    return isinstance(metrics, Sequence) and not isinstance(metrics, str)
+def _as_metrics(metrics: MetricLike | Sequence[MetricLike] | None) -> Sequence[MetricLike] | None:
+    if metrics is None or (isinstance(metrics, Sequence) and not isinstance(metrics, str)):
+        return metrics
+    return [metrics]
+
+
+def _as_data(data: Any, num_threads: int | None) -> RankingData:
+    judged = read(data, num_threads=num_threads) if isinstance(data, str | os.PathLike) else data
+    check_data("data", judged)
+    return cast(RankingData, judged)
