@@ -174,21 +174,30 @@ def beeswarm(ranker: Any, data: RankingData, *, top: int = 15, max_documents: in
         ignore_index=True,
     )
     named = [names[k] for k in order]
-    low, middle, high = RAMP
+    words = some_of(len(rows), data.n_documents, "documents, drawn at random") or f"{len(rows):,} documents"
+    return themed(
+        _swarm(frame, named),
+        "Attributions of features",
+        f"{words}; gray where the value is missing" if frame["position"].isna().any() else words,
+        some_of(len(named), len(names), "features, those with the largest attributions"),
+    )
+
+
+def _swarm(frame: Any, named: list[str]) -> Any:
+    """Draw the points, colored by their values."""
     color = alt.Color(
         "position:Q",
         title="value",
-        scale=alt.Scale(domain=[0, 0.5, 1], range=[low, middle, high]),
+        scale=alt.Scale(domain=[0, 0.5, 1], range=list(RAMP)),
         legend=alt.Legend(values=[0, 1], labelExpr="datum.value ? 'highest' : 'lowest'", gradientLength=120),
     )
     points = (
-        alt.Chart(frame)
-        .mark_circle(size=14, opacity=0.85, aria=False)
+        alt.Chart()
+        .mark_circle(size=14, opacity=0.85, aria=False, color=PLAIN)
         .encode(
             x=alt.X("attribution:Q", title="attribution: what the feature adds to the score"),
             y=alt.Y("feature:N", sort=named, title=None, axis=alt.Axis(grid=True)),
             yOffset=alt.YOffset("offset:Q", scale=alt.Scale(domain=[-1.15, 1.15])),
-            color=color,
             tooltip=[
                 "feature",
                 "query",
@@ -197,14 +206,10 @@ def beeswarm(ranker: Any, data: RankingData, *, top: int = 15, max_documents: in
                 alt.Tooltip("attribution:Q", format="+.4f"),
             ],
         )
-        .properties(height=ROW_PIXELS * len(named))
     )
-    return themed(
-        points,
-        "Attributions of features",
-        some_of(len(rows), data.n_documents, "documents, drawn at random") or f"{len(rows):,} documents",
-        some_of(len(named), len(names), "features, those with the largest attributions"),
-    )
+    known = points.transform_filter("isValid(datum.position)").encode(color=color)
+    missing = points.transform_filter("!isValid(datum.position)")
+    return alt.layer(known, missing, data=frame).properties(height=ROW_PIXELS * len(named))
 
 
 def _features(ranker: Any, data: RankingData) -> Any:

@@ -138,7 +138,9 @@ def _pairs(scores: Floats, data: RankingData, most: int, seed: int) -> Iterator[
         if count:
             own, labels = scores[rows], np.asarray(data.labels[rows], np.float64)
             gaps, right = (
-                _sampled(own, labels, math.ceil(share * count), int(keys[number])) if share < 1 else _all(own, labels)
+                _sampled(own, labels, max(1, math.floor(share * count)), int(keys[number]))
+                if share < 1
+                else _all(own, labels)
             )
             yield count, gaps, right
 

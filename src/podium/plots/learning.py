@@ -74,7 +74,8 @@ def learning_curve(runs: Any, *, metric: str | None = None, by: str = "epoch") -
     color = alt.Color("run:N" if several else "data:N", scale=category_scale(names), title=None)
     x = alt.X("epoch:Q", title=unit) if by == "epoch" else alt.X("seconds:Q", title="seconds of training")
     y = alt.Y("value:Q", title=shown, scale=alt.Scale(zero=False))
-    tips = ["run", "data", "epoch", alt.Tooltip("seconds:Q", format=".1f"), alt.Tooltip("value:Q", format=".4f")]
+    timed = [alt.Tooltip("seconds:Q", format=".1f")] if by == "seconds" else []  # the same training, the same chart
+    tips = ["run", "data", "epoch", *timed, alt.Tooltip("value:Q", format=".4f")]
     lines = alt.Chart().mark_line().encode(x=x, y=y, color=color, tooltip=tips)
     if several:
         lines = lines.encode(strokeDash=alt.StrokeDash("data:N", scale=DASHES, title=None))

@@ -38,7 +38,8 @@ body { margin: 0; padding: 16px; background: %(surface)s }
 <body>
 <main id="chart" class="%(kind)s"></main>
 <script>
-vegaEmbed("#chart", %(spec)s, {renderer: "svg", actions: {export: true, source: false, compiled: false, editor: false}});
+vegaEmbed("#chart", %(spec)s, {renderer: "svg", actions: {export: true, source: false, compiled: false, editor: false}})
+  .then(() => document.querySelector("#chart summary").setAttribute("aria-label", "Save the chart"));
 </script>
 </body>
 </html>
