@@ -27,6 +27,7 @@ from podium.cli.app import app
 from podium.cli.ranker_options import RankerCommand, declared_options, defaults_sentence
 from podium.forces import FORCES
 from podium.metrics import METRICS
+from podium.ranker_table import RANKER_MODULES
 
 DOCS = Path(__file__).parent
 SIGNATURE_WIDTH = 100  # longer signatures are folded
@@ -39,6 +40,17 @@ def commands(group: Any, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
             yield from commands(command, (*prefix, name))
         else:
             yield (*prefix, name), command
+
+
+def stub() -> str:
+    """Return the stub of the package, which names the module of every public name, sorted as ruff sorts imports."""
+    homes = {name: f"podium.{module}" for module, names in podium._MODULES.items() for name in names}
+    homes |= {name: f"podium.rankers.{module}" for name, module in RANKER_MODULES.items()}
+    homes |= dict.fromkeys(set(podium.__all__) - set(homes), "podium")  # modules
+    order = sorted(homes, key=lambda name: (homes[name], not name.isupper(), not name[0].isupper(), name))
+    lines = [f"from {homes[name]} import {name} as {name}" for name in order]
+    head = '"""The public names, for editors and type checkers; `__init__.py` imports each when it is first used."""'
+    return "\n".join([head, "", *lines, "", "__version__: str", "__all__: list[str]", ""])
 
 
 def command_page() -> str:
@@ -224,6 +236,7 @@ def force_pictures() -> dict[str, str]:
 
 if __name__ == "__main__":
     (DOCS / "cli.md").write_text(command_page())
+    (DOCS.parent / "src" / "podium" / "__init__.pyi").write_text(stub())
     (DOCS / "api.md").write_text(names_page())
     (DOCS / "metrics.md").write_text(metrics_page((DOCS / "metrics.md").read_text()))
     (DOCS / "laws.md").write_text(laws_page((DOCS / "laws.md").read_text()))

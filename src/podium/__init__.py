@@ -6,6 +6,8 @@ Each name is imported on first access, so that `import podium` is fast and a ser
 from importlib import import_module
 from typing import Any
 
+from podium.ranker_table import RANKER_MODULES
+
 _MODULES: dict[str, tuple[str, ...]] = {
     "data": ("Pairs", "RankingData", "Run", "describe", "folds", "normalize", "sample_unlabeled", "split", "synthetic"),
     "errors": ("DataError", "FormatError", "MissingExtraError", "OutputError", "ParameterError", "PodiumError"),
@@ -15,25 +17,10 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "formats": ("convert", "from_frame", "read", "read_all_folds", "read_folds", "read_scores", "to_frame", "write"),
     "metrics": ("Metric", "custom_metric", "metric"),
     "rankers": (
-        "AdaRank",
+        *RANKER_MODULES,
         "CrossValidation",
         "ImportedRanker",
-        "KernelRankNet",
-        "LambdaMART",
-        "LambdaRank",
-        "ListMLE",
-        "ListNet",
-        "MART",
-        "OAPBPM",
-        "OrdinalRegression",
-        "PRank",
-        "QuadraticPRank",
-        "RankBoost",
-        "RankNet",
-        "RankProp",
-        "RankSVM",
         "Ranker",
-        "StructRank",
         "Tuning",
         "cross_validate",
         "from_catboost",

@@ -97,6 +97,7 @@ pages = {{path: setting_tables.filled(path.read_text()) for path in Path("docs")
 pages[Path("docs/settings.md")] = setting_tables.settings_page()
 pages[Path("docs/cli.md")] = reference.command_page()
 pages[Path("docs/api.md")] = reference.names_page()
+pages[Path("src/podium/__init__.pyi")] = reference.stub()
 pages[Path("docs/metrics.md")] = reference.metrics_page(Path("docs/metrics.md").read_text())
 if {laws}:
     pages[Path("docs/laws.md")] = reference.laws_page(Path("docs/laws.md").read_text())

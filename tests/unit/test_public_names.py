@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import podium
-from podium import _core
+from podium import _core, rankers
+from podium.ranker_table import RANKER_PLACES
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,6 +22,20 @@ def test_public_names_are_sorted_and_there():
 def test_public_names_are_exactly_the_documented_ones():
     documented = re.findall(r"^## `podium\.(\w+)`", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
     assert documented == podium.__all__
+
+
+def test_the_stub_of_the_package_is_current(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import reference
+
+    assert (ROOT / "src" / "podium" / "__init__.pyi").read_text() == reference.stub()
+
+
+def test_every_named_ranker_is_public():
+    classes = [place.partition(":")[2] for place in RANKER_PLACES.values()]
+    assert set(classes) <= set(podium.__all__)
+    assert set(classes) <= set(rankers.__all__)
+    assert [kind.__name__ for kind in rankers.RANKERS.values()] == classes
 
 
 def test_only_the_compiled_core_is_imported_from_the_package_itself():

@@ -12,76 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from podium.artifact import load_artifact
 from podium.errors import FormatError, UnknownNameError
+from podium.ranker_table import RANKER_MODULES, RANKER_PLACES
 
 if TYPE_CHECKING:
-    from podium.rankers.base import BaseRanker
-    from podium.rankers.boost import AdaRank, RankBoost
-    from podium.rankers.cross_validation import CrossValidation, cross_validate
-    from podium.rankers.imported import ImportedRanker, from_catboost, from_lightgbm, from_ranklib, from_xgboost
-    from podium.rankers.lists import ListMLE, ListNet
-    from podium.rankers.ordinal import OrdinalRegression
-    from podium.rankers.pairs import KernelRankNet, LambdaRank, RankNet
-    from podium.rankers.perceptrons import OAPBPM, PRank, QuadraticPRank
-    from podium.rankers.ranker import Ranker
-    from podium.rankers.rankprop import RankProp
-    from podium.rankers.structrank import StructRank
-    from podium.rankers.svm import RankSVM
-    from podium.rankers.trees import MART, LambdaMART
-    from podium.rankers.tuning.result import Tuning
-    from podium.rankers.tuning.search import tune
+    from podium.rankers.base import BaseRanker as BaseRanker
+    from podium.rankers.cross_validation import CrossValidation as CrossValidation
+    from podium.rankers.cross_validation import cross_validate as cross_validate
+    from podium.rankers.imported import ImportedRanker as ImportedRanker
+    from podium.rankers.imported import from_catboost as from_catboost
+    from podium.rankers.imported import from_lightgbm as from_lightgbm
+    from podium.rankers.imported import from_ranklib as from_ranklib
+    from podium.rankers.imported import from_xgboost as from_xgboost
+    from podium.rankers.ranker import Ranker as Ranker
+    from podium.rankers.tuning.result import Tuning as Tuning
+    from podium.rankers.tuning.search import tune as tune
 
-__all__ = [
-    "MART",
-    "OAPBPM",
-    "RANKERS",
-    "AdaRank",
-    "BaseRanker",
-    "CrossValidation",
-    "ImportedRanker",
-    "KernelRankNet",
-    "LambdaMART",
-    "LambdaRank",
-    "ListMLE",
-    "ListNet",
-    "OrdinalRegression",
-    "PRank",
-    "QuadraticPRank",
-    "RankBoost",
-    "RankNet",
-    "RankProp",
-    "RankSVM",
-    "Ranker",
-    "StructRank",
-    "Tuning",
-    "cross_validate",
-    "find_ranker_name",
-    "from_catboost",
-    "from_lightgbm",
-    "from_ranklib",
-    "from_xgboost",
-    "load",
-    "tune",
-]
-
-# The named rankers: the name on the command line, and the module and class.
-PLACES = {
-    "ranknet": "pairs:RankNet",
-    "lambdarank": "pairs:LambdaRank",
-    "lambdamart": "trees:LambdaMART",
-    "mart": "trees:MART",
-    "rankboost": "boost:RankBoost",
-    "adarank": "boost:AdaRank",
-    "listnet": "lists:ListNet",
-    "listmle": "lists:ListMLE",
-    "kernel-ranknet": "pairs:KernelRankNet",
-    "ranksvm": "svm:RankSVM",
-    "structrank": "structrank:StructRank",
-    "ordinal": "ordinal:OrdinalRegression",
-    "prank": "perceptrons:PRank",
-    "quadratic-prank": "perceptrons:QuadraticPRank",
-    "oap-bpm": "perceptrons:OAPBPM",
-    "rankprop": "rankprop:RankProp",
-}
 # Names that work with any ranker, and their modules.
 TOOLS = {
     "BaseRanker": "base",
@@ -93,7 +38,9 @@ TOOLS = {
     **dict.fromkeys(("from_catboost", "from_lightgbm", "from_ranklib", "from_xgboost"), "imported"),
     "tune": "tuning.search",
 }
-HOMES = {place.partition(":")[2]: place.partition(":")[0] for place in PLACES.values()} | TOOLS
+HOMES = RANKER_MODULES | TOOLS
+
+__all__ = sorted(["RANKERS", "find_ranker_name", "load", *HOMES])
 
 
 def __getattr__(name: str) -> Any:
@@ -106,14 +53,14 @@ class _Rankers(Mapping[str, "type[BaseRanker]"]):
     """The class of each name. A class is imported when it is looked up."""
 
     def __getitem__(self, name: str) -> type[BaseRanker]:
-        kind: type[BaseRanker] = __getattr__(PLACES[name].partition(":")[2])
+        kind: type[BaseRanker] = __getattr__(RANKER_PLACES[name].partition(":")[2])
         return kind
 
     def __iter__(self) -> Iterator[str]:
-        return iter(PLACES)
+        return iter(RANKER_PLACES)
 
     def __len__(self) -> int:
-        return len(PLACES)
+        return len(RANKER_PLACES)
 
 
 RANKERS: Mapping[str, type[BaseRanker]] = _Rankers()
@@ -121,10 +68,10 @@ RANKERS: Mapping[str, type[BaseRanker]] = _Rankers()
 
 def find_ranker_name(name: str) -> str:
     """Return the name of a ranker on the command line, given in any case, or as the name of its class."""
-    classes = {place.partition(":")[2].lower(): key for key, place in PLACES.items()}
-    found = next((key for key in (name.lower(), classes.get(name.lower())) if key in PLACES), None)
+    classes = {place.partition(":")[2].lower(): key for key, place in RANKER_PLACES.items()}
+    found = next((key for key in (name.lower(), classes.get(name.lower())) if key in RANKER_PLACES), None)
     if found is None:
-        raise UnknownNameError("ranker", name, PLACES)
+        raise UnknownNameError("ranker", name, RANKER_PLACES)
     return found
 
 
@@ -132,7 +79,7 @@ def load(path: str | os.PathLike[str]) -> BaseRanker:
     """Return the ranker that `ranker.save` or `podium train` wrote. Its scores are the same as before."""
     artifact = load_artifact(path)
     name = artifact.header.get("ranker")
-    if name not in ("Ranker", "ImportedRanker") and not any(place.endswith(f":{name}") for place in PLACES.values()):
+    if name not in ("Ranker", "ImportedRanker", *RANKER_MODULES):
         raise FormatError(path, f"holds a {name!r}, which this Podium does not know")
     kind: type[BaseRanker] = __getattr__(str(name))
     return kind.restore(artifact, path)
