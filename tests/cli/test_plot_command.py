@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+import sys
 from xml.etree import ElementTree
 
+import forked
 import pytest
 
 import podium
 
 
-@pytest.fixture
-def files(cli):
-    """Data, two models with their logs, and a file of scores."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Make data and two models with their logs."""
+    folder = tmp_path_factory.mktemp("made")
     data = podium.synthetic.network(queries=12, documents=8, features=4, seed=2)
     for name, part in zip(("train", "vali", "test"), podium.split(data, (0.5, 0.25, 0.25)), strict=True):
-        podium.write(part, cli.folder / f"{name}.txt")
+        podium.write(part, folder / f"{name}.txt")
     options = ["train.txt", "--valid", "vali.txt", "--threads", 1]
-    cli("train", *options, "--ranker", "lambdamart", "--n-estimators", 3, "--out", "trees.podium")
-    cli("train", *options, "--ranker", "ranknet", "--epochs", 2, "--out", "net.podium")
-    return cli.folder
+    for words in (
+        ["lambdamart", "--n-estimators", 3, "--out", "trees.podium"],
+        ["ranknet", "--epochs", 2, "--out", "net.podium"],
+    ):
+        code, out, err = forked.run(folder, "train", *options, "--ranker", *words)
+        assert code == 0, out + err
+    return folder
+
+
+@pytest.fixture
+def files(made, tmp_path):
+    """Return a copy of these files in a folder of its own."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path
 
 
 CHARTS = {
@@ -38,25 +55,23 @@ CHARTS = {
 }
 
 
-def test_every_chart_is_written_and_its_data_printed(cli, files):
-    from podium.cli.app import plots
+def test_every_chart_is_written_and_its_data_printed(files, monkeypatch, capsys):
+    from podium.cli.app import app, plots
 
     assert {command.name for command in plots.registered_commands} == set(CHARTS)
-    query = podium.read(files / "test.txt").query_ids[0]
+    monkeypatch.chdir(files)
+    query = podium.read("test.txt").query_ids[0]
     for name, words in CHARTS.items():
-        given = [query if word == "QUERY" else word for word in words]
-        told = cli("plot", name, *given, "--json").json
+        given = [str(query if word == "QUERY" else word) for word in words]
+        app(["plot", name, *given, "--json"], standalone_mode=False)  # one process for all, which has imported Altair
+        told = json.loads(capsys.readouterr().out)
         assert told["out"] == f"{name}.svg"
         assert told["data"], name
-        texts = [
-            each.text for each in ElementTree.parse(files / f"{name}.svg").iter("{http://www.w3.org/2000/svg}text")
-        ]
+        texts = [each.text for each in ElementTree.parse(f"{name}.svg").iter("{http://www.w3.org/2000/svg}text")]
         assert told["title"] in texts
 
 
 def test_curves_have_the_values_of_the_logs(cli, files):
-    import json
-
     rows = cli("plot", "learning-curve", "trees.podium", "other=net.podium.log.jsonl", "--json").json["data"]
     for name, log in (("trees", "trees.podium.log.jsonl"), ("other", "net.podium.log.jsonl")):
         lines = [json.loads(line) for line in (files / log).read_text().splitlines()[1:]]
@@ -98,3 +113,11 @@ def test_other_formats_and_themes(cli, files):
 )
 def test_refusals(refused, files, words, message):
     assert message in refused("plot", *words)
+
+
+@pytest.mark.parametrize("words", [["plot", "force-gap", "ranknet"], ["laws", "ranknet", "--plot", "it.svg"]])
+def test_without_the_extra_a_sentence_says_what_to_install(tmp_path, words):
+    program = f"import sys; sys.modules['altair'] = None; sys.argv = ['podium', *{words!r}]; from podium.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "podium: altair is not installed; pip install 'podium[plots]'\n")
+    assert list(tmp_path.iterdir()) == []
