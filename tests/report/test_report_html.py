@@ -383,3 +383,18 @@ def test_a_page_never_replaces_what_it_is_made_from(tmp_path: Path, test_part):
     made = podium.report(tmp_path / "a.scores", tmp_path / "test.txt", out=tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == made.html
     assert [each.role for each in made.contents.provenance.files] == ["a", "data"]
+
+
+def test_code_that_a_model_names_is_not_imported(tmp_path: Path, data, test_part, monkeypatch: pytest.MonkeyPatch):
+    code = "import numpy as np\n\ndef pull(scores, labels):\n    return labels - scores, np.ones(len(labels))\n"
+    (tmp_path / "named_by_model.py").write_text(code + "\ndef top(scores, labels):\n    return float(labels[0])\n")
+    with monkeypatch.context() as patched:
+        patched.syspath_prepend(str(tmp_path))
+        axes = {"force": "named_by_model:pull", "model": "linear", "schedule": "sgd(epochs=2)"}
+        podium.Ranker(**axes, metric="named_by_model:top").fit(data).save(tmp_path / "own.podium")
+    del sys.modules["named_by_model"]
+    monkeypatch.chdir(tmp_path)
+    made = podium.report("own.podium", test_part)
+    assert "named_by_model" not in sys.modules
+    assert "named_by_model:pull" in made.html
+    assert str(made.contents.judgment.main) == "ndcg@10"
