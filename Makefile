@@ -137,7 +137,7 @@ $(VENV)/.peers: $(VENV)/.dev
 	$(PIP) --no-build-isolation -e '.[peers]'
 	touch $@
 
-AXE := axe-core@4
+AXE := axe-core@4.14.0
 $(VENV)/.browser: $(VENV)/.dev
 	command -v chromium || (apt-get update -q && apt-get install -y -q --no-install-recommends chromium)
 	$(PIP) --no-build-isolation -e '.[browser]'

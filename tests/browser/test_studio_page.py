@@ -139,9 +139,9 @@ def test_forces_metrics_parameters_and_laws_are_chosen(watcher, studio):
         page.goto(studio.page)
         quiet(page)
         page.get_by_label("Force", exact=True).select_option("regularized")
-        page.get_by_label("Force inside").select_option("lambdarank")
-        page.get_by_label("Metric").fill("map")
-        page.get_by_label("Metric").press("Tab")
+        page.get_by_label("Force inside", exact=True).select_option("lambdarank")
+        page.get_by_label("Metric", exact=True).fill("map")
+        page.get_by_label("Metric", exact=True).press("Tab")
         page.get_by_text("Parameters of the force").click()
         page.get_by_label("sigma", exact=True).fill("2")
         page.get_by_label("sigma", exact=True).press("Tab")
@@ -156,8 +156,8 @@ def test_forces_metrics_parameters_and_laws_are_chosen(watcher, studio):
             text = page.locator(f".laws li[data-law='{law}']").inner_text()
             assert f"anywhere: {'holds' if finding['holds'] else 'broken'}" in text
             assert f"here: {'holds' if wanted['here']['laws'][law]['holds'] else 'broken'}" in text
-        page.get_by_label("Metric").fill("no_metric")
-        page.get_by_label("Metric").press("Tab")
+        page.get_by_label("Metric", exact=True).fill("no_metric")
+        page.get_by_label("Metric", exact=True).press("Tab")
         page.get_by_role("alert").get_by_text("unknown metric 'no_metric'").wait_for()
         watched.faults[:] = [fault for fault in watched.faults if "422" not in fault]  # Chromium logs refused requests
 
@@ -190,7 +190,7 @@ def test_descent_is_played_until_the_winner_is_lost(watcher, studio):
         while shown(page)["ranks"][D2] > 3:
             step_once(page)
         steps = step_number(page)
-        rate = float(page.get_by_label("Step size").input_value())
+        rate = float(page.get_by_label("Step size", exact=True).input_value())
         body = {"preset": "winner-takes-all", "scores": start["scores"], "force": "ranknet", "movement": "linear"}
         points = studio.ask("descend", {**body, "rate": rate, "steps": steps, "metric": "ndcg@10"})["points"]
         found = check_numbers(page, studio, "ranknet", "ndcg@10", round=steps)
@@ -212,7 +212,7 @@ def test_a_query_is_picked_and_its_moves_are_explained(watcher, studio):
         page.goto(studio.page)
         quiet(page)
         page.get_by_role("link", name="Queries").click()
-        page.get_by_label("Sort by").select_option("loss")
+        page.get_by_label("Sort by", exact=True).select_option("loss")
         listed = studio.ask("queries", first="ranksvm", second="lambdamart", order="loss")["queries"]
         third = listed[2]
         until(page, f"document.querySelectorAll('.list button.link')[2]?.textContent === '{third['id']}'")
@@ -233,9 +233,9 @@ def test_a_query_is_picked_and_its_moves_are_explained(watcher, studio):
         rows = page.locator(".why tr[data-feature]")
         found = [(row.get_attribute("data-feature"), float(row.get_attribute("data-difference"))) for row in rows.all()]
         assert found == [(reason["feature"], reason["difference"]) for reason in move["reasons"]]
-        page.get_by_label("Search for an id").fill(listed[0]["id"])
-        page.get_by_text("1 to", exact=False).wait_for()
+        page.get_by_label("Search for an id", exact=True).fill(listed[0]["id"])
         until(page, f"document.querySelector('.list button.link').textContent.includes('{listed[0]['id']}')")
+        page.wait_for_selector(".queries[data-pending='0']")  # else the link could be drawn again under the mouse
         page.get_by_role("link", name="Move them by forces").click()
         page.locator(".stage g.document").first.wait_for()
         quiet(page)
@@ -259,8 +259,8 @@ def test_a_training_is_started_watched_stopped_and_saved(watcher, studio):
         page.goto(studio.page)
         quiet(page)
         page.get_by_role("link", name="Training").click()
-        page.get_by_label("n_estimators").fill("2000")
-        page.get_by_label("Pause after each round").fill("0.1")
+        page.get_by_label("n_estimators", exact=True).fill("2000")
+        page.get_by_label("Pause after each round", exact=True).fill("0.1")
         start_training(page, studio)
         until(page, "Number(document.querySelector('.training').dataset.rounds) >= 3")
         assert page.locator(".training").get_attribute("data-state") == "running"
@@ -281,7 +281,7 @@ def test_a_training_is_started_watched_stopped_and_saved(watcher, studio):
         saved = studio.folder / "studio-models" / studio.ask(f"trainings/{number}")["saved_as"]
         assert podium.load(saved).best_epoch_ == course["best_round"]
         page.get_by_role("link", name="Queries").click()
-        page.get_by_label("Second ranking").select_option(course["model"])
+        page.get_by_label("Second ranking", exact=True).select_option(course["model"])
         page.wait_for_selector(".queries[data-pending='0'] .why h2")
 
 
@@ -331,8 +331,8 @@ def open_page(page: Any, studio: OpenStudio, name: str) -> None:
     page.wait_for_selector(".training form")
     if not page.evaluate("document.querySelector('.training details').open"):
         page.get_by_text("Settings", exact=True).click()
-    page.get_by_label("Pause after each round").fill("0")
-    page.get_by_label("n_estimators").fill("80")
+    page.get_by_label("Pause after each round", exact=True).fill("0")
+    page.get_by_label("n_estimators", exact=True).fill("80")
     start_training(page, studio)
     page.wait_for_selector(".training[data-state='finished']")
     page.evaluate("scrollTo(0, 0)")
