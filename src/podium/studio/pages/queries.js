@@ -132,7 +132,8 @@ class QueriesPage {
       this.picture(query, levels, two),
       h("p", { class: "note", hidden: query.n_documents <= DRAWN }, `The picture shows the best ${DRAWN}.`),
       h("details", {}, h("summary", {}, "Documents as a table"), this.table(query, two)));
-    const moved = [...query.documents].sort((a, b) => Math.abs((b.second_rank ?? b.first_rank) - b.first_rank) - Math.abs((a.second_rank ?? a.first_rank) - a.first_rank));
+    const way = (each) => Math.abs((each.second_rank ?? each.first_rank) - each.first_rank);
+    const moved = query.documents.filter(isDrawn).sort((a, b) => way(b) - way(a));
     if (!query.documents.some((each) => each.document === this.document)) this.document = moved[0]?.document;
     if (this.document !== undefined) await this.reason();
   }
@@ -146,7 +147,7 @@ class QueriesPage {
 
   /** The two rankings side by side, with a line for each document. */
   picture(query, levels, two) {
-    const shown = query.documents.filter((each) => each.first_rank <= DRAWN || (each.second_rank ?? Infinity) <= DRAWN);
+    const shown = query.documents.filter(isDrawn);
     const width = 420;
     const last = Math.min(DRAWN, query.n_documents);
     const height = ROW * (last + 1) + 26;
@@ -173,10 +174,10 @@ class QueriesPage {
       if (two) group.append(s("path", { d: `M${x1} ${y(each.first_rank)}C${width / 2} ${y(each.first_rank)} ${width / 2} ${y(each.second_rank)} ${x2} ${y(each.second_rank)}`, class: `slope ${way > 0 ? "up" : way < 0 ? "down" : "same"}` }));
       group.append(s("circle", { cx: x1, cy: y(each.first_rank), r: 6.5, class: `point ${color}` }));
       const name = (x, rank, kind) => s("text", { x, y: y(rank) + 4, class: kind, "data-document": each.document, onclick: choose }, `${rank}. ${cut(each.name, 8)}`);
-      names.append(name(x1 - 12, each.first_rank, "tick end"));
+      if (each.first_rank <= last) names.append(name(x1 - 12, each.first_rank, "tick end"));
       if (two) {
         group.append(s("circle", { cx: x2, cy: y(each.second_rank), r: 6.5, class: `point ${color}` }));
-        names.append(name(x2 + 12, each.second_rank, "tick"));
+        if (each.second_rank <= last) names.append(name(x2 + 12, each.second_rank, "tick"));
       }
       drawn.append(group);
     }
@@ -219,6 +220,11 @@ class QueriesPage {
     rows.push(h("tr", { class: "sum" }, h("th", { scope: "row" }, "sum"), h("td", {}), h("td", {}, signed(total, 3)), h("td", {})));
     return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Reasons" }, h("table", {}, h("thead", {}, h("tr", {}, ["Feature", "Value", "Adds", "Picture"].map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, rows)));
   }
+}
+
+/** Whether a document is among the best of either ranking. */
+function isDrawn({ first_rank: first, second_rank: second }) {
+  return first <= DRAWN || (second ?? Infinity) <= DRAWN;
 }
 
 function cut(text, most = 14) {

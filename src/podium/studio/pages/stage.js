@@ -50,7 +50,7 @@ export class Stage {
     const big = !this.many || relevant;
     const reach = relevant ? s("circle", { class: "reach", r: 18 }) : null;
     const arrow = s("path", { class: "arrow" });
-    const point = s("circle", { class: `point ${labelClass(this.scene.labels[k], this.levels)}` });
+    const point = s("circle", { class: `point ${big ? "" : "small"} ${labelClass(this.scene.labels[k], this.levels)}` });
     const rank = s("text", { class: `rank ${labelClass(this.scene.labels[k], this.levels)}`, "aria-hidden": "true" });
     const group = s("g", { class: "document", role: "slider", tabindex: "-1", "aria-orientation": "vertical", "data-document": k }, reach, arrow, point, big ? rank : null);
     return { group, reach, arrow, point, rank, big, relevant };
