@@ -66,17 +66,17 @@ def files(tmp_path_factory) -> Path:
 
 
 def test_data_and_a_model_are_shown_and_served(files):
-    with opened(files, "judged.txt", "shop.podium", "--out", "kept") as address:
+    with opened(files, "judged.txt", "shop.podium", "my shop=shop.podium", "--out", "kept") as address:
         assert address["page"] == f"{address['url']}#key={address['key']}"
         state = ask(address, "/studio/api/state")
-        assert state["rankings"] == ["shop", "order of the data"]
+        assert state["rankings"] == ["shop", "my shop", "order of the data"]
         assert (state["start"], state["queries"], state["title"], state["folder"]) == (
             "queries",
             20,
             "judged.txt",
             "kept",
         )
-        assert [model["name"] for model in ask(address, "/v1/models")["models"]] == ["shop"]
+        assert [model["name"] for model in ask(address, "/v1/models")["models"]] == ["shop", "my-shop"]
     assert not (files / "kept").exists()
 
 

@@ -43,6 +43,7 @@ EXAMPLES = {
     "export": ("podium export model.podium --to lightgbm --out model.txt",),
     "import": ("podium import model.txt --out model.podium",),
     "serve": ("podium serve shop=model.podium --port 8080",),
+    "studio": ("podium studio", "podium studio test.txt new=model.podium old=bm25.podium --open"),
     "votes": ("podium votes votes.csv --prior 0.5 --out scores.csv",),
     "laws": ("podium laws 'lambdarank(ndcg@10)'",),
     "rankers": ("podium rankers lambdamart",),

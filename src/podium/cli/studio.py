@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import sys
 from functools import partial
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from podium.cli.console import FormatName, Json, ReadOption, Threads, data_source, note, print_json, say
-from podium.cli.models import Rows
+from podium.cli.models import Rows, named_files
 from podium.errors import DataError, MissingExtraError
 from podium.serve.keys import ApiKeys
-from podium.serve.settings import ServiceSettings
+from podium.serve.settings import ModelSource, ServiceSettings
 
 if TYPE_CHECKING:
     from podium.studio.workspace import Workspace
@@ -26,17 +27,27 @@ def studio(
     data: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[DATA]",
+            metavar="DATA",
             help="Judged data in any format. Without it, the studio shows generated queries and two small models.",
             show_default=False,
         ),
     ] = None,
     models: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[MODEL]…", help="Models whose rankings of the data are shown.", show_default=False),
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME=]MODEL…",
+            help="Models whose rankings of the data are shown. Each may have a name, as in old=a.podium.",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder that trained models are saved in. It is created when needed.")
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Folder that trained models are saved in. It is created when needed.",
+        ),
     ] = Path("studio-models"),
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", "-p", help="Port to listen on. 0 takes a free one.")] = 8090,
@@ -48,8 +59,8 @@ def studio(
 ) -> None:
     """Open a page on this machine that shows queries, forces and training, until Ctrl-C.
 
-    Queries compares the rankings of one or two models and says which documents moved and why. Forces lets you drag the documents of
-    a query, shows the force on each of them, and plays gradient descent. Training trains a ranker on the data while you watch.
+    Queries compares the rankings of one or two models and says which documents moved and why. Forces lets you drag the documents of a query, shows the force on each of them, and plays gradient descent. Training trains a ranker on the data while you watch.
+
     The printed address contains a key, without which nothing is shown or done.
     """
     try:
@@ -59,18 +70,18 @@ def studio(
         raise MissingExtraError(f"{error.name} is not installed; pip install 'podium[serve]'") from None
     if out.exists() and not out.is_dir():
         raise DataError(f"--out {out} is not a folder; name a folder for the models that are trained")
-    workspace = _demo() if data is None else _load(data, models or [], format_name, read, threads)
+    files = named_files(models or [], "models", least=0)
+    workspace = _demo() if data is None else _load(data, files, format_name, read, threads)
     key = secrets.token_urlsafe(KEY_BYTES)
     keys = ApiKeys.of([key], "the key")
-    settings = ServiceSettings.parse(
-        map(str, models or []), keys=keys, access_log=False, reload_seconds=0.0, needs_models=False
-    )
+    sources = tuple(ModelSource(name, path) for name, path in _service_names(files).items())
+    settings = ServiceSettings(sources, keys=keys, access_log=False, reload_seconds=0.0, needs_models=False)
     if host not in LOOPBACK:
         note(
             f"podium: warning: {host} can be reached from other machines; whoever has the printed address can use the studio, "
             "with the address of this machine in it"
         )
-    page = Studio(workspace, out, keys, start="queries" if models else "forces", num_threads=threads)
+    page = Studio(workspace, out, keys, start="queries" if files else "forces", num_threads=threads)
     run_studio(
         page, settings, host=host, port=port, announce=partial(_announce, key=key, open_page=open_page, json=json)
     )
@@ -82,23 +93,32 @@ def _demo() -> Workspace:
     return demo_workspace()
 
 
+def _service_names(files: dict[str, Path]) -> dict[str, Path]:
+    """Return the models by names that can be part of an address."""
+    found: dict[str, Path] = {}
+    for number, (name, path) in enumerate(files.items(), start=1):
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip("._-")[:64]
+        found[plain if plain and plain not in found else f"model-{number}"] = path
+    return found
+
+
 def _load(
-    path: Path, models: list[Path], format_name: str | None, read: list[str] | None, threads: int | None
+    path: Path, models: dict[str, Path], format_name: str | None, read: list[str] | None, threads: int | None
 ) -> Workspace:
     """Read the data and rank it by every model."""
     from podium.rankers import load
     from podium.studio.workspace import Workspace
 
     source = data_source(path, format_name, read)
-    rankers = {model: load(model) for model in models}
+    rankers = {name: load(model) for name, model in models.items()}
     rows = Rows.read(source, threads, [ranker.scorer_ for ranker in rankers.values()])
     workspace = Workspace(rows.data, path.name)
-    for model, ranker in rankers.items():
+    for name, ranker in rankers.items():
         ranker.num_threads = threads
         try:
-            workspace.add(model.stem, ranker)
+            workspace.add(name, ranker)
         except DataError as error:
-            raise DataError(f"{model} cannot score {path}: {error}") from None
+            raise DataError(f"{models[name]} cannot score {path}: {error}") from None
     return workspace
 
 
