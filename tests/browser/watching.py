@@ -87,14 +87,20 @@ class WatchedPage:
     def picture(self, name: str) -> None:
         """Write a screenshot into the folder of screenshots, if there is one."""
         if SCREENSHOTS:
-            from PIL import Image
-
             folder = ROOT / SCREENSHOTS
             folder.mkdir(parents=True, exist_ok=True)
-            drawn = Image.open(io.BytesIO(self.page.screenshot()))
-            drawn.convert("RGB").quantize(COLORS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-                folder / f"{name}.png", optimize=True
-            )
+            write_small(self.page.screenshot(), folder / f"{name}.png")
+
+
+def write_small(png: bytes, path: Path) -> None:
+    """Write a picture with its most frequent colors alone, so that it stays small and large areas keep their color."""
+    from PIL import Image
+
+    drawn = Image.open(io.BytesIO(png)).convert("RGB")
+    counts = sorted(drawn.getcolors(drawn.width * drawn.height), reverse=True)[:COLORS]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([part for _, color in counts for part in color])
+    drawn.quantize(palette=palette, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 @dataclass

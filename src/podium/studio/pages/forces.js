@@ -8,6 +8,7 @@ import { Stage } from "./stage.js";
 const PAUSE_MS = 90; // between two steps while descent is played
 const MOST_STEPS = 2000;
 const LONGEST_WORDS = 160; // of a counterexample that is shown
+const ROUNDING = 1e-9; // a sum of forces below this share of the largest is shown as 0
 const STILL = 1e-6; // movements below this end the play
 const VALUES = [["cost", "Cost"], ["value", "Metric"], ["wta", "WTA"], ["ndcg", "NDCG"], ["pairwise_error", "Pairwise error"], ["sum_of_forces", "Sum of forces"]];
 const LINES = [["wta", "WTA", "series-0"], ["ndcg", "NDCG", "series-1"], ["pairwise_error", "pairwise error", "series-2"]];
@@ -214,12 +215,12 @@ class ForcesPage {
     if (!dragging) this.scores = [...point.scores];
     this.stage.update(dragging ? { ...point, scores: this.scores } : point);
     this.metricTitle.textContent = point.metric;
+    const longest = Math.max(...point.force.map(Math.abs));
     for (const [name] of VALUES) {
       const place = this.readings[name];
-      place.textContent = name === "cost" && point.cost === null ? "none" : short(point[name]);
+      place.textContent = name === "cost" && point.cost === null ? "none" : short(name === "sum_of_forces" && Math.abs(point[name]) < ROUNDING * longest ? 0 : point[name]);
       place.dataset.value = point[name] ?? "";
     }
-    const longest = Math.max(...point.force.map(Math.abs));
     this.scale.textContent = `The longest arrow is a force of ${short(longest, 3)}. Numbers in the points are ranks.`;
     if (!this.history.length) this.history = [{ round: this.round, ...point }];
     this.drawChart();
