@@ -89,27 +89,7 @@ def _steps_chart(
     unit: str,
 ) -> Any:
     """Draw bars that each begin where the one before ended; those at both ends begin at 0."""
-    shown, rest = list(steps[:top]), steps[top:]
-    if rest:
-        shown.append((f"{len(rest)} other features", "", math.fsum(part for _, _, part in rest)))
-    (begin_name, begin), (end_name, end) = ends
-    rows: list[tuple[str, str, float, float, float]] = []
-    if begin_name is not None:
-        rows.append((begin_name, "", begin, 0.0, begin))
-    at = begin
-    for name, value, part in shown:
-        rows.append((name, value, part, at, at + part))
-        at += part
-    rows.append((end_name, "", end, 0.0, end))
-    frame = pd.DataFrame(rows, columns=["feature", "value", "contribution", "start", "end"])
-    frame["row"] = [
-        f"{name} = {value}" if value else name for name, value in zip(frame["feature"], frame["value"], strict=True)
-    ]
-    totals = {name for name in (begin_name, end_name) if name is not None}
-    frame["kind"] = [
-        "total" if name in totals and not value else "raises" if part >= 0 else "lowers"
-        for name, value, part in frame[["feature", "value", "contribution"]].itertuples(index=False)
-    ]
+    frame = _steps_frame(steps, top, ends)
     y = alt.Y("row:N", sort=list(frame["row"]), title=None, axis=alt.Axis(labelLimit=320))
     scale = alt.Scale(domain=["raises", "lowers", "total"], range=[BETTER, WORSE, PLAIN])
     tips = ["feature", "value", alt.Tooltip("contribution:Q", format="+.4f")]
@@ -132,6 +112,34 @@ def _steps_chart(
     )
     chart = alt.layer(bars, text, data=frame).properties(height=ROW_PIXELS * len(frame))
     return themed(chart, title, words)
+
+
+def _steps_frame(
+    steps: Sequence[tuple[str, str, float]], top: int, ends: tuple[tuple[str | None, float], tuple[str, float]]
+) -> Any:
+    """Return one row per bar: the first steps, the sum of the others, and the totals at both ends."""
+    shown, rest = list(steps[:top]), steps[top:]
+    if rest:
+        shown.append((f"{len(rest)} other features", "", math.fsum(part for _, _, part in rest)))
+    (begin_name, begin), (end_name, end) = ends
+    rows: list[tuple[str, str, float, float, float]] = []
+    if begin_name is not None:
+        rows.append((begin_name, "", begin, 0.0, begin))
+    at = begin
+    for name, value, part in shown:
+        rows.append((name, value, part, at, at + part))
+        at += part
+    rows.append((end_name, "", end, 0.0, end))
+    frame = pd.DataFrame(rows, columns=["feature", "value", "contribution", "start", "end"])
+    frame["row"] = [
+        f"{name} = {value}" if value else name for name, value in zip(frame["feature"], frame["value"], strict=True)
+    ]
+    totals = {name for name in (begin_name, end_name) if name is not None}
+    frame["kind"] = [
+        "total" if name in totals and not value else "raises" if part >= 0 else "lowers"
+        for name, value, part in frame[["feature", "value", "contribution"]].itertuples(index=False)
+    ]
+    return frame
 
 
 def beeswarm(ranker: Any, data: RankingData, *, top: int = 15, max_documents: int = 300, seed: int = 0) -> Any:

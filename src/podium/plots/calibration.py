@@ -82,13 +82,11 @@ def pair_calibration(
             "queries": sums[3, kept].astype(np.int64),
         }
     )
-    words = f"{total:,} pairs of {len(by_query):,} queries" + (
-        "" if drawn == total else f", {drawn:,} of them drawn at random"
-    )
+    sampled = "" if drawn == total else f", {drawn:,} of them drawn at random"
     return themed(
         _chart(frame),
         "Calibration of pair probabilities",
-        f"{words}; {percent(confidence)} intervals over queries",
+        f"{total:,} pairs of {len(by_query):,} queries{sampled}; {percent(confidence)} intervals over queries",
         "On the dashed line, a pair is in the right order as often as the scores say.",
     )
 

@@ -126,12 +126,23 @@ def query_differences(
         }
     )
     one, other = named
+    return themed(
+        _difference_bars(frame, len(order), meant.label, one, other),
+        f"{meant.label} by query: {one} against {other}",
+        f"Of {len(order):,} queries {one} is better on {counts[0]:,}, worse on {counts[1]:,} and equal on {counts[2]:,}; "
+        f"mean difference {differences.mean():+.4f}",
+        some_of(len(frame), len(order), "queries are drawn, in even steps"),
+    )
+
+
+def _difference_bars(frame: Any, n_queries: int, metric: str, one: str, other: str) -> Any:
+    """Draw one bar per query."""
     colors = alt.Scale(domain=["gain", "loss", "tie"], range=[BETTER, WORSE, PLAIN])
     tips = [
         "query",
         *(alt.Tooltip(f"{column}:Q", title=name, format=".4f") for column, name in (("first", one), ("second", other))),
     ]
-    bars = (
+    return (
         alt.Chart(frame)
         .mark_rule(strokeWidth=max(1.0, min(8.0, 380 / len(frame))), strokeCap="butt")
         .encode(
@@ -139,20 +150,13 @@ def query_differences(
                 "position:Q",
                 title="queries, from the largest gain to the largest loss",
                 axis=alt.Axis(tickMinStep=1),
-                scale=alt.Scale(domain=[0.5, len(order) + 0.5], nice=False),
+                scale=alt.Scale(domain=[0.5, n_queries + 0.5], nice=False),
             ),
-            y=alt.Y("difference:Q", title=f"{meant.label}, {one} − {other}"),
+            y=alt.Y("difference:Q", title=f"{metric}, {one} − {other}"),
             y2=alt.datum(0),
             color=alt.Color("outcome:N", scale=colors, title=f"for {one}"),
             tooltip=[*tips, alt.Tooltip("difference:Q", format="+.4f")],
         )
-    )
-    return themed(
-        bars,
-        f"{meant.label} by query: {one} against {other}",
-        f"Of {len(order):,} queries {one} is better on {counts[0]:,}, worse on {counts[1]:,} and equal on {counts[2]:,}; "
-        f"mean difference {differences.mean():+.4f}",
-        some_of(len(frame), len(order), "queries are drawn, in even steps"),
     )
 
 

@@ -75,17 +75,20 @@ def force_gap(forces: Given | Sequence[Given], *, reach: float = 4.0) -> Any:
             tooltip=["force", alt.Tooltip("gap:Q", format="+.2f"), alt.Tooltip("pull:Q", format="+.4f")],
         )
     )
-    side = alt.Chart(alt.InlineData([{"from": -float(number), "to": 0}])).mark_rect(color=SIDE)
-    words = alt.Chart(
-        alt.InlineData(
-            [{"at": -float(number) / 2, "side": "wrong order"}, {"at": float(number) / 2, "side": "right order"}]
-        )
-    ).mark_text(color=QUIET, y=12)
+    shade, words = _sides(float(number))
     return themed(
-        alt.layer(side.encode(x=alt.X("from:Q"), x2="to:Q"), lines, words.encode(x="at:Q", text="side:N"), data=frame),
+        alt.layer(shade, lines, words, data=frame),
         "The pull on a pair",
         "Force on the document that should win, against the score gap",
     )
+
+
+def _sides(reach: float) -> tuple[Any, Any]:
+    """Return the shade of the gaps at which the order is wrong, and the names of both sides."""
+    shade = alt.Chart(alt.InlineData([{"from": -reach, "to": 0}])).mark_rect(color=SIDE)
+    named = [{"at": -reach / 2, "side": "wrong order"}, {"at": reach / 2, "side": "right order"}]
+    words = alt.Chart(alt.InlineData(named)).mark_text(color=QUIET, y=12)
+    return shade.encode(x=alt.X("from:Q"), x2="to:Q"), words.encode(x="at:Q", text="side:N")
 
 
 def force_field(force: Given, *, metric: str | Metric | None = None) -> Any:
