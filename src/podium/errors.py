@@ -154,6 +154,12 @@ def short_repr(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:60]}…{text[-19:]}"
 
 
+def short_numbers(values: Sequence[float]) -> str:
+    """Return numbers as messages list them: four digits of each, and only the first and last ones where there are many."""
+    shown = [repr(float(f"{value:.4g}")) for value in values]
+    return f"[{', '.join(shown if len(shown) <= 8 else [*shown[:5], '…', *shown[-2:]])}]"
+
+
 def short_list(names: Sequence[str], most: int = 5) -> str:
     """Return names as messages list them: with commas, and only the first few where there are many."""
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")

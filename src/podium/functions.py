@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from podium.errors import ParameterError, short_repr
+from podium.errors import ParameterError, short_numbers
 
 Floats = npt.NDArray[np.float64]
 Function = Callable[[Floats, Floats], Any]
@@ -48,7 +48,7 @@ def call(function: Function, scores: Floats, labels: Floats, where: str) -> Any:
 
 
 def _place(where: str, scores: Floats, labels: Floats) -> str:
-    query = f"scores {short_repr(scores.tolist())} and labels {short_repr(labels.tolist())}"
+    query = f"scores {short_numbers(scores.tolist())} and labels {short_numbers(labels.tolist())}"
     return f"In {where}, on a query with {query}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -55,3 +56,29 @@ def test_scoring_never_loads_training_code():
         "import sys, podium, podium.scoring; print([n for n in sys.modules if n.startswith(('podium.tra', 'sklearn'))])"
     )
     assert subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def undocumented(function, text):
+    """The parameters that a docstring does not describe."""
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    names = [p.name for p in inspect.signature(function).parameters.values() if p.kind not in kinds]
+    return [name for name in names if name != "self" and not re.search(rf"(^|\s){name}(, \w+)*:", text)]
+
+
+def public_functions():
+    """Every public function, constructor, and method of rankers, with its docstring."""
+    for name in podium.__all__:
+        value = getattr(podium, name)
+        if inspect.isfunction(value):
+            yield name, value, inspect.getdoc(value)
+        elif inspect.isclass(value) and not issubclass(value, Exception) and name != "Evaluation":  # made by `evaluate`
+            yield name, value, f"{inspect.getdoc(value)}\n{inspect.getdoc(value.__init__)}"
+    for name in dir(rankers.BaseRanker):
+        value = inspect.getattr_static(rankers.BaseRanker, name)
+        if not name.startswith("_") and inspect.isfunction(value) and value.__module__.startswith("podium."):
+            yield f"BaseRanker.{name}", value, inspect.getdoc(value)
+
+
+def test_public_functions_describe_their_arguments():
+    found = {name: undocumented(value, text or "") for name, value, text in public_functions()}
+    assert {name: missing for name, missing in found.items() if missing} == {"BaseRanker.settings_of": ["kind"]}

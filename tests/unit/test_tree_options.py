@@ -520,3 +520,12 @@ def test_leaves_are_where_rows_fall():
     np.testing.assert_allclose(np.sum(values, axis=0), ranker.predict(mixed), rtol=1e-9)
     with pytest.raises(podium.ParameterError, match="leaves needs a model of trees"):
         podium.ListNet(epochs=1).fit(TRAIN).leaves(TRAIN)
+
+
+def test_a_quantity_that_is_called_categorical_is_reported():
+    rng = np.random.default_rng(0)
+    data = podium.RankingData(rng.normal(size=(400, 2)), rng.integers(0, 2, 400), np.repeat(np.arange(40), 10))
+    with pytest.warns(UserWarning, match="feature 'f1' is categorical and has 400 values, which are not whole numbers"):
+        lambdamart(categorical=[1], n_estimators=1).fit(data)
+    codes = data.replace(features=np.arange(800).reshape(400, 2))
+    lambdamart(categorical=[1], n_estimators=1).fit(codes)  # many categories, but codes

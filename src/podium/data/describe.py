@@ -102,7 +102,11 @@ def _text(value: object) -> str:
 
 
 def describe(data: RankingData) -> Description:
-    """Describe a data set. It is read one block of queries at a time, so that a mapped cache may be larger than memory."""
+    """Describe a data set. It is read one block of queries at a time, so that a mapped cache may be larger than memory.
+
+    Args:
+        data: the data set.
+    """
     starts = data.query_offsets[:-1]
     sizes = data.query_sizes
     highest = np.maximum.reduceat(data.labels, starts)

@@ -305,6 +305,9 @@ class RankingData:
         If the numbers rise, as those of a mask do, the rows keep the caller's order among themselves: the selection is what
         the constructor makes of the caller's rows of these queries. Numbers in another order rearrange the data: the rows of
         the selection follow its queries. Neighboring queries are a view, others a copy.
+
+        Args:
+            queries: numbers of queries, or one True or False per query.
         """
         chosen = query_numbers(queries, self.n_queries)
         rows, offsets = rows_of_queries(self.query_offsets, chosen)
@@ -316,6 +319,9 @@ class RankingData:
 
         Rows keep the caller's order among themselves. A query that loses all documents is dropped, and so is a pair that
         loses one.
+
+        Args:
+            keep: one True or False per row, in the caller's order.
         """
         return self.select_grouped_documents(self.from_caller_order(document_mask(keep, self.n_documents)))
 

@@ -65,12 +65,25 @@ class Run:
     def of(
         cls, query_ids: npt.ArrayLike, document_ids: Iterable[object], scores: npt.ArrayLike, tag: str = "podium"
     ) -> Run:
-        """Make a run of lists, arrays or Series with one entry per row."""
+        """Make a run of lists, arrays or Series with one entry per row.
+
+        Args:
+            query_ids: one query id per row.
+            document_ids: one document id per row.
+            scores: one score per row.
+            tag: the name of the run.
+        """
         return cls(query_ids, document_ids, scores, tag)  # type: ignore[arg-type]  # they become arrays
 
     @classmethod
     def of_scores(cls, scores: npt.ArrayLike, data: RankingData, *, tag: str = "podium") -> Run:
-        """Return the run of scores for data with document ids; scores and the rows of the run are in the caller's row order."""
+        """Return the run of scores for data with document ids; scores and the rows of the run are in the caller's row order.
+
+        Args:
+            scores: one score per row of the data.
+            data: data with document ids.
+            tag: the name of the run.
+        """
         if data.document_ids is None:
             raise DataError("a run needs document ids, and the data has none; give document_ids to RankingData")
         given = as_numbers("scores", scores)

@@ -59,7 +59,20 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class Comparison(TabularResult):
-    """A comparison of systems on one metric: their means, the effect of tied scores on each, and every pair of systems."""
+    """A comparison of systems on one metric: their means, the effect of tied scores on each, and every pair of systems.
+
+    `podium.compare` makes it.
+
+    Attributes:
+        metric: the metric.
+        n_queries: number of queries that are compared: those that all systems have.
+        confidence: the confidence of the intervals.
+        mean: by system, the mean of the metric over these queries.
+        mean_complete: by system, the mean over all judged queries, those missing from a run counting 0.
+        n_missing: by system, how many judged queries its run lacks.
+        ties: by system, how many queries have tied scores that can change their value, and the mean by other orders.
+        pairs: every two systems, compared.
+    """
 
     metric: Metric
     n_queries: int

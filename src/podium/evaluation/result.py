@@ -77,7 +77,7 @@ class IntervalOptions:
 
 
 class Evaluation(TabularResult):
-    """The values of one system.
+    """The values of one system. `podium.evaluate` makes it, so that its constructor is not for users.
 
     Attributes:
         metrics: the metrics as computed, in the order asked for; with a run, its convention is part of them.

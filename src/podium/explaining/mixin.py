@@ -36,13 +36,20 @@ class ExplainMixin:
         The last column is the expected score, the same in every row, and each row sums to its score. The attributions are
         exact Shapley values of the mean score given some of the features. If the model has several outputs, the result is
         [rows × outputs × (features + 1)], with one table per output. [tree SHAP]
+
+        Args:
+            X: a RankingData, a frame, or features [rows × features].
         """
         model = self._forest("attributions")
         found = attributions(model, self._rows(X), num_threads=resolve_threads(self.num_threads))
         return X.to_caller_order(found) if isinstance(X, RankingData) else found
 
     def leaves(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the number of the leaf that each row falls into, [rows × trees], in the caller's row order; for trees."""
+        """Return the number of the leaf that each row falls into, [rows × trees], in the caller's row order; for trees.
+
+        Args:
+            X: a RankingData, a frame, or features [rows × features].
+        """
         model = self._forest("leaves")
         found = model.leaves(self._rows(X), num_threads=resolve_threads(self.num_threads))
         return X.to_caller_order(found) if isinstance(X, RankingData) else found
@@ -62,7 +69,11 @@ class ExplainMixin:
         return why(self, data, above=above, below=below, query=query)
 
     def importance(self, kind: str = "gain") -> npt.NDArray[Any]:
-        """Return the importance of each feature: the sum of the gains of its splits (gain) or their number (split); for trees."""
+        """Return the importance of each feature: the sum of the gains of its splits (gain) or their number (split); for trees.
+
+        Args:
+            kind: gain or split.
+        """
         return importance(self._forest("importance"), kind)
 
     @property

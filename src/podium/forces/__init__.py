@@ -42,6 +42,9 @@ def force(name: str | Force | Function) -> Force:
 
     A function handles one query, `(scores, labels) -> (force, curvature)`; `custom_force` accepts options as well. A force
     is returned as it is.
+
+    Args:
+        name: the printable name, the function, or a force.
     """
     if isinstance(name, Force):
         return name

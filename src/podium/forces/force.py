@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import math
 import warnings
 from collections.abc import Callable
@@ -118,7 +119,17 @@ class ForceData:
 
 @dataclass(frozen=True)
 class Force:
-    """A definition with its metric or inner force and the parameters that differ from its defaults, or a function."""
+    """A definition with its metric or inner force and the parameters that differ from its defaults, or a function.
+
+    `podium.force` makes one of a name, and `podium.custom_force` of a function.
+
+    Attributes:
+        definition: the row of the table of forces.
+        metric: the metric that it takes, as in lambdarank(ndcg), or None.
+        inner: the force that it changes, as in regularized(ranknet), or None.
+        given: the parameters that differ from their defaults, by name.
+        custom: the function of a force of your own, or None.
+    """
 
     definition: ForceDefinition
     metric: Metric | None = None
@@ -373,7 +384,12 @@ class Force:
         return data.to_caller_order(outcome.force), data.to_caller_order(outcome.curvature)
 
     def cost(self, scores: npt.ArrayLike, data: RankingData, **options: Any) -> Floats:
-        """Return the cost of every query; raise a ParameterError if the force has no cost."""
+        """Return the cost of every query; raise a ParameterError if the force has no cost.
+
+        Args:
+            scores: one score per document, or one per document and output.
+            data: the queries.
+        """
         if not self.has_cost:
             raise ParameterError("force", str(self), "has no cost: it is not declared as the gradient of one")
         outcome = self.compute(
@@ -479,9 +495,15 @@ def _force_for(definition: ForceDefinition, first: str | Metric | Force | None) 
 @functools.lru_cache(maxsize=64)
 def warn_slow(name: str, calls: str) -> None:
     """Warn once of each force that is computed by calling a user's metric again and again."""
+    without = (
+        ""
+        if importlib.util.find_spec("numba")
+        else " Compiled by Numba it is much faster: pip install 'podium[numba]'."
+    )
     warnings.warn(
-        f"{name}: the force is found by calling your function {calls}, in every round; that is slow for long queries, and "
-        "much slower without Numba",
+        f"{name}: the force is found by calling your function {calls}, in every round, which is slow for long queries. To train for "
+        "a built-in metric instead and choose the best round by yours, name that metric as `target`, as in target='ndcg@10' "
+        f"(--set target=ndcg@10).{without}",
         stacklevel=4,
     )
 

@@ -132,7 +132,12 @@ def read(
 
 
 def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
-    """Read a ranking from a file: scores in row order (an array), or a TREC run (a Run)."""
+    """Read a ranking from a file: scores in row order (an array), or a TREC run (a Run).
+
+    Args:
+        path: the file of scores or the TREC run.
+        format: scores or trec-run; by default recognized by the file's name or first lines.
+    """
     return read_ranking(resolve(path, format))
 
 
@@ -275,7 +280,12 @@ def read_folds(
 def read_all_folds(
     folder: str | os.PathLike[str], *, num_threads: int | None = None, **options: Any
 ) -> list[tuple[RankingData, RankingData, RankingData]]:
-    """Read every fold of a folder that holds Fold1, Fold2, …; see `read_folds`."""
+    """Read every fold of a folder that holds Fold1, Fold2, …; see `read_folds`.
+
+    Args:
+        folder: the folder that holds Fold1, Fold2 and so on.
+        num_threads: number of threads that parse; by default every core this process may use.
+    """
     return [read_folds(fold, num_threads=num_threads, **options) for fold in fold_folders(folder)]
 
 

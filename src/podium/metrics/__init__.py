@@ -43,6 +43,9 @@ def metric(name: str | Metric | Function) -> Metric:
 
     A function, given as it is or as `module:function`, takes the scores and labels of one ranked query and returns its value;
     `custom_metric` accepts options as well. A metric is returned as it is.
+
+    Args:
+        name: the printable name, the function, or a metric.
     """
     if isinstance(name, Metric):
         return name

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from podium import _core
 from podium.compiling import Compiled, compiled
 from podium.data.conversion import as_number
-from podium.errors import DataError, ParameterError, short_repr
+from podium.errors import DataError, ParameterError, short_numbers, short_repr
 from podium.functions import UNNAMED, Floats, Function, call, check_function, found_at, path_of, qualified_name
 
 Bounds = tuple[float | None, float | None]
@@ -66,7 +66,7 @@ class MetricFunction:
             raise DataError(f"{self.path}: gave {short_repr(answer)}; it must give one number") from None
         if math.isfinite(value) or (allow_nan and math.isnan(value)):
             return value
-        query = f"scores {short_repr(scores.tolist())} and labels {short_repr(labels.tolist())}"
+        query = f"scores {short_numbers(scores.tolist())} and labels {short_numbers(labels.tolist())}"
         remedy = ", or say with empty='skip' that NaN leaves a query out of the mean" if math.isnan(value) else ""
         raise DataError(f"{self.path}: gave {value} for a query with {query}; it must give a finite number{remedy}")
 

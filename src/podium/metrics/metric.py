@@ -87,7 +87,13 @@ class MetricDefinition:
 class Metric:
     """A definition with a cutoff and the parameters that differ from their defaults. `str(metric)` reads back as the same metric.
 
-    A metric of your own has a function, `custom`, in place of a kernel.
+    `podium.metric` makes one of a name, and `podium.custom_metric` of a function.
+
+    Attributes:
+        definition: the row of the table of metrics.
+        cutoff: the number of documents it looks at, as 10 in ndcg@10, or None for the whole list.
+        given: the parameters that differ from their defaults, by name.
+        custom: the function of a metric of your own, in place of a kernel, or None.
     """
 
     definition: MetricDefinition
@@ -188,6 +194,12 @@ class Metric:
 
         Documents with equal scores are in the order given (by `tie_order` under `ties='trec_eval'`), also under
         `ties='average'`. Metrics over pairs of documents depend on scores and not on places, so there i and j swap scores.
+
+        Args:
+            scores: one per document of the query.
+            labels: one per document, higher is better.
+            judged: False for a document that nobody labeled.
+            tie_order: among equal scores the greater comes first; `ties='trec_eval'` needs it.
         """
         return compute.swap_deltas(self, scores, labels, judged=judged, tie_order=tie_order)
 

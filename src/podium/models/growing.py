@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import RankingData
+from podium.data.feature_names import feature_name
 from podium.data.hashing import query_hashes, splitmix64
 from podium.errors import DataError
 from podium.models.model import Floats
@@ -71,6 +73,7 @@ class TreeBooster:
             features, bin_sample(data, keys, BIN_SAMPLE_DOCUMENTS), spec.max_bins, categorical, num_threads
         )
         self.categories = {feature: bins.cuts(feature) for feature in spec.categorical}
+        _warn_of_numbers(data, spec)
         if start is not None:
             _check_start(start, self)
         offsets, share = np.ascontiguousarray(data.query_offsets), data.n_documents >= SHARED_BYTE_DOCUMENTS
@@ -169,6 +172,19 @@ class TreeBooster:
             self.n_features,
             self.n_outputs,
         )
+
+
+def _warn_of_numbers(data: RankingData, spec: TreesSpec) -> None:
+    """Warn of a feature that is to be categorical, but takes many values that are not whole numbers."""
+    for feature in spec.categorical:
+        values = np.unique(data.features[:, feature])
+        values = values[np.isfinite(values)]
+        if len(values) > spec.max_bins and (values != np.rint(values)).any():
+            warnings.warn(
+                f"feature {feature_name(feature, data.feature_names)!r} is categorical and has {len(values):,} values, which are not "
+                "whole numbers; codes of categories are, so leave it out of categorical if it is a quantity",
+                stacklevel=2,
+            )
 
 
 def _as_start(start: TreeModel) -> TreeModel:

@@ -76,7 +76,11 @@ def find_ranker_name(name: str) -> str:
 
 
 def load(path: str | os.PathLike[str]) -> BaseRanker:
-    """Return the ranker that `ranker.save` or `podium train` wrote. Its scores are the same as before."""
+    """Return the ranker that `ranker.save` or `podium train` wrote. Its scores are the same as before.
+
+    Args:
+        path: the file of the model.
+    """
     artifact = load_artifact(path)
     name = artifact.header.get("ranker")
     if name not in ("Ranker", "ImportedRanker", *RANKER_MODULES):

@@ -128,7 +128,11 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         plan.schedule.check(plan)
 
     def resolve(self, data: RankingData) -> dict[str, Any]:
-        """Return every setting with the value that training on this data would use."""
+        """Return every setting with the value that training on this data would use.
+
+        Args:
+            data: the training data.
+        """
         plan = self._plan(data)
         return self._resolved(plan.schedule.resolve(plan, self._prepare(data)))
 
@@ -153,7 +157,11 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         return {name: (p, getattr(self, name)) for name, p in self.parameters().items() if p.searchable}
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Self:
-        """Return an untrained copy with some parameters changed."""
+        """Return an untrained copy with some parameters changed.
+
+        Args:
+            parameters: the values to change, by name.
+        """
         changed: Self = clone(self).set_params(**parameters)
         return changed
 
@@ -300,6 +308,9 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         If the model and `X` have feature names, features are matched by name: their order does not matter, and columns that the
         model was not trained on are left out with a warning. The columns of a frame are converted as those of the training data
         were: text becomes categories, and a time becomes days.
+
+        Args:
+            X: a RankingData, a frame, or features [rows × features].
         """
         check_is_fitted(self, "scorer_")
         refuse_path("X", X)
@@ -318,7 +329,12 @@ class BaseRanker(CommonSettings, SaveMixin, ExportMixin, ExplainMixin, BaseEstim
         )
 
     def rank(self, X: Any, *, qid: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
-        """Return the rank of each row in its query, counted from 1, in the caller's order. Equal scores keep the rows' order."""
+        """Return the rank of each row in its query, counted from 1, in the caller's order. Equal scores keep the rows' order.
+
+        Args:
+            X: a RankingData, a frame, or features [rows × features].
+            qid: one query id per row; part of a RankingData.
+        """
         check_is_fitted(self, "scorer_")
         refuse_path("X", X)
         data = X if isinstance(X, RankingData) else self._as_data(X, np.zeros(len(X)), qid, reset=False)

@@ -74,6 +74,9 @@ def from_lightgbm(booster_or_path: Any) -> ImportedRanker:
     """Return the ranker of a LightGBM model: a Booster, a scikit-learn estimator of LightGBM, or the path of a text file.
 
     Its scores are LightGBM's raw scores, to the last bit. The trees up to the best iteration are taken.
+
+    Args:
+        booster_or_path: the model, or the path of its file.
     """
     if isinstance(booster_or_path, str | os.PathLike):
         return ImportedRanker.of(read_model(booster_or_path, format="lightgbm"))
@@ -87,6 +90,9 @@ def from_xgboost(booster_or_path: Any) -> ImportedRanker:
 
     Its scores are XGBoost's margins, to the last bit. Of an estimator that stopped early, the trees up to the best iteration are
     taken; of a Booster or a file, all trees.
+
+    Args:
+        booster_or_path: the model, or the path of its file.
     """
     if isinstance(booster_or_path, str | os.PathLike):
         return ImportedRanker.of(read_model(booster_or_path, format="xgboost"))
@@ -104,6 +110,10 @@ def from_catboost(model_or_path: Any, *, pool: Any = None) -> ImportedRanker:
 
     Its scores are CatBoost's raw values, to the last bit. Give the training `pool` with a model that has categorical features:
     CatBoost keeps only hashes of their categories otherwise.
+
+    Args:
+        model_or_path: the model, or the path of its file.
+        pool: the training data as CatBoost's Pool, needed for a model with categorical features.
     """
     if isinstance(model_or_path, str | os.PathLike):
         return ImportedRanker.of(read_model(model_or_path, format="catboost"))
@@ -121,6 +131,10 @@ def from_ranklib(path: Path, *, n_features: int | None = None) -> ImportedRanker
     """Return the ranker of a RankLib file of LambdaMART or MART; its scores are RankLib's, to the last bit.
 
     The file does not say how many features there are, only which ones are used; give `n_features` if the last ones are not.
+
+    Args:
+        path: the file that RankLib wrote.
+        n_features: the number of features, if the last ones are not used.
     """
     return ImportedRanker.of(read_model(path, format="ranklib"), n_features)
 

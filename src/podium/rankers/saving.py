@@ -45,7 +45,11 @@ class SaveMixin:
     feature_names_: Any
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the ranker to one file, which `podium.load` reads."""
+        """Write the ranker to one file, which `podium.load` reads.
+
+        Args:
+            path: the file to write.
+        """
         check_is_fitted(self, "scorer_")
         if self.model_name_ not in MODELS:
             raise ParameterError(

@@ -72,6 +72,10 @@ class Scorer:
         """Return one score per row, in the caller's row order.
 
         Trees read float32 and float64 arrays in any memory order without copying them. The call is thread-safe.
+
+        Args:
+            rows: a RankingData, a frame, or features [rows × features].
+            num_threads: number of threads; all cores by default.
         """
         data = rows if isinstance(rows, RankingData) else None
         threads = resolve_threads(num_threads)
@@ -137,6 +141,9 @@ def load_scorer(path: str | os.PathLike[str]) -> Scorer:
     """Load a saved model for scoring alone: no training code, scikit-learn or SciPy is imported.
 
     `podium.load` gives the whole ranker, which can also be inspected, explained and trained further.
+
+    Args:
+        path: the file of the model.
     """
     artifact = load_artifact(path)
     return Scorer.of(artifact.header, artifact.arrays, path)

@@ -27,11 +27,15 @@ class Checkpoint:
 
     If the file exists and was written for the same data and settings, training resumes from it; if it was written for
     others, an error is raised. The file remains when training ends: remove it after saving the model.
+
+    Args:
+        path: the file.
+        seconds: minimum number of seconds between two writings.
     """
 
     path: str | os.PathLike[str]
     seconds: float = 5.0
-    _written: float = field(default=float("-inf"), repr=False)
+    _written: float = field(default=float("-inf"), init=False, repr=False)
 
     def read(self, identity: dict[str, str], *, epochs: int | None = None) -> tuple[dict[str, Any], Arrays] | None:
         """Return (numbers, arrays) of a file that was written for the same training, or None if there is no file.

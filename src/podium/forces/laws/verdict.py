@@ -58,7 +58,15 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """The findings about a force. `print` shows them in words; `verdict["momentum"]` is one finding."""
+    """The findings about a force. `print` shows them in words; `verdict["momentum"]` is one finding.
+
+    Attributes:
+        force: the force.
+        metric: the metric that it should not worsen.
+        n_lists: number of random lists that were tested.
+        seed: their seed.
+        findings: by law, whether it holds, with a counterexample if it does not.
+    """
 
     force: Force
     metric: Metric
