@@ -8,7 +8,8 @@ from asking import Asker
 
 import podium
 from podium.data.splits import query_folds
-from podium.studio.trainings import MOST_ROUNDS, free_path, split_queries
+from podium.studio.ranker_forms import MOST_ROUNDS
+from podium.studio.trainings import free_path, split_queries
 
 SETTINGS = {"n_estimators": 6, "num_leaves": 4, "learning_rate": 0.2}
 

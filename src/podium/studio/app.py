@@ -22,8 +22,9 @@ from podium.studio.catalog import describe_studio
 from podium.studio.moves import explain_move
 from podium.studio.presets import presets
 from podium.studio.queries import list_queries, show_query
+from podium.studio.ranker_forms import MOST_ROUNDS
 from podium.studio.scenes import Scene, descend, examine, laws_anywhere, laws_here, query_scene, show_scene
-from podium.studio.trainings import MOST_ROUNDS, Trainings
+from podium.studio.trainings import Trainings
 from podium.studio.workspace import LoadedRanking, Workspace
 
 PAGES = Path(__file__).parent / "pages"

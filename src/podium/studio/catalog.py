@@ -12,7 +12,7 @@ from podium.metrics import METRICS
 from podium.parameters import Parameter
 from podium.rankers import RANKERS
 from podium.studio.presets import presets
-from podium.studio.trainings import form_kind, offered_settings
+from podium.studio.ranker_forms import form_kind, offered_settings
 from podium.studio.workspace import Workspace
 
 SUGGESTED_METRICS = ("ndcg@10", "ndcg", "map", "mrr", "wta", "err@10", "p@5", "pairwise_error", "dcg@10")

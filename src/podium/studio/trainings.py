@@ -14,11 +14,9 @@ import numpy.typing as npt
 
 from podium.data.splits import query_folds
 from podium.errors import PodiumError
-from podium.parameters import Parameter
-from podium.rankers import RANKERS
-from podium.rules import Choice, Flag, Integer, Real
 from podium.serve.logs import describe_error, write_log
 from podium.serve.problems import RequestError
+from podium.studio.ranker_forms import make_ranker
 from podium.studio.workspace import Workspace, ranks
 
 if TYPE_CHECKING:
@@ -29,13 +27,10 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 VALID_FOLDS = 5  # one of as many parts of the queries is kept for validation
 MOST_TRAINING_DOCUMENTS = 200_000
-MOST_ROUNDS = 2_000
 MOST_SECONDS = 900.0  # of one training
 MOST_WAITING_SECONDS = 5.0  # for a round to end when the studio ends
 MOST_TRAININGS = 20  # whose curves are kept
 MOST_FILES = 10_000  # of one ranker in the folder
-GIVEN_APART = ("metric", "num_threads")  # by the request, and by the command that started the studio
-FORM_KINDS = {"integer": Integer, "real": Real, "flag": Flag, "choice": Choice}
 
 
 class RankedNow(msgspec.Struct):
@@ -264,38 +259,6 @@ class Trainings:
             each.stop()
         for each in running:
             each.join()
-
-
-def make_ranker(name: str, settings: Mapping[str, Any], **common: Any) -> BaseRanker:
-    """Return an untrained ranker; a PodiumError says which setting does not fit."""
-    kind = RANKERS.get(name)
-    if kind is None:
-        raise RequestError(422, "unknown_ranker", f"there is no ranker of this name; there are {', '.join(RANKERS)}")
-    offered = offered_settings(kind)
-    for given, value in settings.items():
-        if given not in offered:
-            known = ", ".join(offered)
-            raise RequestError(422, "unknown_setting", f"{name} has no such setting here; it has {known}")
-        if isinstance(value, str) and not value.isidentifier():
-            raise RequestError(422, "invalid_setting", f"a setting of {name} here is a number or a single word")
-        offered[given].check(value)
-    ranker = kind(**settings, **common)
-    ranker.check_parameters()
-    if ranker.max_epochs > MOST_ROUNDS:
-        message = f"a training in the studio may have at most {MOST_ROUNDS:,} {ranker.unit}s; use podium train for more"
-        raise RequestError(422, "too_many_rounds", message)
-    return ranker
-
-
-def offered_settings(kind: type[BaseRanker]) -> dict[str, Any]:
-    """Return the settings of a ranker that the page offers: those with an option of their own on the command line."""
-    known = kind.parameters()
-    return {name: p for name, p in known.items() if p.option and name not in GIVEN_APART and form_kind(p)}
-
-
-def form_kind(parameter: Parameter) -> str:
-    """Return by what a form asks for a setting: integer, real, flag or choice; empty if no form can ask for it."""
-    return next((kind for kind, rule in FORM_KINDS.items() if isinstance(parameter.rule, rule)), "")
 
 
 def split_queries(data: RankingData) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
