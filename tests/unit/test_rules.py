@@ -6,6 +6,7 @@ import pytest
 
 import podium
 from podium.forces import force
+from podium.formats import FORMATS
 from podium.metrics import metric
 from podium.models import model
 from podium.models.net import NetSettings
@@ -137,3 +138,19 @@ def test_every_ranker_counts_its_trees_and_names_its_schedule() -> None:
     assert str(podium.RankBoost(n_estimators=3).training_schedule) == "stumps(rounds=3)"
     assert podium.RankSVM(C=(1, 2)).trains_repeatedly
     assert not podium.RankSVM(C=1).trains_repeatedly
+
+
+@pytest.mark.parametrize(
+    ("format", "name", "text", "value"),
+    [
+        ("csv", "features", "price,2", ["price", "2"]),
+        ("csv", "label_column", "3", "3"),
+        ("letor", "index_base", "0", 0),
+        ("letor", "index_base", "auto", "auto"),
+        ("letor", "n_features", "7", 7),
+        ("letor", "document_ids", "false", False),
+        ("letor", "sizes", "2", "2"),
+    ],
+)
+def test_options_of_readers_are_read_by_their_rules(format: str, name: str, text: str, value: object) -> None:
+    assert FORMATS[format].read_options[name].parse(text) == value

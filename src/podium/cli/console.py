@@ -24,7 +24,6 @@ from podium.files import Output
 from podium.files import check_outputs as check_files
 from podium.forces import FORCES, Force, force
 from podium.formats import FORMATS, Format, Source, read_sources, resolve
-from podium.formats.columns import LISTS
 from podium.formats.format import Progress as ProgressCall
 from podium.formats.sizes import side_files
 from podium.metrics import METRICS
@@ -207,17 +206,8 @@ def _read_options(reader: Format, given: list[str] | None) -> dict[str, Any]:
                 f"names that {reader.name} knows: {', '.join(reader.read_options) or 'none'}",
             )
         reader.check_options([name], reading=True)
-        options[name] = _value(name, text)
+        options[name] = reader.read_options[name].parse(text)
     return options
-
-
-def _value(name: str, text: str) -> Any:
-    """Return whole numbers, true and false as values, lists of features as lists, and everything else as text."""
-    if name in LISTS:
-        return text.split(",")
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    return int(text) if text.lstrip("-").isdecimal() and not name.endswith("_column") else text
 
 
 def check_drop(drop: list[str] | None) -> list[str]:

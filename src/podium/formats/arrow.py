@@ -18,7 +18,7 @@ from podium.formats.arrow_batches import check_batch, check_schema, checksum_not
 from podium.formats.arrow_messages import DICTIONARY, ArrowLayout, read_layout
 from podium.formats.columns import (
     COLUMN_NAMES,
-    ROLE_NAMES,
+    ROLE_RULES,
     Block,
     ColumnPlan,
     RoleOptions,
@@ -194,7 +194,7 @@ PARQUET = Format(
     "Parquet table with named columns",
     read_parquet,
     write_parquet,
-    read_options=ROLE_NAMES,
+    read_options=ROLE_RULES,
     write_options=COLUMN_NAMES,
 )
 ARROW = Format(
@@ -203,6 +203,6 @@ ARROW = Format(
     "Arrow IPC (Feather) table with named columns",
     read_arrow,
     write_arrow,
-    read_options=ROLE_NAMES,
+    read_options=ROLE_RULES,
     write_options=COLUMN_NAMES,
 )

@@ -18,6 +18,7 @@ from podium.data.grouping import id_texts, text_array
 from podium.data.matching import ModelFeatures, match_columns
 from podium.data.ordering import positions
 from podium.errors import DataError, ParameterError, UnknownNameError, nearest_name
+from podium.rules import Choice, Custom, Rule, Text
 
 Array = npt.NDArray[Any]
 BLOCK_ROWS = 1 << 16
@@ -40,8 +41,14 @@ class RoleOptions(TypedDict, total=False):
     labels: Literal["required", "ignore"]
 
 
-ROLE_NAMES = tuple(RoleOptions.__annotations__)
-COLUMN_NAMES = tuple(name for name in ROLE_NAMES if name.endswith("_column"))
+COLUMN_NAMES = tuple(name for name in RoleOptions.__annotations__ if name.endswith("_column"))
+NAME_LIST = Custom(list, "must be a list of column names", lambda text: text.split(","), "NAME,…")
+LABELS = Choice("required", "ignore")
+ROLE_RULES: dict[str, Rule] = {
+    **dict.fromkeys(COLUMN_NAMES, Text()),
+    **dict.fromkeys(LISTS, NAME_LIST),
+    "labels": LABELS,
+}
 
 
 @dataclass(frozen=True)

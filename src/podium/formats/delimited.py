@@ -20,7 +20,7 @@ from podium.errors import DataError, FormatError, MissingExtraError
 from podium.formats.arrow import record_batch, require_pyarrow
 from podium.formats.columns import (
     COLUMN_NAMES,
-    ROLE_NAMES,
+    ROLE_RULES,
     Block,
     ColumnPlan,
     RoleOptions,
@@ -206,7 +206,7 @@ def _format(name: str, delimiter: str) -> Format:
         write_delimited(data, path, delimiter, **options)
 
     what = f"{name.upper()} with a header, columns by name"
-    return Format(name, "data", what, read, write, ROLE_NAMES, COLUMN_NAMES)
+    return Format(name, "data", what, read, write, ROLE_RULES, COLUMN_NAMES)
 
 
 CSV = _format("csv", ",")

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from podium.data import RankingData
 from podium.errors import FormatError, UnknownNameError
 from podium.kinds import KINDS
+from podium.rules import Rule
 
 Progress = Callable[[int, int], None]
 """Called now and then with (bytes done, bytes in all)."""
@@ -25,7 +26,7 @@ class Format:
         description: What it is, in a few words.
         read: `read(path, *, num_threads, progress, **options)` returns what a file holds.
         write: `write(value, path, **options)` writes a file.
-        read_options: Names of the options of `read`.
+        read_options: The options of `read`, with the rules by which the command line reads them.
         write_options: Names of the options of `write`.
     """
 
@@ -34,7 +35,7 @@ class Format:
     description: str
     read: Callable[..., Any]
     write: Callable[..., None]
-    read_options: tuple[str, ...] = ()
+    read_options: Mapping[str, Rule] = field(default_factory=dict)
     write_options: tuple[str, ...] = ()
 
     @property
@@ -48,7 +49,7 @@ class Format:
 
     def check_options(self, given: Iterable[str], *, reading: bool) -> None:
         """Raise a ParameterError for an option that the reader or writer does not have."""
-        known = self.read_options if reading else self.write_options
+        known: Iterable[str] = self.read_options if reading else self.write_options
         for name in given:
             if name not in known:
                 does = "reading" if reading else "writing"

@@ -9,7 +9,6 @@ import gzip
 import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
 from typing import IO, Literal, NoReturn
 
 import numpy as np
@@ -21,6 +20,7 @@ from podium.errors import DataError, FormatError
 from podium.formats.format import Format, Progress
 from podium.formats.letor_rows import (
     FAULTS,
+    LETOR_RULES,
     LINE_TOO_LONG,
     MAX_FEATURES,
     QID_MISSING,
@@ -235,6 +235,6 @@ LETOR = Format(
     description="LETOR / SVMlight text: label qid:ID index:value … # docid",
     read=read_letor,
     write=write_letor,
-    read_options=tuple(field.name for field in fields(LetorOptions)),
+    read_options=LETOR_RULES,
     write_options=("index_base", "sparse"),
 )

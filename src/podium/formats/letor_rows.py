@@ -13,9 +13,10 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData, Strings
 from podium.data.grouping import MAX_ID_LENGTH
-from podium.errors import FormatError, ParameterError
+from podium.errors import FormatError
 from podium.formats.decimals import ids_from_texts
 from podium.formats.sizes import SIDE_SUFFIXES, read_sizes, side_files
+from podium.rules import Choice, Custom, Flag, Integer, Rule
 
 Array = npt.NDArray[Any]
 
@@ -44,6 +45,24 @@ QID_MISSING, QID_UNEXPECTED, LINE_TOO_LONG = 4, 5, 15
 MAX_FEATURES = 1 << 24
 
 
+def _index_base(given: object) -> object:
+    if isinstance(given, bool) or given not in ("auto", 0, 1):
+        raise ValueError
+    return given
+
+
+LETOR_RULES: dict[str, Rule] = {
+    "absent": Choice("zero", "missing"),
+    "index_base": Custom(_index_base, "must be one of 'auto', 0, 1"),
+    "n_features": Integer(0, 2**32 - 2),
+    "max_features": Integer(1, 2**32 - 2),
+    "document_ids": Flag(),
+    "sizes": Custom(os.fspath, "must be the path of a file", str),
+    "scattered": Choice("error", "group"),
+    "labels": Choice("required", "ignore"),
+}
+
+
 @dataclass(frozen=True)
 class LetorOptions:
     """How to read LETOR text; see `read_letor` for the options."""
@@ -58,20 +77,9 @@ class LetorOptions:
     labels: str = "required"
 
     def __post_init__(self) -> None:
-        for name, choices in (
-            ("absent", ("zero", "missing")),
-            ("index_base", ("auto", 0, 1)),
-            ("scattered", ("error", "group")),
-            ("labels", ("required", "ignore")),
-        ):
-            value = getattr(self, name)
-            if isinstance(value, bool) or value not in choices:
-                raise ParameterError(name, value, f"must be one of {', '.join(map(repr, choices))}")
-        for name, least in (("n_features", 0), ("max_features", 1)):
-            value = getattr(self, name)
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if value is not None and not (whole and least <= value < 2**32 - 1):
-                raise ParameterError(name, value, f"must be a whole number from {least} to {2**32 - 2}")
+        for name, rule in LETOR_RULES.items():
+            if getattr(self, name) is not None or name not in ("n_features", "sizes"):
+                rule.check(name, getattr(self, name))
 
     @property
     def absent_value(self) -> float:
