@@ -243,3 +243,22 @@ def test_missing_values_are_drawn_in_gray():
     assert chart.data["value"].isna().equals(missing)
     svg = plots.to_svg(chart, theme="light")
     assert len(re.findall(rf'<path [^>]*fill="{COLORS[8]}"', svg)) == 15
+
+
+@pytest.mark.parametrize(
+    ("ranker", "found"),
+    [(podium.MART(), "an untrained one"), ("model.podium", "a str"), (podium.RankNet, "an untrained one")],
+)
+@pytest.mark.parametrize(
+    "draw",
+    [
+        plots.tree,
+        plots.importance,
+        lambda ranker: plots.beeswarm(ranker, podium.RankingData([[1.0]], [1], [1])),
+        lambda ranker: plots.waterfall(ranker, podium.RankingData([[1.0]], [1], [1]), document=1),
+        lambda ranker: plots.partial_dependence(ranker, podium.RankingData([[1.0]], [1], [1]), 0),
+    ],
+)
+def test_a_ranker_must_be_trained(draw, ranker, found):
+    with pytest.raises(podium.ParameterError, match=f"ranker must be a trained ranker, not {found}; train it"):
+        draw(ranker)

@@ -24,6 +24,7 @@ from podium.plots.inputs import (
     query_names,
     sample_documents,
     some_of,
+    trained_scorer,
 )
 from podium.plots.output import themed
 from podium.plots.stack import alt, pd
@@ -222,7 +223,7 @@ def _swarm(frame: Any, named: list[str]) -> Any:
 
 def _features(ranker: Any, data: RankingData) -> Any:
     """Return the features as the model takes them; raise a ParameterError unless it consists of trees with one output."""
-    model = ranker.scorer_.model
+    model = trained_scorer(ranker).model
     if not model.has_splits:
         rule = f"must be made of trees, and this {type(ranker).__name__} has another model"
         raise ParameterError("model", rule=rule, remedy="draw the importance by permutation")

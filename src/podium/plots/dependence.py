@@ -23,6 +23,7 @@ from podium.plots.inputs import (
     query_names,
     sample_documents,
     some_of,
+    trained_scorer,
 )
 from podium.plots.output import themed
 from podium.plots.stack import alt, pd
@@ -62,7 +63,7 @@ def partial_dependence(
     curves = check_positive("curves", curves, max(1, MOST_ROWS // (most_points + 1) - 1))
     if query is not None:
         data = data.select([query_number(data, query)])
-    scorer = ranker.scorer_
+    scorer = trained_scorer(ranker)
     names = feature_names(ranker, data)
     column = feature_index(feature, names, len(names))
     features = scorer.features(data)

@@ -73,9 +73,9 @@ def importance(
         return _permutation(found, top)
     if kind not in KINDS:
         raise UnknownNameError("kind of importance", kind, [*KINDS, "permutation"])
+    names = feature_names(ranker, data)
     values = np.asarray(ranker.importance(kind), np.float64)
     order = np.argsort(-values, kind="stable")[:top]
-    names = feature_names(ranker, data)
     frame = pd.DataFrame(
         {"feature": [names[k] for k in order], "importance": values[order], "low": np.nan, "high": np.nan}
     )

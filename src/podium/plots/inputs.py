@@ -53,9 +53,20 @@ def scores_of(system: Any, data: RankingData, num_threads: int | None = None) ->
     return np.asarray(data.from_caller_order(scores), np.float64)
 
 
+def trained_scorer(ranker: Any) -> Any:
+    """Return the scorer of a trained ranker; raise a ParameterError for anything else."""
+    scorer = getattr(ranker, "scorer_", None)
+    if scorer is None:
+        found = "an untrained one" if hasattr(ranker, "fit") else f"a {type(ranker).__name__}"
+        raise ParameterError(
+            "ranker", rule=f"must be a trained ranker, not {found}", remedy="train it, or load it by podium.load"
+        )
+    return scorer
+
+
 def feature_names(ranker: Any, data: RankingData | None = None) -> tuple[str, ...]:
     """Return the names of the features of a ranker's model, in its order."""
-    scorer = ranker.scorer_
+    scorer = trained_scorer(ranker)
     own = scorer.feature_names or (None if data is None else data.feature_names)
     count = scorer.model.n_features
     return tuple(own) if own is not None and len(own) == count else default_names(count)

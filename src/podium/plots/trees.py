@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.errors import ParameterError, is_integer
 from podium.models.trees import Arrays, TreeModel, categories_of
-from podium.plots.inputs import feature_names
+from podium.plots.inputs import feature_names, trained_scorer
 from podium.plots.output import themed
 from podium.plots.stack import alt, pd
 from podium.plots.theme import COLORS, INK, QUIET, SURFACE
@@ -46,7 +46,7 @@ def tree(ranker: Any, number: int = 1, *, max_depth: int | None = None) -> Any:
         number: the number of the tree, counted from 1.
         max_depth: the depth below which the tree is cut off; by default the largest with at most 32 leaves.
     """
-    model = ranker.scorer_.model
+    model = trained_scorer(ranker).model
     if not model.has_splits:
         rule = f"must be made of trees, and this {type(ranker).__name__} has another model"
         raise ParameterError("model", rule=rule, remedy="draw the importance by permutation")
