@@ -71,6 +71,9 @@ CASES = {
     "plot scores --out": Case(
         ["plot", "scores", "model.podium", "test.txt", "--out", "TARGET"], "svg", ["model.podium", "test.txt"]
     ),
+    "report --out": Case(
+        ["report", "model.podium", "test.txt", "--out", "TARGET"], "html", ["model.podium", "test.txt"]
+    ),
     "data convert": Case(
         ["data", "convert", "bare.txt", "TARGET", "--to", "letor", "--read", "sizes=sizes.txt"],
         "letor",
@@ -100,6 +103,7 @@ INPUTS = {"data", "valid", "start_from", "model", "source", "ranking", "votes", 
 OUTPUTS = {"train": {"out", "log"}, "tune": {"out", "study"}, "cv": {"target"}, "score": {"out"}}
 OUTPUTS |= {"evaluate": {"per_query"}, "laws": {"plot"}, "data convert": {"target"}, "data normalize": {"target"}}
 OUTPUTS |= {"export": {"out"}, "import": {"out"}, "votes": {"out"}}
+OUTPUTS |= {"report": {"out"}}
 CHARTS = "beeswarm calibration dependence force-field force-gap importance learning-curve metric-at-k query-differences scores"
 OUTPUTS |= {f"plot {name}": {"out"} for name in f"{CHARTS} tree waterfall why".split()}
 OUTPUTS |= {"data synth": {"target"}, "data split": {"folder"}, "papers run": {"target"}, "papers all": {"target"}}
@@ -155,7 +159,7 @@ def test_every_output_has_a_case():
     for name, callback in walk(app):
         parameters = get_params_from_function(callback).values()
         paths = {p.name for p in parameters if p.annotation in (Path, Path | None)} - INPUTS
-        if paths:
+        if paths and name != "studio":  # its folder takes models that are trained later, each under a new name
             found[name] = paths
     assert found == OUTPUTS
     assert {name.split()[0] for name in OUTPUTS} == {case.words[0] for case in CASES.values()}

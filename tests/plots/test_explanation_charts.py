@@ -224,6 +224,7 @@ def test_categories_and_a_tree_without_splits_are_drawn():
     (words,) = [row.words for row in plots.tree(ranker).data.itertuples() if row.kind == "split"]
     assert words in ("brand in {fila, puma}", "brand in {adidas, nike}")
     assert plots.waterfall(ranker, data, query=0, document=1).data["value"].tolist()[1] == "puma"
+    assert plots.why(ranker.why(data, query=0, above=1, below=2)).data["value"].tolist()[0] == "puma against nike"
     assert "puma" in plots.to_svg(plots.partial_dependence(ranker, data, "brand"))
     stump = podium.MART(**settings, min_documents=40)
     with pytest.warns(UserWarning, match="nothing is ranked"):

@@ -75,7 +75,7 @@ def why(found: Why, *, top: int = 10) -> Any:
         top: maximum number of features to draw; the others are summed up in one row.
     """
     top = check_positive("top", top, MOST_FEATURES)
-    steps = [(r.feature, f"{r.above:.6g} against {r.below:.6g}", r.contribution) for r in found.reasons]
+    steps = [(r.feature, " against ".join(r.texts()), r.contribution) for r in found.reasons]
     title = f"Why document {found.above} stands {'above' if found.gap >= 0 else 'below'} document {found.below}"
     words = f"Query {found.query}: scores {found.above_score:.4f} and {found.below_score:.4f}, gap {found.gap:+.4f}"
     return _steps_chart(steps, top, ((None, 0.0), ("gap", found.gap)), title, words, "gap between the two scores")
