@@ -171,7 +171,7 @@ def _open_study(
     objective: Objective, ranges: dict[str, Range], path: Path | None, sampler: str, pruner: str, fresh: bool
 ) -> Study:
     from podium.rankers.tuning.ranges import describe_ranges
-    from podium.rankers.tuning.study import NumberedSampler, Study, make_pruner
+    from podium.rankers.tuning.study import PRUNERS, NumberedSampler, Study
 
     ranker, valid = objective.ranker, objective.valid
     fixed = {name: value for name, value in ranker._saved_parameters().items() if name not in ranges}
@@ -194,7 +194,7 @@ def _open_study(
         ranges,
         maximize=as_metric(ranker.metric).higher_is_better,
         sampler=NumberedSampler(sampler, objective.seed),
-        pruner=make_pruner(pruner, objective.steps),
+        pruner=PRUNERS[pruner](objective.steps),
         fresh=fresh,
     )
 

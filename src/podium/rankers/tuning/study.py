@@ -1,11 +1,15 @@
-"""Optuna's study: sampler, pruner, a file that a search resumes from, and importances."""
+"""Optuna's study: sampler, pruner, a file that a search resumes from, and importances.
+
+The pruners are Optuna's own, and its samplers draw the numbers; `NumberedSampler` only gives each trial a stream of its own, so
+that a search that was stopped goes on as if it had not been.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,12 +31,17 @@ from podium.rankers.tuning.ranges import Range
 from podium.rankers.tuning.result import Trial
 
 SAMPLERS: dict[str, type[BaseSampler]] = {"tpe": TPESampler, "random": RandomSampler}
-PRUNERS = ("median", "hyperband", "none")
 STATES = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "pruned", TrialState.FAIL: "failed"}
 CREATE_TRIAL = 4  # the code of this operation in a journal
 SETTINGS, OUTCOME = "podium settings", "podium outcome"  # names of Optuna's user attributes
 WARM_UP_SHARE = 10  # of the steps: a trial is not pruned in the first tenth
 FIRST_RUNG_SHARE = 27  # of the steps: Hyperband compares trials first after this part of them
+# Each makes a pruner for trials of at most so many steps.
+PRUNERS: dict[str, Callable[[int], BasePruner]] = {
+    "median": lambda steps: MedianPruner(n_warmup_steps=steps // WARM_UP_SHARE),
+    "hyperband": lambda steps: HyperbandPruner(min_resource=max(1, steps // FIRST_RUNG_SHARE), max_resource=steps),
+    "none": lambda steps: NopPruner(),
+}
 
 
 class NumberedSampler(BaseSampler):
@@ -63,15 +72,6 @@ class NumberedSampler(BaseSampler):
     ) -> Any:
         """Draw one parameter."""
         return self._sampler(trial, param_name).sample_independent(study, trial, param_name, param_distribution)
-
-
-def make_pruner(name: str, steps: int) -> BasePruner:
-    """Return the pruner for trials of at most this many steps."""
-    if name == "median":
-        return MedianPruner(n_warmup_steps=steps // WARM_UP_SHARE)
-    if name == "hyperband":
-        return HyperbandPruner(min_resource=max(1, steps // FIRST_RUNG_SHARE), max_resource=steps)
-    return NopPruner()
 
 
 @contextlib.contextmanager
