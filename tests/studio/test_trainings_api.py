@@ -52,7 +52,7 @@ def test_a_training_is_the_one_that_python_makes(trainer):
 
 def test_a_training_is_stopped_saved_and_never_written_over(trainer):
     assert trainer.post("trainings/1/save").refusal == (404, "unknown_training")
-    begun = start(trainer, settings={**SETTINGS, "n_estimators": MOST_ROUNDS}, pause=0.01).json
+    begun = start(trainer, settings={**SETTINGS, "n_estimators": MOST_ROUNDS}, pause=0.05).json
     shown = trainer.follow(begun["id"], lambda shown: shown["rounds"] >= 2)
     assert shown["ranking"] is not None
     assert start(trainer).refusal == (409, "busy")
