@@ -121,3 +121,12 @@ def test_without_the_extra_a_sentence_says_what_to_install(tmp_path, words):
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "podium: altair is not installed; pip install 'podium[plots]'\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_calibration_of_a_model_has_the_sigma_of_its_force(cli, files):
+    cli(
+        "train", "train.txt", "--force", "ranknet(sigma=3)", "--model", "linear", "--epochs", 1, "--out", "steep.podium"
+    )
+    own = cli("plot", "calibration", "steep.podium", "test.txt", "--json").json["data"]
+    assert own == cli("plot", "calibration", "steep.podium", "test.txt", "--sigma", 3, "--json").json["data"]
+    assert own != cli("plot", "calibration", "steep.podium", "test.txt", "--sigma", 1, "--json").json["data"]

@@ -205,6 +205,28 @@ def test_many_labels_are_put_together():
     assert groups["documents"].tolist() == [20] * 5
 
 
+@pytest.mark.parametrize("zeros", [900, 790])
+def test_a_frequent_lowest_label_is_a_group_of_its_own(zeros):
+    labels = np.zeros(1000)
+    labels[zeros:] = np.linspace(1, 10, 1000 - zeros)
+    data = podium.RankingData(np.zeros((1000, 1)), labels, np.zeros(1000, int))
+    groups = plots.score_distribution(labels, data, bins=5).data.drop_duplicates("label")
+    assert len(groups) == 5
+    assert groups["label"].iloc[-1] == "0"
+    assert groups["documents"].iloc[-1] == zeros
+    assert groups["documents"].sum() == 1000
+    assert np.ptp(groups["documents"].iloc[:-1]) <= 1
+
+
+@pytest.mark.parametrize("pair", [(0.3, 0.1 + 0.2), (1e16, 1e16 + 2), (-5e-324, 5e-324), (7.0, 7.0)])
+def test_scores_that_differ_by_rounding_are_drawn(pair):
+    data = podium.RankingData(np.zeros((8, 1)), [0, 1] * 4, [1] * 8)
+    chart = plots.score_distribution(np.tile(pair, 4), data, bins=200)
+    assert chart.data["share"].groupby(chart.data["label"]).sum().tolist() == [1.0, 1.0]
+    assert (chart.data["low"] < chart.data["high"]).all()
+    assert "NaN" not in plots.to_svg(chart)
+
+
 def test_a_large_data_set_makes_a_small_chart():
     rng = np.random.default_rng(3)
     data = podium.RankingData(np.zeros((100_000, 1), np.float32), rng.integers(0, 3, 100_000), np.arange(100_000) // 10)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import podium
 from podium import plots
+from podium.data.hashing import counter_uniform
+from podium.plots import calibration
 from podium.plots.theme import COLORS
 
 
@@ -156,6 +159,48 @@ def test_pairs_of_a_large_query_are_sampled():
     assert chart.data["observed"].to_numpy() == pytest.approx(exact["observed"].to_numpy(), abs=0.05)
 
 
+def test_pairs_of_a_query_are_those_with_different_labels():
+    labels, scores = np.array([2, 0, 1, 1, 0.0]), np.array([0.5, 2.0, 4.0, 8.0, 16.0])
+    data = podium.RankingData(np.zeros((5, 1)), labels, np.zeros(5, int))
+    gaps = [scores[i] - scores[j] for i in range(5) for j in range(5) if labels[i] > labels[j]]
+    chances = [1 / (1 + math.exp(-abs(gap))) for gap in gaps]
+    frame = plots.pair_calibration(scores, data, bins=1).data
+    assert frame["pairs"].tolist() == [8]
+    assert frame["predicted"].tolist() == pytest.approx([np.mean(chances)])
+    assert frame["observed"].tolist() == [np.mean([gap > 0 for gap in gaps])]
+
+
+@pytest.mark.parametrize("max_pairs", [1_000_000, 5_000])
+def test_the_memory_for_pairs_is_bounded_by_their_number(max_pairs):
+    # one relevant document among 20,000: 19,999 pairs, while all pairs of documents would take 400 MB
+    scores = np.linspace(0, 1, 20_000)
+    data = podium.RankingData(np.zeros((20_000, 1), np.float32), np.arange(20_000) == 10_000, np.zeros(20_000, int))
+    tracemalloc.start()
+    try:
+        chart = plots.pair_calibration(scores, data, max_pairs=max_pairs)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert chart.data["pairs"].sum() == min(max_pairs, 19_999)
+    assert peak < 50_000_000
+
+
+def test_no_pair_is_drawn_in_vain(monkeypatch):
+    drawn = []
+
+    def counted(seed, stream, count):
+        drawn.append(count)
+        return counter_uniform(seed, stream, count)
+
+    monkeypatch.setattr(calibration, "counter_uniform", counted)
+    labels = np.tile(np.arange(1000) == 7, 20)
+    data = podium.RankingData(np.zeros((20_000, 1), np.float32), labels, np.repeat(np.arange(20), 1000))
+    chart = plots.pair_calibration(np.linspace(0, 1, 20_000), data, max_pairs=9_990)
+    assert sum(drawn) == chart.data["pairs"].sum() == 20 * 499
+    right = (chart.data["observed"] * chart.data["pairs"]).sum() / 9_980
+    assert right == pytest.approx(7 / 999, abs=0.005)  # seven documents have lower scores than the relevant one
+
+
 def test_calibration_needs_pairs():
     data = podium.RankingData(np.zeros((2, 1)), [1, 1], [1, 1])
     with pytest.raises(podium.DataError, match="no query has two documents with different labels"):
@@ -168,6 +213,21 @@ def test_the_sigma_of_a_ranker_is_used(parts):
     ranker = podium.RankNet(epochs=1, sigma=3.0, num_threads=1).fit(parts[0])
     own = plots.pair_calibration(ranker, parts[2]).data
     assert own.equals(plots.pair_calibration(ranker.predict(parts[2]), parts[2], sigma=3.0).data)
+
+
+@pytest.mark.parametrize("force", ["ranknet(sigma=3)", "regularized(ranknet(sigma=3), alpha=0.1)"])
+def test_the_sigma_of_a_force_is_used(parts, force):
+    ranker = podium.Ranker(force=force, model="linear", num_threads=1).fit(parts[0])
+    chart = plots.pair_calibration(ranker, parts[2])
+    assert chart.data.equals(plots.pair_calibration(ranker.predict(parts[2]), parts[2], sigma=3.0).data)
+    assert "; sigma 3; " in chart.title.subtitle[0]
+
+
+def test_the_sigma_of_a_model_imports_no_code_that_it_names():
+    class Loaded:
+        force_ = "module_that_is_not_there:function"
+
+    assert calibration.sigma_of(Loaded()) == 1.0
 
 
 def follow(frame, row):

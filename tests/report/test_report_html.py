@@ -398,3 +398,10 @@ def test_code_that_a_model_names_is_not_imported(tmp_path: Path, data, test_part
     assert "named_by_model" not in sys.modules
     assert "named_by_model:pull" in made.html
     assert str(made.contents.judgment.main) == "ndcg@10"
+
+
+def test_scores_that_differ_by_rounding_make_a_page():
+    data = podium.RankingData(np.zeros((60, 1)), np.arange(60) % 3, np.repeat(np.arange(6), 10))
+    scores = np.full(60, 0.3)
+    scores[::2] = 0.1 + 0.2
+    assert "There is no chart" not in podium.report({"a": scores}, data).html

@@ -251,14 +251,14 @@ def calibration(
 ) -> None:
     """Draw how often pairs are in the right order, against the probability that the scores give to it."""
     chart = ChartFile(out, theme, json, inputs=[ranking, data], read=read)
-    from podium.plots.calibration import pair_calibration
+    from podium.plots.calibration import pair_calibration, sigma_of
 
     source = data_source(data, format_name, read)
     given = Rankings([ranking], source)
     if sigma is None and kind_of(ranking) == "model":
         from podium.rankers import load
 
-        sigma = load(ranking).resolved_.get("sigma")
+        sigma = sigma_of(load(ranking))
     rows = Rows.read(source, threads, given.scorers)
     chart.write(
         pair_calibration(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.conversion import as_number
@@ -14,6 +15,8 @@ from podium.data.hashing import check_seed, counter_uniform, query_hashes
 from podium.errors import DataError, ParameterError
 from podium.evaluation.intervals import check_confidence
 from podium.evaluation.result import percent
+from podium.forces import force as as_force
+from podium.forces.definition import SIGMA
 from podium.plots.inputs import Floats, check_positive, scores_of
 from podium.plots.output import themed
 from podium.plots.stack import alt, pd
@@ -86,7 +89,7 @@ def pair_calibration(
     return themed(
         _chart(frame),
         "Calibration of pair probabilities",
-        f"{total:,} pairs of {len(by_query):,} queries{sampled}; {percent(confidence)} intervals over queries",
+        f"{total:,} pairs of {len(by_query):,} queries{sampled}; sigma {sigma:g}; {percent(confidence)} intervals over queries",
         "On the dashed line, a pair is in the right order as often as the scores say.",
     )
 
@@ -116,10 +119,15 @@ def _chart(frame: Any) -> Any:
     )
 
 
+def sigma_of(ranker: Any) -> float:
+    """Return the sigma of a ranker's force, or 1 if it has none. A force that names a function of the user is not imported."""
+    name = getattr(ranker, "force_", None)
+    return 1.0 if name is None or ":" in name else float(as_force(name).acting.parameter(SIGMA.name))
+
+
 def _sigma(system: Any, sigma: float | None) -> float:
     if sigma is None:
-        known = as_number(getattr(system, "resolved_", {}).get("sigma"))
-        return 1.0 if known is None else float(known)
+        return sigma_of(system)
     number = as_number(sigma)
     if number is None or not 0 < number < math.inf:
         raise ParameterError("sigma", sigma, "must be a number above 0")
@@ -135,11 +143,12 @@ def _pairs(scores: Floats, data: RankingData, most: int, seed: int) -> Iterator[
         rows = slice(*data.query_offsets[number : number + 2])
         if count:
             own, labels = scores[rows], np.asarray(data.labels[rows], np.float64)
-            gaps, right = (
-                _sampled(own, labels, max(1, math.floor(share * count)), int(keys[number]))
-                if share < 1
-                else _all(own, labels)
-            )
+            if share < 1:
+                kept = max(1, math.floor(share * count))
+                numbers = (counter_uniform(int(keys[number]), 0, kept) * count).astype(np.int64)
+            else:
+                numbers = np.arange(count)
+            gaps, right = _outcomes(own, labels, numbers)
             yield count, gaps, right
 
 
@@ -148,25 +157,19 @@ def _count_pairs(labels: Any) -> int:
     return int((len(labels) ** 2 - (sizes.astype(np.int64) ** 2).sum()) // 2)
 
 
-def _all(scores: Floats, labels: Floats) -> Pairs:
-    above, below = np.nonzero(labels[:, None] > labels[None, :])
-    return _outcomes(scores[above] - scores[below])
+def _outcomes(scores: Floats, labels: Floats, numbers: npt.NDArray[np.int64]) -> Pairs:
+    """Return the sizes of the gaps of some pairs of a query, and 1, ½ or 0 for the order of their scores.
 
-
-def _sampled(scores: Floats, labels: Floats, count: int, seed: int) -> Pairs:
-    """Draw pairs of different labels, each with the same probability, until there are as many as asked for."""
-    gaps: list[Floats] = []
-    found, stream = 0, 0
-    while found < count:
-        picks = (counter_uniform(seed, stream, 2 * max(1000, 2 * count)) * len(labels)).astype(np.int64).reshape(2, -1)
-        first, second = picks[:, labels[picks[0]] > labels[picks[1]]]
-        gaps.append(scores[first] - scores[second])
-        found, stream = found + len(first), stream + 1
-    return _outcomes(np.concatenate(gaps)[:count])
-
-
-def _outcomes(gaps: Floats) -> Pairs:
-    """Return the sizes of the gaps between the better and the worse document, and 1, ½ or 0 for the order of their scores."""
+    The pairs of different labels are numbered: in the order of labels, each document has a pair with every one below its label. No
+    more than the pairs asked for is computed.
+    """
+    order = np.argsort(labels, kind="stable")
+    scores, labels = scores[order], labels[order]
+    below = np.searchsorted(labels, labels)  # how many documents have a lower label
+    ends = np.cumsum(below)
+    better = np.searchsorted(ends, numbers, side="right")
+    worse = numbers - (ends - below)[better]
+    gaps = scores[better] - scores[worse]
     return np.abs(gaps), (np.sign(gaps) + 1) / 2
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -166,7 +165,8 @@ def score_distribution(
     """Draw how the scores of a system are distributed, one histogram per label.
 
     The columns of `chart.data` are label, documents (of this label), low and high (the ends of a bin), and share (of the documents of
-    this label that lie in the bin). More than ten different labels are put into five groups of about the same size.
+    this label that lie in the bin). More than ten different labels are put into five groups: of about the same size, or, if a fifth of the
+    documents or more have the lowest label, these and four groups of the others.
 
     Args:
         system: a trained ranker, a scorer, or one score per row of the data in the caller's order.
@@ -179,7 +179,7 @@ def score_distribution(
     if within_query:
         sums = np.add.reduceat(scores, data.query_offsets[:-1])
         scores = scores - np.repeat(sums / data.query_sizes, data.query_sizes)
-    edges = np.histogram_bin_edges(scores, bins)
+    edges = _bin_edges(scores, bins)
     rows = []
     for label, mask in _label_groups(np.asarray(data.labels, np.float64)):
         counts, _ = np.histogram(scores[mask], edges)
@@ -206,16 +206,33 @@ def score_distribution(
     return themed(chart, "Scores by label", f"{data.n_documents:,} documents of {data.n_queries:,} queries")
 
 
+def _bin_edges(scores: Floats, bins: int) -> Floats:
+    """Return the ends of equal bins over the scores. Scores that differ by little more than rounding get wider bins."""
+    low, high = float(scores.min()), float(scores.max())
+    least = 4 * bins * float(np.spacing(max(abs(low), abs(high))))
+    if low < high < low + least:
+        low, high = low - least / 2, high + least / 2
+    return np.histogram_bin_edges(scores, bins, (low, high))
+
+
 def _label_groups(labels: Floats) -> list[tuple[str, Any]]:
-    """Return the name and the documents of each label, the highest first, or of groups of labels if there are many."""
+    """Return the name and the documents of each label, the highest first, or of groups of labels if there are many.
+
+    Of many labels, the lowest one is a group of its own if it is as frequent as a group, since it often means "not relevant".
+    """
     distinct = np.unique(labels)
     if len(distinct) <= MOST_LABELS:
         return [(f"{label:g}", labels == label) for label in distinct[::-1]]
-    places = [0, *(len(labels) * group // LABEL_GROUPS - 1 for group in range(1, LABEL_GROUPS + 1))]
-    ends = np.unique(np.sort(labels)[places])
-    groups = []
-    for number, (low, high) in enumerate(itertools.pairwise(ends)):
-        mask = (labels > low) & (labels <= high) if number else labels <= high
+    lowest = labels == distinct[0]
+    alone = int(lowest.sum()) * LABEL_GROUPS >= len(labels)
+    rest, parts = (labels[~lowest], LABEL_GROUPS - 1) if alone else (labels, LABEL_GROUPS)
+    ends = np.unique(np.sort(rest)[[len(rest) * part // parts - 1 for part in range(1, parts + 1)]])
+    groups = [(f"{distinct[0]:g}", lowest)] if alone else []
+    above = float(distinct[0]) if alone else -np.inf
+    for high in ends:
+        mask = (labels > above) & (labels <= high)
         inside = labels[mask]
-        groups.append((f"{inside.min():g} to {inside.max():g}", mask))
+        first, last = f"{inside.min():g}", f"{inside.max():g}"
+        groups.append((first if first == last else f"{first} to {last}", mask))
+        above = float(high)
     return groups[::-1]
