@@ -137,11 +137,17 @@ $(VENV)/.peers: $(VENV)/.dev
 	$(PIP) --no-build-isolation -e '.[peers]'
 	touch $@
 
-AXE := axe-core@4.14.0
-$(VENV)/.browser: $(VENV)/.dev
+# Installing Debian's Chromium and npm, where they are missing, needs root. axe-core and Playwright have exact versions (the latter in
+# pyproject.toml), so that nothing but a change here changes what the tests find.
+AXE := 4.14.0
+build/browser/.axe-$(AXE):
+	command -v npm || (apt-get update -q && apt-get install -y -q --no-install-recommends npm)
+	npm install --no-save --no-audit --no-fund --prefix build/browser axe-core@$(AXE)
+	touch $@
+
+$(VENV)/.browser: $(VENV)/.dev build/browser/.axe-$(AXE)
 	command -v chromium || (apt-get update -q && apt-get install -y -q --no-install-recommends chromium)
 	$(PIP) --no-build-isolation -e '.[browser]'
-	npm install --no-save --no-audit --no-fund --prefix build/browser $(AXE)
 	touch $@
 
 # Tests and benchmarks run with exactly this version; the extra `torch` admits newer ones. pip takes its CPU build from
