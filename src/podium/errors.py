@@ -90,8 +90,10 @@ Spell = Callable[[str, str | None], str]
 def python_spelling(name: str, value: str | None) -> str:
     """Write a parameter as Python code does: `name=value`, or `name=` if no value is named.
 
-    `{without=pairs}` stands for data without a part: `data.replace(pairs=None)`.
+    `{without=pairs}` stands for data without a part, `data.replace(pairs=None)`; `{start_over}` for how to ignore a checkpoint.
     """
+    if name == "start_over":
+        return "remove the file to start over"
     return f"data.replace({value}=None)" if name == "without" else f"{name}={value or ''}"
 
 

@@ -36,18 +36,14 @@ def sentence(error: PodiumError) -> str:
         text = error.phrase(lambda name, value: spell(command, name, value))
     else:
         text = str(error)
-    if not isinstance(error, ParameterError):
-        text = text.replace("fresh=True", "--fresh")
-    if any(parameter.name == "fresh" for parameter in getattr(command, "params", ())):
-        from podium.training.checkpoint import REMEDY
-
-        text = text.replace(REMEDY, "use --fresh to start over")
     return text
 
 
 def spell(command: Any, name: str, value: str | None) -> str:
     """Return a parameter as the command takes it: by its own option, or by `--read NAME=VALUE` or `--set NAME=VALUE`."""
     options = {} if command is None else {parameter.name: _flag(parameter.opts) for parameter in command.params}
+    if name == "start_over":
+        return "use --fresh to start over" if "fresh" in options else python_spelling(name, value)
     if name == "without":
         return f"--drop {value}" if "drop" in options else f"podium data convert --drop {value}"
     others = {**_other_names(), "format": ["target_format", "format_name"]}
@@ -59,7 +55,7 @@ def spell(command: Any, name: str, value: str | None) -> str:
     if flag and not flag.startswith("--"):  # an argument without a name of its own
         return plain or next(str(p.metavar or name.upper()) for p in command.params if p.name == name)
     if flag:
-        behind = PLACEHOLDERS.get(name, "") if plain is None else {"None": "none"}.get(plain, plain)
+        behind = PLACEHOLDERS.get(name, "") if plain is None else {"None": "none", "True": ""}.get(plain, plain)
         return f"{flag} {behind}".rstrip()
     for way, names in (("read", _reading_options()), ("settings", _ranker_settings())):
         if way in options and name in names:

@@ -18,7 +18,7 @@ from podium.kinds import CHECKPOINT_KIND, podium_header
 from podium.training.progress import check_numbers
 
 Arrays = dict[str, npt.NDArray[Any]]
-REMEDY = "remove the file to start over"
+REMEDY = "{start_over}"
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Checkpoint:
         header = podium_header(raw)
         arrays = None if header is None or header.get("kind") != CHECKPOINT_KIND else arrays_of(raw, header)
         if header is None or arrays is None:
-            raise FormatError(self.path, f"is not a checkpoint, or is damaged; {REMEDY}")
+            raise FormatError(self.path, "is not a checkpoint, or is damaged", remedy=REMEDY)
         found, numbers = self._checked(header)
         for name in dict.fromkeys((*identity, *found)):
             value = identity.get(name)
@@ -66,13 +66,15 @@ class Checkpoint:
         """Return the identity and the numbers of a header, if they can be those of a training."""
         identity, numbers = header.get("identity"), header.get("numbers")
         if not isinstance(identity, dict) or not all(isinstance(value, str) for value in identity.values()):
-            raise FormatError(self.path, f"is a checkpoint that does not say what it was written for; {REMEDY}")
+            raise FormatError(self.path, "is a checkpoint that does not say what it was written for", remedy=REMEDY)
         try:
             if not isinstance(numbers, dict):
                 raise ValueError("it has no progress")
             check_numbers(numbers)
         except ValueError as error:
-            raise FormatError(self.path, f"is a checkpoint with a part missing or wrong: {error}; {REMEDY}") from None
+            raise FormatError(
+                self.path, f"is a checkpoint with a part missing or wrong: {error}", remedy=REMEDY
+            ) from None
         return identity, numbers
 
     @property

@@ -168,7 +168,7 @@ class TrainingRun(ABC):
                 self._check_progress(fresh)
             except (IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
                 raise FormatError(
-                    self.checkpoint.path, f"is not a checkpoint of this training ({error}); {REMEDY}"
+                    self.checkpoint.path, f"is not a checkpoint of this training ({error})", remedy=REMEDY
                 ) from None
 
     def _check_progress(self, fresh: Progress) -> None:

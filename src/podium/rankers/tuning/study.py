@@ -145,8 +145,8 @@ class Study:
         if different is not None and finished:
             raise FormatError(
                 str(self.path),
-                f"holds a search with another {different}: {found.get(different)} there, {settings.get(different)} now; "
-                "repeat that search, give another name, or start over with fresh=True",
+                f"holds a search with another {different}: {found.get(different)} there, {settings.get(different)} now",
+                remedy="repeat that search, give another name, or start over with {fresh=True}",
             )
         if different is None:
             for trial in finished:
