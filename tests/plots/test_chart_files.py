@@ -145,3 +145,12 @@ def test_every_chart_is_drawn_in_every_format(trees, net, parts, tmp_path):
         assert plots.to_png(chart, scale=0.5).startswith(b"\x89PNG")
         assert chart.title.text.split(":")[0] in plots.to_html(chart)
         assert len(chart.data) <= 5000  # what Altair itself shows
+
+
+def test_long_titles_are_broken_into_lines(parts):
+    names = ["a system with a rather long name", "another system with a name of that kind"]
+    chart = plots.query_differences(dict.fromkeys(names, parts[2].labels), parts[2], num_threads=1)
+    words = [element.text for element in ElementTree.fromstring(plots.to_svg(chart)).iter(f"{SVG}tspan")]
+    assert " ".join(words) == " ".join([chart.title.text, *chart.title.subtitle])
+    assert max(map(len, words)) <= 72
+    assert len(words) >= 4

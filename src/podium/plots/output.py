@@ -7,6 +7,7 @@ import html
 import json
 import math
 import os
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ THEMES = ("auto", "light", "dark")
 FORMATS = ("svg", "png", "html")
 OTHER_FORMATS = ("eps", "gif", "jpeg", "jpg", "json", "pdf", "webp")  # which a name must not promise
 MOST_SCALE = 20
+LETTER_PIXELS = {"text": 8.6, "subtitle": 7.0}  # of a letter in a wide font
+BESIDE_PIXELS = 60  # of the axis next to a chart, above which its title stands too
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -79,7 +82,23 @@ def to_spec(chart: Any, *, theme: str = "light") -> dict[str, Any]:
     check_theme(theme)
     with alt.data_transformers.enable("default", max_rows=None):
         spec: dict[str, Any] = chart.to_dict()
+    _wrap_titles(spec)
     return recolored(spec) if theme == "dark" else spec
+
+
+def _wrap_titles(spec: dict[str, Any]) -> None:
+    """Break titles and subtitles into lines that fit above a chart, in any of the fonts that a reader may have."""
+    for inner in spec.get("concat", ()):
+        _wrap_titles(inner)
+    title, width = spec.get("title"), spec.get("width", CONFIG["view"]["continuousWidth"])
+    if not isinstance(title, dict) or not isinstance(width, int | float):
+        return
+    for part, pixels in LETTER_PIXELS.items():
+        given = title.get(part, [])
+        most = max(20, int((width + BESIDE_PIXELS) / pixels))
+        lines = [line for text in ([given] if isinstance(given, str) else given) for line in textwrap.wrap(text, most)]
+        if len(lines) > 1:
+            title[part] = lines
 
 
 def to_svg(chart: Any, *, theme: str = "auto") -> str:
