@@ -265,7 +265,7 @@ def test_one_column_of_lists(kind: Any, tmp_path: Path) -> None:
         ({"features": [[1.0], None]}, "column 'features' has no list in row 1"),
         (
             {"a": ["x", "y"]},
-            r"column 'a' is string, which is not a feature; leave it out, make it categorical, or take its values as categories with features=\[…, 'a'\] of podium",
+            r"column 'a' is string, which is not a feature; leave it out, make it categorical, or take its values as categories with features=\[…, 'a'\]",
         ),
         ({"qid": [1, None]}, "column 'qid' is missing in row 1"),
         ({"label": [1.0, None]}, "label of row 1 is nan"),
