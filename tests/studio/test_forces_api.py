@@ -99,12 +99,30 @@ def test_pairwise_error_falls_while_the_winner_is_lost(asker):
     after = points[-1]
     assert (after["ranks"][:2], after["wta"]) == ([2, 3], 0)
     assert after["pairwise_error"] * 1996 == pytest.approx(2)
-    assert after["ndcg"] < 0.7 < before["ndcg"] + 0.1
     moved = np.array(after["scores"]) - scene["scores"]
     assert moved[0] == pytest.approx(-COST_OF_LIFTING * moved[1])
     assert not moved[2:].any()
     kept = asker.post("descend", {**way, "force": "lambdarank(wta)", "rate": 0.5}).json["points"]
     assert {point["wta"] for point in kept} == {1}
+
+
+@pytest.mark.parametrize(
+    ("preset", "documents", "before", "after"),
+    [("winner-takes-all", 30, 0.7369, 0.6934), ("winner-takes-all-1000", 1000, 0.6747, 0.6934)],
+)
+def test_ndcg_falls_in_the_short_example_and_rises_in_the_long_one(asker, preset, documents, before, after):
+    """Ranks 1 and n give a DCG of 1 + 1 / log2(n + 1), ranks 2 and 3 give 1 / log2(3) + 1 / 2; NDCG@10 sees no rank n."""
+    best = 1 + 1 / np.log2(3)
+    assert (1 + 1 / np.log2(documents + 1)) / best == pytest.approx(before, abs=5e-5)
+    assert (1 / np.log2(3) + 0.5) / best == pytest.approx(after, abs=5e-5)
+    scene = asker.get("scene", preset=preset).json
+    body = {"preset": preset, "scores": scene["scores"], "force": "ranknet", "metric": "ndcg@10"}
+    start = asker.post("examine", body).json
+    way = {**body, "movement": "linear", "rate": scene["rate"], "steps": 100}
+    end = asker.post("descend", way).json["points"][-1]
+    assert end["ranks"][:2] == [2, 3]
+    assert (start["ndcg"], end["ndcg"]) == pytest.approx((before, after), abs=5e-5)
+    assert (start["value"], end["value"]) == pytest.approx((1 / best, after), abs=5e-5)
 
 
 @pytest.mark.parametrize("force", ["ranknet", "lambdarank(ndcg@10)", "squared"])
