@@ -15,6 +15,8 @@ import pyarrow as pa
 import pytest
 from running import CEILING, NAMES, Running, X, serving, wait_for
 
+from podium.serve import ServiceError
+
 RAW, STREAM = "application/octet-stream", "application/vnd.apache.arrow.stream"
 KEY, OTHER_KEY = "correct-horse-battery", "0123456789abcdef0123456789abcdef"
 ROW = [1.0, 2.0, 3.0, 4.0, 5.0]
@@ -97,6 +99,8 @@ RAW_BODIES = {
     "huge sizes": (X[:4].tobytes(), "?sizes=99999999999999999999", 422, "invalid_parameter"),
     "many queries": (X[:4].tobytes(), "?sizes=4" + ",0" * 20, 413, "too_many_queries"),
     "k of text": (X[:4].tobytes(), "?k=a", 422, "invalid_parameter"),
+    "another number of features": (X[:10, :4].tobytes(), "?features=4", 422, "wrong_width"),
+    "features of text": (X[:4].tobytes(), "?features=five", 422, "invalid_parameter"),
     "unknown parameter": (X[:4].tobytes(), "?top=3", 422, "invalid_parameter"),
     "a parameter twice": (X[:4].tobytes(), "?k=3&k=4", 422, "invalid_parameter"),
     "unknown version": (X[:4].tobytes(), "?version=../../etc/passwd", 404, "unknown_version"),
@@ -108,6 +112,24 @@ def test_bad_raw_bodies(service: Running, name: str):
     body, query, status, code = RAW_BODIES[name]
     reply = service.call(f"/v1/models/shop/rank{query}", body, RAW)
     assert (reply.status, reply.code) == (status, code)
+
+
+def test_the_client_says_how_many_features_it_sends(service: Running):
+    narrow = X[:10, :4]  # as many bytes as 8 documents of 5 features
+    with service.client() as client:
+        for call in (client.score, client.rank):
+            with pytest.raises(
+                ServiceError, match="the documents have 4 features, the model was trained on 5"
+            ) as caught:
+                call("shop", narrow)
+            assert (caught.value.status, caught.value.code) == (422, "wrong_width")
+
+
+def test_the_number_of_features_may_be_given_in_every_format(service: Running):
+    for body, kind in ((X[:2].tobytes(), RAW), ({"features": [ROW]}, "application/json"), (arrow(GOOD), STREAM)):
+        assert service.call("/v1/models/shop/score?features=5", body, kind).status == 200
+        reply = service.call("/v1/models/shop/score?features=6", body, kind)
+        assert (reply.status, reply.code) == (422, "wrong_width")
 
 
 ARROW_BODIES = {

@@ -180,6 +180,7 @@ class Client:
         matrix = np.ascontiguousarray(rows, "<f4")
         if matrix.ndim != 2:
             raise ParameterError("documents", rule="must be a matrix with one row per document")
+        given["features"] = matrix.shape[1]  # raw values do not say how wide a row is
         if sizes is not None:
             given["sizes"] = ",".join(map(str, sizes))
         headers |= {"Content-Type": RAW, "Accept": RAW if operation == "score" else JSON}

@@ -155,6 +155,11 @@ def _operation(name: str, summary: str, answers: list[dict[str, Any]], problem: 
             {"type": "string", "pattern": "^[0-9]+(,[0-9]+)*$"},
             "How many documents each query of a binary body has, as in 3,5.",
         ),
+        _parameter(
+            "features",
+            {"type": "integer", "minimum": 0},
+            "How many features a document has; the request is refused if the model was trained on another number.",
+        ),
     ]
     refused = {
         "400": "The body cannot be read.",

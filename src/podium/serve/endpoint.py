@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -44,8 +44,16 @@ FORMATS = {
     b"application/vnd.apache.arrow.file": ARROW,
 }
 LONGEST_LENGTH = 18  # digits of a Content-Length
-PARAMETERS = ("version", "k", "sizes")
 CLOSE = ((b"connection", b"close"),)
+
+
+class Parameters(NamedTuple):
+    """What the address of a request says; its fields are the parameters' names."""
+
+    version: str | None = None
+    k: int | None = None
+    sizes: str | None = None
+    features: int | None = None
 
 
 class ClientLeftError(Exception):
@@ -175,9 +183,14 @@ class Endpoint:
         answer_format = FORMATS.get(headers.get(b"accept", b"").partition(b";")[0].strip().lower(), body_format)
         if ARROW in (body_format, answer_format):
             check_arrow()
-        version, sizes, k = _parameters(scope["query_string"])
-        model = deployment.choose(version, headers.get(b"x-canary-key"))
-        return Call(deployment, model, operation == "rank", body_format, answer_format, sizes, k)
+        given = _parameters(scope["query_string"])
+        model = deployment.choose(given.version, headers.get(b"x-canary-key"))
+        if given.features is not None and given.features != model.n_features:
+            raise unprocessable(
+                f"the documents have {given.features} features, the model was trained on {model.n_features}",
+                "wrong_width",
+            )
+        return Call(deployment, model, operation == "rank", body_format, answer_format, given.sizes, given.k)
 
     async def _answer(self, call: Call, receive: Receive, headers: dict[bytes, bytes], started: float) -> Answer:
         deadline = self._limits.timeout
@@ -262,19 +275,25 @@ def _success_headers(call: Call) -> list[tuple[bytes, bytes]]:
     return [(b"content-type", call.answer_format.encode()), (b"x-model-version", call.model.version.encode())]
 
 
-def _parameters(query: bytes) -> tuple[str | None, str | None, int | None]:
-    """Return version, sizes and k as the address gives them."""
+def _parameters(query: bytes) -> Parameters:
+    """Return the parameters that the address gives."""
     if not query:
-        return None, None, None
+        return Parameters()
     try:
-        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=len(PARAMETERS))
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=len(Parameters._fields))
     except ValueError:
         pairs = [("", "")]
     given = dict(pairs)
-    if len(given) < len(pairs) or not given.keys() <= set(PARAMETERS):
-        known = ", ".join(PARAMETERS)
+    if len(given) < len(pairs) or not given.keys() <= set(Parameters._fields):
+        known = ", ".join(Parameters._fields)
         raise unprocessable(f"the parameters of the address are {known}, each at most once", "invalid_parameter")
-    k = given.get("k")
-    if k is not None and not (k.isascii() and k.isdigit() and len(k) <= 10):
-        raise unprocessable("k must be a whole number of at least 0", "invalid_parameter")
-    return given.get("version"), given.get("sizes"), None if k is None else int(k)
+    return Parameters(given.get("version"), _count("k", given), given.get("sizes"), _count("features", given))
+
+
+def _count(name: str, given: dict[str, str]) -> int | None:
+    text = given.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 10):
+        raise unprocessable(f"{name} must be a whole number of at least 0", "invalid_parameter")
+    return int(text)
