@@ -12,7 +12,7 @@ import podium
 from podium import plots
 from podium.plots.theme import COLORS, DARK_COLORS, DARK_OF, SURFACE
 
-HOSTILE = "</script><script>document.title='owned'</script>"
+HOSTILE = "</script><script>document.title='owned'</script><!--<script>"
 DRAWN = "() => document.querySelector('#chart svg.marks') !== null && document.querySelector('#chart summary') !== null"
 FILLS = "() => [...document.querySelectorAll('#chart [aria-roledescription=point]')].map(e => getComputedStyle(e).fill)"
 
@@ -73,7 +73,7 @@ def test_an_svg_follows_the_preference(watcher: Watcher, chart, tmp_path: Path, 
 
 
 def test_a_page_of_several_charts_uses_one_script(watcher: Watcher, chart, tmp_path: Path):
-    spec = json.dumps(plots.to_spec(chart)).replace("</", "<\\/")
+    spec = json.dumps(plots.to_spec(chart)).replace("<", "\\u003c")
     page = (
         f'<!DOCTYPE html><html lang="en"><head><title>t</title><link rel="icon" href="data:,"><script>{plots.javascript()}</script></head>'
         f'<body><div id="chart" class="podium-chart"></div><script>vegaEmbed("#chart", {spec}, {{renderer: "svg"}})</script></body></html>'

@@ -15,6 +15,20 @@ from podium.data.hashing import counter_uniform
 from podium.plots import calibration
 from podium.plots.theme import COLORS
 
+RANKLIB = """## LambdaMART
+
+<ensemble>
+<tree id="1" weight="1.0">
+<split>
+<feature>1</feature>
+<threshold>0.5</threshold>
+<split pos="left"><output>0.25</output></split>
+<split pos="right"><output>-0.5</output></split>
+</split>
+</tree>
+</ensemble>
+"""
+
 
 def test_a_waterfall_leads_from_the_expected_score_to_the_score(trees, parts):
     data = parts[2]
@@ -268,6 +282,37 @@ def test_large_trees_are_cut_off(parts):
             plots.tree(ranker, number)
 
 
+def test_a_model_whose_file_has_no_counts_shows_none(tmp_path):
+    (tmp_path / "model.txt").write_text(RANKLIB)
+    ranker = podium.from_ranklib(tmp_path / "model.txt")
+    chart = plots.tree(ranker)
+    assert chart.data["documents"].isna().all()
+    assert chart.title.subtitle[1].endswith("Leaves: what they add to the score.")
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", plots.to_svg(chart))
+    assert {"+0.2500", "-0.5000"} <= {text.replace("−", "-") for text in texts}
+    assert not {"1", "2", "0", "null"} & set(texts)
+    with pytest.raises(
+        podium.ParameterError, match="kind='gain' needs the gains of splits, which the file of this model"
+    ):
+        plots.importance(ranker)
+    assert plots.importance(ranker, kind="split").data["importance"].tolist() == [1]
+
+
+def test_a_cut_tree_counts_what_is_below(parts):
+    ranker = podium.MART(n_estimators=1, num_leaves=20, forests=1, query_sampling=1.0, num_threads=1).fit(parts[0])
+    whole = plots.tree(ranker, max_depth=100).data
+    assert (whole["kind"] != "cut").all()
+    for depth in range(1, int(whole["depth"].max())):
+        frame = plots.tree(ranker, max_depth=depth).data
+        ends = frame[frame["kind"] != "split"]
+        assert ends["documents"].sum() == len(parts[0])
+        assert ends["x"].tolist() == list(range(len(ends)))
+        hidden = [int(words.split()[1]) for words in ends.loc[ends["kind"] == "cut", "words"]]
+        assert sum(hidden) + (ends["kind"] == "leaf").sum() == 20
+        for split in frame[frame["kind"] == "split"].itertuples():
+            assert split.x == frame.loc[frame["parent"] == split.node, "x"].mean()
+
+
 def test_categories_and_a_tree_without_splits_are_drawn():
     import pandas as pd
 
@@ -286,6 +331,10 @@ def test_categories_and_a_tree_without_splits_are_drawn():
     assert plots.waterfall(ranker, data, query=0, document=1).data["value"].tolist()[1] == "puma"
     assert plots.why(ranker.why(data, query=0, above=1, below=2)).data["value"].tolist()[0] == "puma against nike"
     assert "puma" in plots.to_svg(plots.partial_dependence(ranker, data, "brand"))
+    odd = frame.replace({"brand": {"puma": "it's \U000e0001 \x85"}}).astype({"brand": "category"})
+    odd_data = podium.from_frame(odd)
+    svg = plots.to_svg(plots.partial_dependence(podium.MART(**settings).fit(odd_data), odd_data, "brand"))
+    assert "it's \U000e0001" in svg
     stump = podium.MART(**settings, min_documents=40)
     with pytest.warns(UserWarning, match="nothing is ranked"):
         stump.fit(data)

@@ -41,7 +41,7 @@ def texts(remarks: tuple[Remark, ...], level: str) -> str:
 
 def test_ordinary_data_is_warned_of_for_its_constant_feature_alone(data):
     found = summarize_data(data)
-    assert [r.text for r in found.remarks if r.level == "warning"] == ["Constant features: flat."]
+    assert [r.text for r in found.remarks if r.level == "warning"] == ["1 feature is constant: flat."]
     assert found.strongest == [0, 1]
     assert found.sampled_documents == 300
 

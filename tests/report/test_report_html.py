@@ -16,7 +16,7 @@ import podium
 from podium.report import queries
 from podium.report.charts import embeddable, short_names
 from podium.report.markup import element, escape, table
-from podium.report.texts import cut, embedded_json, rounded
+from podium.report.texts import as_sentence, cut, embedded_json, p_value, rounded
 
 pytest.importorskip("altair")
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&amp;\"'\u202e{{7*7}}"
@@ -215,6 +215,8 @@ def test_an_imported_model_has_a_report(name: str):
     made = podium.report(path, data)
     assert "was trained by another library, and its file does not hold the settings." in made.html
     assert "was trained by another library, and its file holds no training log." in made.html
+    unknown = any("does not say how many training documents fell into each leaf" in each.text for each in made.remarks)
+    assert unknown == name.startswith("ranklib")
 
 
 def test_metrics_that_the_labels_do_not_fit_are_left_out(test_part):
@@ -368,7 +370,7 @@ def test_two_models_on_ohsumed(data_dir: Path):
     }
     made = podium.report(models, test)
     assert made.n_bytes < LIMIT
-    assert made.warnings == ("Constant features: f4, f5, f6, f19, f20, ….",)
+    assert made.warnings == ("9 features are constant: f4, f5, f6, f19, f20, …",)
     found = embedded(made.html)
     assert len(found["rows"]) == len(found["details"]) == 22
     assert all(document[4][0] and document[4][1] for rows in found["details"].values() for document in rows)
@@ -405,3 +407,49 @@ def test_scores_that_differ_by_rounding_make_a_page():
     scores = np.full(60, 0.3)
     scores[::2] = 0.1 + 0.2
     assert "There is no chart" not in podium.report({"a": scores}, data).html
+
+
+def test_means_say_over_how_many_queries_they_are():
+    labels = np.array([0, 0, 1, 0, 1, 0])
+    data = podium.RankingData(np.zeros((6, 1)), labels, [1, 1, 2, 2, 3, 3])
+    scores = np.arange(6.0)
+    skipping = podium.report(scores, data, metrics="ndcg(empty='skip')@10").html
+    assert "over 2 queries of" in skipping
+    assert "Means over 2 queries" in skipping
+    both = podium.report(scores, data, metrics=["ndcg(empty='skip')@10", "ndcg(empty='zero')@10"]).html
+    found = re.findall(r'<tr><th scope="row">(ndcg[^<]*)</th><td[^>]*>([0-9,]+)</td>', both)
+    assert [count for _, count in found] == ["2", "3"]
+    one = podium.report(scores[2:4], data.select([1]), metrics="ndcg@10").html
+    assert "over 1 query of" in one
+    assert "Means over 1 query<" in one
+
+
+def test_p_values_as_text():
+    assert [p_value(p) for p in (1.0, 0.0001, 0.00009, 0.0, float("nan"))] == [
+        "1.0000",
+        "0.0001",
+        "< 0.0001",
+        "< 0.0001",
+        "unknown",
+    ]
+
+
+def test_constant_features_are_named_in_a_sentence():
+    data = podium.RankingData(np.zeros((4, 30)), [0, 1, 0, 1], [1, 1, 2, 2])
+    (told,) = [text for text in podium.report(np.arange(4.0), data).warnings if "constant" in text]
+    assert told.startswith("30 features are constant: f0, ")
+    assert not told.endswith("….")
+    assert as_sentence("a, …") == "a, …"
+    assert as_sentence("a") == "a."
+
+
+def test_three_models_show_their_largest_difference():
+    data = podium.RankingData(np.zeros((2, 1)), [1, 0], [1, 1])
+    made = podium.report({"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 0.0]}, data, metrics="precision@1").html
+    assert "; largest difference 1.0000" in made
+
+
+def test_examples_without_room_for_their_documents_say_so(monkeypatch, test_part):
+    monkeypatch.setattr(queries, "MOST_DETAIL_BYTES", 10)
+    html = podium.report(np.arange(100.0), test_part).html
+    assert html.count("The page has no room for the documents of these queries.") == 2

@@ -384,6 +384,6 @@ def test_a_description_prints_what_may_cause_trouble():
         "note: 1 of 3 queries has only one document, so that there is nothing to rank there",
         "note: 1 of 3 queries has one label for all documents, and no pair to learn from",
         "note: 1 of 3 queries has no document with a label of at least 1, and most metrics count 0 there",
-        "note: constant features: f1",
+        "note: 1 feature is constant: f1",
     ]
     assert describe(RankingData([[1], [2]], [1, 0], [1, 1])).remarks() == []

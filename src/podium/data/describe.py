@@ -54,6 +54,7 @@ class Description:
 
     def remarks(self) -> list[str]:
         """Return one sentence for each thing that may cause trouble."""
+        constant, listed = len(self.constant_features), short_list(self.constant_features)
         alone, alike = self.queries_of_one_document, self.queries_of_one_label - self.queries_of_one_document
         found = [
             (
@@ -69,7 +70,7 @@ class Description:
                 f"{_of(self.queries_without_relevant, self.queries)} {_have(self.queries_without_relevant)} no document with a "
                 "label of at least 1, and most metrics count 0 there",
             ),
-            (len(self.constant_features), f"constant features: {short_list(self.constant_features)}"),
+            (constant, f"{constant:,} {'feature is' if constant == 1 else 'features are'} constant: {listed}"),
         ]
         return [sentence for count, sentence in found if count]
 

@@ -99,6 +99,19 @@ class TreeModel(Model):
         return np.unique(self._arrays["feature"]).astype(np.int64)
 
     @property
+    def has_gains(self) -> bool:
+        """Whether the gains of the splits are known. Files of some libraries do not hold them; they are read as 0."""
+        return not len(self._arrays["gain"]) or bool(self._arrays["gain"].any())
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether it is known how many training documents fell into each leaf.
+
+        Files that do not hold this are read as one document per leaf and without gains.
+        """
+        return bool((self._arrays["documents"] != 1).any()) or bool(self._arrays["gain"].any())
+
+    @property
     def n_trees(self) -> int:
         """Number of trees."""
         return len(self._arrays["node_offsets"]) - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ def _chart(frame: Any, unit: str, categories: Any) -> Any:
     scale, axis = alt.Scale(zero=False), alt.Axis()
     if categories is not None:
         codes = sorted(set(frame.loc[frame["kind"] == "mean", "value"].astype(int)))
-        axis = alt.Axis(values=codes, labelExpr=f"{[str(name) for name in categories]!r}[datum.value]")
+        axis = alt.Axis(values=codes, labelExpr=f"{json.dumps([str(name) for name in categories])}[datum.value]")
     x = alt.X("value:Q", title=unit, scale=scale, axis=axis)
     y = alt.Y("score:Q", title="score − mean score of its query", scale=scale)
     tips = ["query", "document", alt.Tooltip("value:Q", format=".4g"), alt.Tooltip("score:Q", format="+.4f")]

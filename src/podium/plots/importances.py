@@ -75,6 +75,9 @@ def importance(
         raise UnknownNameError("kind of importance", kind, [*KINDS, "permutation"])
     names = feature_names(ranker, data)
     values = np.asarray(ranker.importance(kind), np.float64)
+    if kind == "gain" and not ranker.scorer_.model.has_gains:
+        rule = "needs the gains of splits, which the file of this model does not hold"
+        raise ParameterError("kind", kind, rule, "draw split or permutation")
     order = np.argsort(-values, kind="stable")[:top]
     frame = pd.DataFrame(
         {"feature": [names[k] for k in order], "importance": values[order], "low": np.nan, "high": np.nan}

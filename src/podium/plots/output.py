@@ -145,7 +145,7 @@ def to_html(chart: Any, *, theme: str = "auto") -> str:
         "style": dark if theme == "auto" else "",
         "javascript": javascript(),
         "kind": CLASS,
-        "spec": json.dumps(spec).replace("</", "<\\/"),
+        "spec": json.dumps(spec).replace("<", "\\u003c"),  # so that no text can end the script or begin a comment
     }
 
 

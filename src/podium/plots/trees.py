@@ -25,7 +25,7 @@ class _DrawnNode:
 
     words: str
     kind: str
-    documents: int
+    documents: int | None
     depth: int
     value: float
     gain: float
@@ -38,7 +38,7 @@ class _DrawnNode:
 def tree(ranker: Any, number: int = 1, *, max_depth: int | None = None) -> Any:
     """Draw one tree of a ranker: the condition of each node, and the value of each leaf.
 
-    The columns of `chart.data` are node, parent, branch (yes or no), kind (split, leaf or cut), words, documents (of the training data), value,
+    The columns of `chart.data` are node, parent, branch (yes or no), kind (split, leaf or cut), words, documents (of the training data; none if the model's file does not say), value,
     gain, missing (where missing values go), depth, x and parent_x.
 
     Args:
@@ -55,15 +55,16 @@ def tree(ranker: Any, number: int = 1, *, max_depth: int | None = None) -> Any:
     if max_depth is not None and (not is_integer(max_depth) or max_depth < 0):
         raise ParameterError("max_depth", max_depth, "must be a whole number of at least 0")
     arrays = model.tree(int(number) - 1)
-    nodes, depth = _drawn(arrays, _Words(ranker, model, arrays), max_depth)
+    nodes, depth = _drawn(arrays, _Words(ranker, model, arrays), max_depth, model.has_counts)
     n_leaves = len(arrays["value"])
     shown = sum(node.kind != "split" for node in nodes)
     cut = any(node.kind == "cut" for node in nodes)
+    ends = "Leaves: what they add to the score" + (", and their documents." if model.has_counts else ".")
     return themed(
-        _chart(_frame(nodes), shown, depth),
+        _chart(_frame(nodes), shown, model.has_counts),
         f"Tree {number} of {model.n_trees}",
         f"{n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}" + (f", cut off below depth {depth}" if cut else ""),
-        "Left if the condition holds. Thick lines take missing values. Leaves: what they add to the score, and their documents.",
+        f"Left if the condition holds. Thick lines take missing values. {ends}",
     )
 
 
@@ -95,75 +96,71 @@ class _Words:
         return [float(code) for code, inside in zip(self.codes[feature], bits, strict=False) if inside]
 
 
-def _drawn(arrays: Arrays, words: _Words, max_depth: int | None) -> tuple[list[_DrawnNode], int]:
+def _drawn(arrays: Arrays, words: _Words, max_depth: int | None, has_counts: bool) -> tuple[list[_DrawnNode], int]:
     """Return the nodes in the order of drawing, and the depth at which the tree is cut off."""
-    depths = _leaf_depths(arrays)
-    limit = max(depths, default=0) if max_depth is None else int(max_depth)
-    nodes = _walk(arrays, words, limit)
-    while max_depth is None and limit > 1 and sum(node.kind != "split" for node in nodes) > MOST_LEAVES:
+    depths = _depths(arrays)
+    limit = max(depths.values()) if max_depth is None else int(max_depth)
+    while max_depth is None and limit > 1 and _n_ends(depths, limit) > MOST_LEAVES:
         limit -= 1
-        nodes = _walk(arrays, words, limit)
-    return nodes, limit
+    return _walk(arrays, words, limit, has_counts), limit
 
 
-def _leaf_depths(arrays: Arrays) -> list[int]:
-    depths, waiting = [], [(0 if len(arrays["feature"]) else ~0, 0)]
+def _depths(arrays: Arrays) -> dict[int, int]:
+    """Return the depth of every node and leaf, each after its parent; leaves have the keys ~leaf."""
+    depths, waiting = {}, [(0 if len(arrays["feature"]) else ~0, 0)]
     while waiting:
         place, depth = waiting.pop()
-        if place < 0:
-            depths.append(depth)
-        else:
+        depths[place] = depth
+        if place >= 0:
             waiting += [(int(arrays[side][place]), depth + 1) for side in ("left", "right")]
     return depths
 
 
-def _walk(arrays: Arrays, words: _Words, limit: int) -> list[_DrawnNode]:
+def _n_ends(depths: dict[int, int], limit: int) -> int:
+    """Return how many ends a tree has if it is cut off at a depth."""
+    return sum(depth == limit or (place < 0 and depth < limit) for place, depth in depths.items())
+
+
+def _sums_below(arrays: Arrays) -> dict[int, tuple[int, int]]:
+    """Return, for every node and leaf, how many leaves are below it, and how many documents they have."""
+    found: dict[int, tuple[int, int]] = {}
+    for place in reversed(_depths(arrays)):
+        if place < 0:
+            found[place] = 1, int(arrays["documents"][~place])
+        else:
+            left, right = (found[int(arrays[side][place])] for side in ("left", "right"))
+            found[place] = left[0] + right[0], left[1] + right[1]
+    return found
+
+
+def _walk(arrays: Arrays, words: _Words, limit: int, has_counts: bool) -> list[_DrawnNode]:
     """Return the nodes from the root down, each after its parent; leaves have the places 0, 1, … from left to right."""
     nodes: list[_DrawnNode] = []
     waiting: list[tuple[int, int, int | None, str]] = [(0 if len(arrays["feature"]) else ~0, 0, None, "")]
-    leaves = 0
+    sums, unknown, n_ends = _sums_below(arrays), float("nan"), 0
     while waiting:
         place, depth, parent, branch = waiting.pop()
-        inside = _leaves_below(arrays, place)
-        documents = int(arrays["documents"][inside].sum())
+        n_leaves, documents = sums[place]
+        counted = documents if has_counts else None
         if place < 0 or depth >= limit:
-            kind, text = "leaf", f"{arrays['value'][~place]:+.4f}" if place < 0 else ""
-            if place >= 0:
-                kind, text = "cut", f"… {len(inside)} leaves"
-            value = float(arrays["value"][~place]) if place < 0 else float("nan")
-            nodes.append(
-                _DrawnNode(text, kind, documents, depth, value, float("nan"), "", float(leaves), parent, branch)
-            )
-            leaves += 1
+            value = float(arrays["value"][~place]) if place < 0 else unknown
+            kind, text = ("leaf", f"{value:+.4f}") if place < 0 else ("cut", f"… {n_leaves} leaves")
+            nodes.append(_DrawnNode(text, kind, counted, depth, value, unknown, "", float(n_ends), parent, branch))
+            n_ends += 1
             continue
         missing = "yes" if arrays["missing_left"][place] else "no"
         gain = float(arrays["gain"][place])
-        nodes.append(
-            _DrawnNode(
-                words.condition(place), "split", documents, depth, float("nan"), gain, missing, 0.0, parent, branch
-            )
-        )
+        condition = words.condition(place)
+        nodes.append(_DrawnNode(condition, "split", counted, depth, unknown, gain, missing, 0.0, parent, branch))
         me = len(nodes) - 1
         waiting += [
             (int(arrays["right"][place]), depth + 1, me, "no"),
             (int(arrays["left"][place]), depth + 1, me, "yes"),
         ]
-    for number in range(len(nodes) - 1, -1, -1):
-        children = [node.x for node in nodes if node.parent == number]
-        if children:
-            nodes[number].x = sum(children) / len(children)
+    for node in reversed(nodes):  # a split is in the middle of its two children
+        if node.parent is not None:
+            nodes[node.parent].x += node.x / 2
     return nodes
-
-
-def _leaves_below(arrays: Arrays, place: int) -> list[int]:
-    found, waiting = [], [place]
-    while waiting:
-        at = waiting.pop()
-        if at < 0:
-            found.append(~at)
-        else:
-            waiting += [int(arrays["left"][at]), int(arrays["right"][at])]
-    return found
 
 
 def _frame(nodes: list[_DrawnNode]) -> Any:
@@ -185,14 +182,20 @@ def _frame(nodes: list[_DrawnNode]) -> Any:
         }
         for number, node in enumerate(nodes)
     ]
-    return pd.DataFrame(rows).astype({"parent": "Int64"})
+    return pd.DataFrame(rows).astype({"parent": "Int64", "documents": "Int64"})
 
 
-def _chart(frame: Any, leaves: int, depth: int) -> Any:
+def _chart(frame: Any, leaves: int, has_counts: bool) -> Any:
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.6, leaves - 0.4], nice=False))
     deepest = int(frame["depth"].max())
     y = alt.Y("depth:Q", axis=None, scale=alt.Scale(domain=[deepest + 0.45, -0.35], nice=False))
-    tips = ["kind", "words", "documents", alt.Tooltip("gain:Q", format=".4g"), alt.Tooltip("value:Q", format="+.5f")]
+    tips = [
+        "kind",
+        "words",
+        *(["documents"] if has_counts else []),
+        alt.Tooltip("gain:Q", format=".4g"),
+        alt.Tooltip("value:Q", format="+.5f"),
+    ]
     edges = (
         alt.Chart()
         .transform_filter("isValid(datum.parent_x)")
@@ -215,7 +218,8 @@ def _chart(frame: Any, leaves: int, depth: int) -> Any:
     )
     values = ends.mark_text(color=INK, fontSize=10, dy=14).encode(text="words:N")
     counts = ends.mark_text(color=QUIET, fontSize=10, dy=27).encode(text=alt.Text("documents:Q", format=",d"))
-    layers = [edges, halo.encode(text="words:N"), text.encode(text="words:N"), dots, values, counts]
+    layers = [edges, halo.encode(text="words:N"), text.encode(text="words:N"), dots, values]
+    layers += [counts] if has_counts else []
     placed = [layer if layer is edges else layer.encode(x=x, y=y, tooltip=tips) for layer in layers]
     width = max(260, LEAF_PIXELS * leaves)
     return alt.layer(*placed, data=frame).properties(width=width, height=LEVEL_PIXELS * (deepest + 0.8))

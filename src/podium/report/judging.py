@@ -51,6 +51,10 @@ class Judgment:
         """Return the main metric of each query under a model; NaN for a query that is left out."""
         return self.evaluations[name].per_query[self.main]
 
+    def n_judged(self, metric: Metric | str) -> int:
+        """Return how many queries the mean of a metric is over. A query may be left out for its labels, so for all models alike."""
+        return int(np.sum(~np.isnan(next(iter(self.evaluations.values())).per_query[metric])))
+
 
 def judge(
     scores: Mapping[str, Floats],

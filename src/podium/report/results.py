@@ -13,7 +13,7 @@ from podium.report.explaining import ModelImportance
 from podium.report.markup import Child, Markup, element, isolated, join, paragraph, side_by_side, table
 from podium.report.queries import QueryRow
 from podium.report.sections import section
-from podium.report.texts import cut, fixed, interval, signed
+from podium.report.texts import cut, fixed, interval, n_queries, p_value, signed
 
 SHOWN_FEATURES = 15
 
@@ -23,17 +23,21 @@ def metrics_section(contents: ReportContents) -> Markup:
     judgment = contents.judgment
     names = list(judgment.evaluations)
     labels = list(judgment.evaluations[names[0]].mean)
+    counts = [judgment.n_judged(label) for label in labels]
+    differ = len(set(counts)) > 1
     rows: list[list[Child]] = []
-    for label in labels:
-        cells: list[Child] = [label]
+    for label, count in zip(labels, counts, strict=True):
+        cells: list[Child] = [label, f"{count:,}"] if differ else [label]
         for result in judgment.evaluations.values():
             cells += [fixed(result.mean[label]), interval(result.interval[label])]
         rows.append(cells)
     between = percent(contents.options.confidence)
-    columns: list[Child] = ["Metric"]
+    columns: list[Child] = ["Metric", "Queries"] if differ else ["Metric"]
     for name in names:
         columns += [isolated(cut(name)), f"{between} interval"]
-    parts: list[Child] = [table(f"Means over {contents.data.n_queries:,} queries", columns, rows)]
+    parts: list[Child] = [
+        table("Means over queries" if differ else f"Means over {n_queries(counts[0])}", columns, rows)
+    ]
     if judgment.comparisons:
         parts += _tests(contents)
     else:
@@ -55,7 +59,7 @@ def _tests(contents: ReportContents) -> list[Child]:
                     join([comparison.metric.label, ": ", _pair(pair)]),
                     signed(pair.difference),
                     interval(pair.interval, signed),
-                    *(_p_value(p_values[test]) for test in tests),
+                    *(p_value(p_values[test]) for test in tests),
                     f"{pair.wins:,}",
                     f"{pair.losses:,}",
                     f"{pair.ties:,}",
@@ -71,10 +75,6 @@ def _tests(contents: ReportContents) -> list[Child]:
 
 def _pair(pair: PairComparison) -> Markup:
     return join([isolated(cut(pair.first)), " − ", isolated(cut(pair.second))])
-
-
-def _p_value(p: float) -> str:
-    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
 
 
 def difference_title(n_models: int) -> str:
@@ -128,9 +128,11 @@ def examples_section(contents: ReportContents) -> Markup:
         if title == "Most changed" and len(contents.models) < 2:
             continue
         parts += [element("h3", f"{title} queries"), paragraph(told, class_="soft")]
-        parts += [_example(contents, rows[number]) for number in numbers if number in queries.details]
-        if not numbers:
-            parts.append(paragraph("There is no such query.", class_="reason"))
+        shown = [number for number in numbers if number in queries.details]
+        parts += [_example(contents, rows[number]) for number in shown]
+        if not shown:
+            told = "The page has no room for the documents of these queries." if numbers else "There is no such query."
+            parts.append(paragraph(told, class_="reason"))
     return section("Queries to look at", "examples", *parts)
 
 
@@ -139,12 +141,14 @@ def _example(contents: ReportContents, row: QueryRow) -> Markup:
     values: list[Child] = ["Query ", isolated(row.id), ": "]
     for place, (model, value) in enumerate(named):
         values += [", " if place else "", isolated(cut(model.name)), f" {fixed(math.nan if value is None else value)}"]
-    if row.difference is not None:
+    known = [value for value in row.values if value is not None]
+    if len(known) > 2:
+        values.append(f"; largest difference {fixed(max(known) - min(known))}")
+    elif row.difference is not None:
         kind = None
         if row.difference:
             kind = "gain" if (row.difference > 0) == contents.judgment.main.higher_is_better else "loss"
-        title = difference_title(len(row.values)).lower()
-        values += [f"; {title} ", element("span", signed(row.difference), class_=kind)]
+        values += ["; difference ", element("span", signed(row.difference), class_=kind)]
     return element("details", element("summary", *values), element("div"), data_query=row.number)
 
 

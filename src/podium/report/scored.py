@@ -15,6 +15,7 @@ from podium.data.canonical import fingerprint
 from podium.data.conversion import as_numbers
 from podium.data.feature_names import default_names
 from podium.errors import DataError
+from podium.models.trees import TreeModel
 from podium.rankers import BaseRanker, ImportedRanker
 from podium.report.data_remarks import Remark
 from podium.report.opening import OpenedModel
@@ -90,6 +91,14 @@ def score_model(opened: OpenedModel, data: RankingData, *, num_threads: int | No
     remarks = [
         Remark("note", f"{opened.name}: {as_sentence(text)}") for text in dict.fromkeys(str(w.message) for w in told)
     ]
+    if isinstance(scorer.model, TreeModel) and not scorer.model.has_counts:
+        remarks.append(
+            Remark(
+                "note",
+                f"The file of {opened.name} does not say how many training documents fell into each leaf, so that contributions of "
+                "its features weigh all leaves equally.",
+            )
+        )
     if opened.ranker is not None and opened.ranker.fingerprint_ in (fingerprint(data), fingerprint(matched)):
         remarks.append(
             Remark(

@@ -22,7 +22,7 @@ from podium.report.markup import (
     table,
 )
 from podium.report.scored import TrainingSummary
-from podium.report.texts import cut, fixed, interval, signed
+from podium.report.texts import cut, fixed, interval, n_queries, p_value, signed
 
 LONGEST_COMMAND = 5000
 STRONGEST = 8  # features that are listed with how well each ranks alone
@@ -51,7 +51,8 @@ def overview(contents: ReportContents) -> Markup:
                 ]
             )
         )
-    told = paragraph(f"Mean of {main} over {contents.data.n_queries:,} queries of ", isolated(contents.data_name), ".")
+    over = n_queries(contents.judgment.n_judged(main))
+    told = paragraph(f"Mean of {main} over {over} of ", isolated(contents.data_name), ".")
     return section(
         "Overview", "overview", told, listing(tiles, class_="tiles"), _verdicts(contents), remarks(contents.remarks)
     )
@@ -65,7 +66,7 @@ def _verdicts(contents: ReportContents) -> Markup:
     several, between = len(contents.models) > 2, percent(contents.options.confidence)
     for pair in contents.judgment.comparisons[0].pairs:
         p = (pair.corrected if several else pair.p_values)["randomization"]
-        shown = f"p = {p:.4f}" if p >= 0.0001 else "p < 0.0001"
+        shown = f"p {p_value(p)}" if p < 0.0001 else f"p = {p_value(p)}"
         corrected = " after Holm's correction" if several else ""
         sentences.append(
             join(

@@ -18,8 +18,8 @@ def cut(text: str, most: int = LONGEST_TEXT) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """Return a text that ends with a period."""
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    """Return a text that ends with a period, or with an ellipsis if it was cut."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def rounded(number: float | None, digits: int = DIGITS) -> float | int | None:
@@ -55,3 +55,15 @@ def embedded_json(value: Any) -> str:
     """Return JSON that can stand inside a script element: nothing in it can end the element or begin a comment."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def p_value(p: float) -> str:
+    """Return a p-value with four decimals, "< 0.0001" if it is smaller, or "unknown"."""
+    if math.isnan(p):
+        return "unknown"
+    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+
+
+def n_queries(count: int) -> str:
+    """Return a number of queries in words: "1 query", "1,000 queries"."""
+    return f"{count:,} {'query' if count == 1 else 'queries'}"
