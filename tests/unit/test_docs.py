@@ -129,6 +129,8 @@ def test_every_chart_is_in_the_gallery() -> None:
     )
     tools = {"beside", "dark_style", "javascript", "save", "to_html", "to_png", "to_spec", "to_svg"}
     assert {name for name, _ in pictures} == set(podium.plots.__all__) - tools
+    for kind in ("split", "permutation"):  # the default is gain
+        assert re.search(rf'^chart = plots\.importance\(.*kind="{kind}"', text, re.MULTILINE)
     stored = {f"images/plots/{path.name}" for path in (ROOT / "docs" / "images" / "plots").iterdir()}
     assert {path for _, path in pictures} == stored
     for path in stored:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,6 +63,7 @@ def report(
 
     Without --metric, the metrics are that of the first model and ndcg@1, ndcg@5, ndcg@10, map and mrr. The first one sorts the queries. The log that podium train wrote next to a model gives its learning curve. Charts need the extra plots.
     """
+    start = time.perf_counter()
     files = named_files(models, "models")
     check_outputs(Output(out, "html", "--out"), inputs=[*files.values(), data], read=read)
     find_functions(*metric or ())
@@ -78,15 +80,16 @@ def report(
     with progress("making the report"):
         made = build_report(opened, rows.data, options, data_path=data, command=command)
     made.save(out)
+    seconds = time.perf_counter() - start
     if json:
-        print_json(_summary(made, out, data, files))
+        print_json({**_summary(made, out, data, files), "seconds": seconds})
         return
     for text in made.warnings:
         note(f"warning: {text}")
     main, found = made.contents.judgment.main, made.contents.judgment.evaluations
     for name, result in found.items():
         say(f"{name}: {main} {result.mean[main]:.4f}, {percent(confidence)} interval {interval(result.interval[main])}")
-    say(f"wrote {out}: {made.n_bytes / 1e6:.2f} MB")
+    say(f"wrote {out}: {made.n_bytes / 1e6:.2f} MB in {seconds:.1f} s")
 
 
 def _summary(made: Any, out: Path, data: Path, files: dict[str, Path]) -> dict[str, Any]:
