@@ -162,6 +162,135 @@ def test_forces_metrics_parameters_and_laws_are_chosen(watcher, studio):
         watched.faults[:] = [fault for fault in watched.faults if "422" not in fault]  # Chromium logs refused requests
 
 
+class Held:
+    """Holds the requests of a page to one part of the interface until they are let go."""
+
+    def __init__(self, page: Any, path: str) -> None:
+        self.page, self.path = page, path
+        self.waiting: list[Any] = []
+        self.released = False
+        page.route(f"**/studio/api/{path}", lambda route: self._hold(route))
+
+    def _hold(self, route: Any) -> None:
+        if self.released:
+            route.continue_()
+        else:
+            self.waiting.append(route)
+
+    def wait(self) -> None:
+        """Wait until a request is held."""
+        for _ in range(CEILING_MS // 20):
+            if self.waiting:
+                return
+            self.page.wait_for_timeout(20)
+        raise AssertionError(f"the page did not ask for {self.path}")
+
+    def pass_one(self) -> None:
+        """Let the oldest request go."""
+        self.wait()
+        self.waiting.pop(0).continue_()
+
+    def release(self) -> None:
+        """Let all requests go, these and those that come."""
+        self.released = True
+        while self.waiting:
+            self.waiting.pop(0).continue_()
+
+
+def test_moves_are_kept_while_an_answer_is_awaited(watcher, studio):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        before = shown(page)["scores"]
+        unit = (max(before) - min(before)) * 1.16 / 100  # the edges are 8 % beyond the scores on both sides
+        held = Held(page, "examine")
+        document(page, D2).focus()
+        for _ in range(10):
+            page.keyboard.press("ArrowUp")
+        held.wait()
+        held.release()
+        quiet(page)
+        after = check_numbers(page, studio, "ranknet", "ndcg@10")
+        assert after["scores"][D2] == pytest.approx(before[D2] + 10 * unit, rel=1e-9)
+
+
+def test_a_document_stays_where_it_is_dropped_before_the_answer(watcher, studio):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        before = shown(page)["scores"]
+        held = Held(page, "examine")
+        box = document(page, D2).locator(".point").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        for step in range(1, 6):
+            page.mouse.move(x, y - 30 * step)
+        page.mouse.up()
+        held.wait()
+        dropped = shown(page)["scores"]
+        assert dropped[D2] > before[D2] + 1
+        held.release()
+        quiet(page)
+        assert check_numbers(page, studio, "ranknet", "ndcg@10")["scores"] == dropped
+
+
+@pytest.mark.parametrize("preset", ["five-levels", "winner-takes-all"], ids=["another query", "reset"])
+def test_a_step_of_a_query_that_was_left_is_not_shown(watcher, studio, preset):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        held = Held(page, "descend")
+        page.get_by_role("button", name="Step").click()
+        held.wait()
+        with page.expect_response(lambda answer: f"scene?preset={preset}" in answer.url):
+            if preset == "five-levels":
+                page.get_by_label("Query", exact=True).select_option(f"preset:{preset}")
+            else:
+                page.get_by_role("button", name="Reset").click()
+        scores = studio.ask("scene", preset=preset)["scores"]
+        until(page, f"document.querySelectorAll('.stage g.document').length === {len(scores)}")
+        until(page, "document.querySelector('.forces').dataset.pending === '1'")  # the step alone
+        held.release()
+        quiet(page)
+        assert shown(page)["scores"] == scores
+        assert page.locator(".forces .status").inner_text() == ""
+
+
+def test_play_after_a_pause_makes_one_step_at_a_time(watcher, studio):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        start = shown(page)["scores"]
+        held = Held(page, "descend")
+        page.get_by_role("button", name="Play").click()
+        held.wait()
+        page.locator(".forces .buttons .primary").click()  # pauses
+        page.locator(".forces .buttons .primary").click()  # plays again
+        for _ in range(4):
+            held.pass_one()
+        held.wait()
+        pause(page)
+        held.release()
+        quiet(page)
+        steps = step_number(page)
+        assert steps == 5
+        rate = float(page.get_by_label("Step size", exact=True).input_value())
+        body = {"preset": "winner-takes-all", "scores": start, "force": "ranknet", "movement": "linear"}
+        points = studio.ask("descend", {**body, "rate": rate, "steps": steps, "metric": "ndcg@10"})["points"]
+        assert shown(page)["scores"] == points[-1]["scores"]
+
+
+def pause(page: Any) -> None:
+    """End the play, unless it has ended by itself."""
+    page.evaluate("[...document.querySelectorAll('button')].find((each) => each.textContent === 'Pause')?.click()")
+    page.get_by_role("button", name="Play").wait_for()
+
+
 def step_number(page: Any) -> int:
     found = re.match(r"Step (\d+)", page.locator(".forces .status").inner_text())
     return 0 if found is None else int(found[1])
@@ -184,8 +313,7 @@ def test_descent_is_played_until_the_winner_is_lost(watcher, studio):
         step_once(page)
         page.get_by_role("button", name="Play").click()
         until(page, "document.querySelector('dd[data-value-of=wta]').dataset.value === '0'")
-        page.get_by_role("button", name="Pause").click()
-        page.get_by_role("button", name="Play").wait_for()
+        pause(page)
         quiet(page)
         while shown(page)["ranks"][D2] > 3:
             step_once(page)

@@ -19,6 +19,7 @@ def test_addresses_of_this_machine_are_told_from_others():
         ("console.error('broken')", "console error: broken"),
         ("setTimeout(() => { throw new Error('thrown') })", "error: thrown"),
         ("fetch('https://podium.invalid/x').catch(() => {})", "request to another machine: https://podium.invalid/x"),
+        ("fetch('http://127.0.0.1:9/x').catch(() => {})", "failed: http://127.0.0.1:9/x net::ERR_UNSAFE_PORT"),
     ],
 )
 def test_faults_of_a_page_are_noticed(watcher: Watcher, script: str, fault: str):

@@ -63,7 +63,14 @@ class WatchedPage:
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         self.page.on("request", self._request)
-        self.page.on("requestfailed", lambda request: self.faults.append(f"failed: {request.url} {request.failure}"))
+        self.page.on("requestfailed", self._failed)
+
+    def end(self) -> None:
+        """Stop listening for failed requests: closing a page aborts those that are under way."""
+        self.page.remove_listener("requestfailed", self._failed)
+
+    def _failed(self, request: Any) -> None:
+        self.faults.append(f"failed: {request.url} {request.failure}")
 
     def _console(self, message: Any) -> None:
         if message.type in ("error", "warning"):
@@ -134,6 +141,7 @@ class Watcher:
         try:
             yield watched
         finally:
+            watched.end()
             context.close()
         assert not watched.faults, "\n".join(watched.faults)
 

@@ -57,15 +57,14 @@ export function latest(work, onProblem) {
       return;
     }
     running = true;
-    try {
-      do {
-        again = false;
+    do {
+      again = false;
+      try {
         await work();
-      } while (again);
-    } catch (problem) {
-      onProblem(problem);
-    } finally {
-      running = false;
-    }
+      } catch (problem) {
+        onProblem(problem);
+      }
+    } while (again);
+    running = false;
   };
 }

@@ -16,10 +16,14 @@ const LINES = [["wta", "WTA", "series-0"], ["ndcg", "NDCG", "series-1"], ["pairw
 class ForcesPage {
   constructor(studio) {
     this.studio = studio;
-    this.playing = false;
+    this.playing = null; // the loop that plays, an object of its own
     this.pending = 0;
+    this.visits = 0; // of queries that were asked for
+    this.taken = 0; // how often the page took over scores: of a query, or of a step
+    this.edits = 0; // how often people moved a document or changed the force
+    this.turn = Promise.resolve(); // steps are made one after the other
     this.stage = new Stage((k, score, done) => this.moved(k, score, done));
-    this.examine = latest(() => this.busy(async () => this.take(await post("examine", this.point()))), (error) => studio.problem(error));
+    this.examine = latest(() => this.busy(() => this.examineScores()), (error) => studio.problem(error));
     this.judge = latest(() => this.busy(() => this.laws()), (error) => studio.problem(error));
     this.build();
   }
@@ -99,7 +103,7 @@ class ForcesPage {
   }
 
   hide() {
-    this.playing = false;
+    this.pause();
   }
 
   stateChanged() {
@@ -115,18 +119,22 @@ class ForcesPage {
   }
 
   async begin() {
-    this.playing = false;
+    this.pause();
+    const visit = (this.visits += 1);
+    const source = this.source();
     await this.busy(async () => {
       try {
         this.studio.problem(null);
-        const scene = await get("scene", this.source());
+        const scene = await get("scene", source);
+        if (visit !== this.visits) return;
         const other = scene.title !== this.scene?.title;
-        this.scene = scene;
+        Object.assign(this, { scene, shownSource: source, current: null });
         if (other) this.suggest(scene);
       } catch (error) {
-        this.studio.problem(error);
+        if (visit === this.visits) this.studio.problem(error);
         return;
       }
+      this.taken += 1;
       this.queryFields.hidden = this.sceneSelect.value !== "query";
       this.scores = [...this.scene.scores];
       this.round = 0;
@@ -190,10 +198,11 @@ class ForcesPage {
   }
 
   point() {
-    return { scores: this.scores, force: this.force(), metric: this.metricInput.value.trim(), round: this.round, ...this.source() };
+    return { scores: this.scores, force: this.force(), metric: this.metricInput.value.trim(), round: this.round, ...this.shownSource };
   }
 
   async changed() {
+    this.edits += 1;
     this.forceName.textContent = this.force();
     this.history = this.history.slice(-1);
     this.lawList.replaceChildren();
@@ -202,18 +211,24 @@ class ForcesPage {
   }
 
   moved(k, score, done) {
-    this.playing = false;
+    this.pause();
+    this.edits += 1;
     this.scores[k] = score;
     this.examine().then(() => done && this.judge());
   }
 
-  /** Show what the studio has computed. */
+  /** Ask for the forces at the scores of the page. Answers about a query or a step that is no longer shown are left out. */
+  async examineScores() {
+    const { taken } = this;
+    const point = await post("examine", this.point());
+    if (taken === this.taken) this.take(point);
+  }
+
+  /** Show what the studio has computed. The scores are those of the page, which may have been moved since it asked. */
   take(point) {
     this.studio.problem(null);
-    const dragging = this.stage.dragged !== null;
     this.current = point;
-    if (!dragging) this.scores = [...point.scores];
-    this.stage.update(dragging ? { ...point, scores: this.scores } : point);
+    this.stage.update({ ...point, scores: this.scores });
     this.metricTitle.textContent = point.metric;
     const longest = Math.max(...point.force.map(Math.abs));
     for (const [name] of VALUES) {
@@ -239,7 +254,9 @@ class ForcesPage {
   }
 
   async laws() {
+    const { taken, edits } = this;
     const { here, anywhere } = await post("laws", this.point());
+    if (taken !== this.taken || edits !== this.edits) return; // they are judged again
     this.lawList.replaceChildren(...Object.entries(anywhere.laws).map(([name, general]) => {
       const local = here?.laws[name];
       const title = name === "action_reaction" ? "action = reaction" : name === "consistent" ? `consistent with ${anywhere.metric}` : name;
@@ -253,16 +270,27 @@ class ForcesPage {
     if (!here) this.lawList.prepend(h("li", {}, h("small", {}, "This query is too long to test the laws at its own scores.")));
   }
 
-  async step() {
-    const before = this.current;
+  /** Make a step after those that are under way, and return how far the documents moved. */
+  step() {
+    const { scene } = this;
+    const made = this.turn.then(() => (scene && scene === this.scene ? this.descend() : Infinity));
+    this.turn = made.catch(() => {});
+    return made;
+  }
+
+  /** Ask for one step. It is left out if the query, the scores or the force have been changed meanwhile. */
+  async descend() {
+    const { current: before, scores, taken, edits } = this;
     const body = { ...this.point(), movement: this.movement.value, rate: Number(this.rate.value), steps: 1 };
     const { points } = await this.busy(() => post("descend", body));
+    if (taken !== this.taken || edits !== this.edits) return Infinity;
+    this.taken += 1;
     this.round += 1;
     this.history.push({ round: this.round, ...points[0] });
     this.scores = [...points[0].scores];
     this.take(points[0]);
-    this.tellPassing(before, points[0]);
-    return Math.max(...points[0].scores.map((score, k) => Math.abs(score - before.scores[k])));
+    if (before) this.tellPassing(before, points[0]);
+    return Math.max(...this.scores.map((score, k) => Math.abs(score - scores[k])));
   }
 
   tellPassing(before, after) {
@@ -272,7 +300,7 @@ class ForcesPage {
   }
 
   async stepOnce() {
-    this.playing = false;
+    this.pause();
     try {
       await this.step();
     } catch (error) {
@@ -282,24 +310,28 @@ class ForcesPage {
     this.judge();
   }
 
+  pause() {
+    this.playing = null;
+    this.playButton.textContent = "Play";
+  }
+
   async play() {
     if (this.playing) {
-      this.playing = false;
+      this.pause();
       return;
     }
-    this.playing = true;
+    const loop = (this.playing = {});
     this.playButton.textContent = "Pause";
     try {
-      for (let count = 0; this.playing && count < MOST_STEPS; count += 1) {
+      for (let count = 0; this.playing === loop && count < MOST_STEPS; count += 1) {
         if ((await this.step()) < STILL) break;
-        await new Promise((done) => setTimeout(done, PAUSE_MS));
+        if (this.playing === loop) await new Promise((done) => setTimeout(done, PAUSE_MS));
       }
     } catch (error) {
       this.studio.problem(error);
     }
-    this.playing = false;
-    this.playButton.textContent = "Play";
-    this.judge();
+    if (this.playing === loop) this.pause();
+    if (!this.playing) this.judge(); // else another loop has begun
   }
 }
 

@@ -180,8 +180,9 @@ export class Stage {
       ArrowRight: () => this.focus(this.beside(k, 1)),
     };
     if (!(event.key in ways)) return;
-    ways[event.key]();
     event.preventDefault();
+    if (!others.length && (event.key === "Home" || event.key === "End")) return; // there is nothing to pass
+    ways[event.key]();
   }
 
   beside(k, way) {
