@@ -141,6 +141,18 @@ def test_refused_metrics_at_k(parts, options, message):
         plots.metric_at_k(parts[2].labels, parts[2], **options)
 
 
+def test_a_metric_at_k_says_over_how_many_queries_its_mean_is():
+    data = podium.RankingData(np.zeros((6, 1)), [0, 0, 1, 0, 1, 0], [1, 1, 2, 2, 3, 3])
+    scores = {"a": np.arange(6.0)}
+    told = [
+        plots.metric_at_k(scores, data, metric=metric, k=2).title.subtitle[0]
+        for metric in ("ndcg", "ndcg(empty='skip')")
+    ]
+    assert [text.partition(" with ")[0] for text in told] == ["Mean over 3 queries", "Mean over 2 queries"]
+    alone = plots.metric_at_k({"a": [1.0, 0.0]}, data.select([1]), k=2).title.subtitle[0]
+    assert alone.startswith("Mean over 1 query with ")
+
+
 def test_query_differences_are_first_minus_second(parts):
     data = parts[2]
     rng = np.random.default_rng(1)

@@ -62,8 +62,8 @@ def metric_at_k(
     rows, n_queries = [], set()
     for name, system in named.items():
         result = evaluate(system, data, cutoffs, confidence=confidence, num_threads=num_threads)
-        n_queries.add(result.n_queries)
         for cutoff, each in enumerate(cutoffs, start=1):
+            n_queries.add(int(np.sum(~np.isnan(result.per_query[each]))))  # some metrics leave queries out
             low, high = result.interval[each]
             rows.append({"system": name, "k": cutoff, "mean": result.mean[each], "low": low, "high": high})
     frame = pd.DataFrame(rows)
@@ -83,7 +83,7 @@ def metric_at_k(
         .encode(x=x, y=y, color=color, tooltip=tips)
     )
     counted = " to ".join(f"{count:,}" for count in sorted({min(n_queries), max(n_queries)}))
-    words = f"Mean over {counted} queries with {percent(confidence)} intervals"
+    words = f"Mean over {counted} {'query' if counted == '1' else 'queries'} with {percent(confidence)} intervals"
     return themed(alt.layer(band, line, data=frame), f"{meant}@k for cutoffs 1 to {k}", words)
 
 
