@@ -15,7 +15,9 @@ from urllib.parse import quote, urlencode, urlsplit
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.frame_columns import is_frame
 from podium.errors import ParameterError, PodiumError
+from podium.serve.frame_documents import find_features, frame_documents
 
 JSON, RAW = "application/json", "application/octet-stream"
 FIRST_PAUSE = 0.05  # seconds before the first retry; doubled for each further one
@@ -55,8 +57,10 @@ class Ranking:
 class Client:
     """A client of one service. Threads may share it; each has a connection of its own.
 
-    Arrays are sent as raw float32, and lists of dictionaries as documents with named features. A request whose connection fails
-    is sent again: scoring changes nothing, so that this is safe.
+    Arrays are sent as raw float32, and lists of dictionaries as documents with named features. The columns of a frame of pandas,
+    polars or pyarrow are found by name, as `ranker.predict` finds them: their order does not matter, columns that the model was not
+    trained on are left out with a warning, and a missing one is a DataError. A request whose connection fails is sent again:
+    scoring changes nothing, so that this is safe.
 
     Args:
         url: Address of the service.
@@ -95,7 +99,7 @@ class Client:
 
         Args:
             model: Name of the model.
-            documents: A matrix with one row per document, or a list of dictionaries with features by name.
+            documents: A matrix or frame with one row per document, or a list of dictionaries with features by name.
             sizes: How many documents each query has; by default all belong to one.
             version: The version to use, instead of the one the service chooses.
             canary_key: Requests with the same key, such as a user's, are answered by the same version.
@@ -120,7 +124,7 @@ class Client:
 
         Args:
             model: Name of the model.
-            documents: A matrix with one row per document, or a list of dictionaries with features by name.
+            documents: A matrix or frame with one row per document, or a list of dictionaries with features by name.
             k: How many documents to return.
             ids: One per document; the ranking has those of its documents.
             version: The version to use, instead of the one the service chooses.
@@ -173,6 +177,11 @@ class Client:
         given = {name: value for name, value in parameters.items() if value is not None}
         path = f"/v1/models/{quote(model, safe='')}/{operation}"
         rows: Any = documents
+        if is_frame(rows):
+            found = find_features(self.models(), model, parameters["version"])
+            rows = [] if found is None else frame_documents(rows, found)
+            body = json.dumps(_split(rows, sizes), allow_nan=False).encode()
+            return json.loads(self._send("POST", _with(path, given), body, {**headers, "Content-Type": JSON}))
         if _are_named(rows):
             named = [{name: _plain(value) for name, value in row.items()} for row in rows]
             body = json.dumps(_split(named, sizes), allow_nan=False).encode()

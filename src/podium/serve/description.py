@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from podium.data.feature_names import feature_name
 from podium.serve.answers import (
     ARROW,
     JSON,
@@ -16,14 +17,17 @@ from podium.serve.answers import (
     ScoreQueriesAnswer,
 )
 from podium.serve.problems import ProblemAnswer
-from podium.serve.registry import Registry
+from podium.serve.registry import Registry, ServedModel
 
 NAMES = "#/components/schemas/{name}"
 ARROW_FILE = "application/vnd.apache.arrow.file"
 
 
 class VersionInfo(msgspec.Struct):
-    """A version of a model: its name, role and share of the requests, and the beginning of its file's checksum."""
+    """A version of a model: its name, role and share of the requests, the beginning of its file's checksum, and its features.
+
+    Categories are listed in the order of their codes, for each categorical feature; null if only codes are known.
+    """
 
     version: str
     role: str
@@ -31,6 +35,7 @@ class VersionInfo(msgspec.Struct):
     fingerprint: str
     features: int
     feature_names: list[str] | None
+    categories: dict[str, list[str] | None] | None
 
 
 class ModelInfo(msgspec.Struct):
@@ -68,10 +73,19 @@ def models_answer(registry: Registry) -> bytes:
                     model.fingerprint,
                     model.n_features,
                     None if names is None else list(names),
+                    _categories(model),
                 )
             )
         models.append(ModelInfo(name, versions))
     return msgspec.json.encode(ModelsAnswer(models))
+
+
+def _categories(model: ServedModel) -> dict[str, list[str] | None] | None:
+    found = model.scorer.categories
+    if found is None:
+        return None
+    names = model.scorer.feature_names
+    return {feature_name(column, names): None if each is None else list(each) for column, each in found.items()}
 
 
 def describe_scoring(schema: dict[str, Any], *, secured: bool) -> dict[str, Any]:
