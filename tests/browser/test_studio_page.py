@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from studio_process import OpenStudio, studio_process
 from watching import CEILING_MS, DESKTOP, PHONE, Watcher
@@ -439,6 +440,46 @@ def test_hostile_names_are_shown_as_text(watcher, tmp_path):
         page.get_by_role("link", name="Move them by forces").click()
         quiet(page)
         assert page.evaluate("document.querySelectorAll('main img, main script, main b').length") == 0
+
+
+def test_a_query_of_one_document_and_a_long_one(watcher, tmp_path):
+    rng = np.random.default_rng(1)
+    sizes = [300, 1, 20]
+    data = podium.RankingData(rng.normal(size=(321, 2)), rng.integers(0, 2, 321), np.repeat([0, 1, 2], sizes))
+    podium.write(data, tmp_path / "data.csv")
+    for name, seen in (("a", data.features[:, 0]), ("b", data.features[:, 1])):
+        podium.RankSVM(num_threads=1).fit(data.replace(labels=(seen > 0).astype(float))).save(
+            tmp_path / f"{name}.podium"
+        )
+    with studio_process(tmp_path, "data.csv", "a.podium", "b.podium") as opened, watcher.page() as watched:
+        page = watched.page
+        page.goto(opened.page)
+        page.wait_for_selector(".queries[data-pending='0'] .why h2")
+        page.locator(".list button[data-query='0']").click()
+        page.get_by_role("heading", name="Query 0", exact=True).wait_for()
+        page.wait_for_selector(".queries[data-pending='0']")
+        second = page.locator(".slopes g.document").evaluate_all(
+            "(all) => all.map((each) => Number(/then (\\d+)$/.exec(each.getAttribute('aria-label'))[1]))"
+        )
+        assert set(range(1, 41)) <= set(second)
+        page.get_by_text(f"The picture shows the best 40 of each ranking: {len(second)} of 300 documents.").wait_for()
+        places = page.locator(".slopes .names text").evaluate_all(
+            "(all) => all.map((each) => `${each.getAttribute('x')} ${each.getAttribute('y')}`)"
+        )
+        assert len(places) == len(set(places)) == 80  # no name is written over another
+        page.locator(".list button[data-query='1']").click()
+        page.get_by_role("heading", name="Query 1", exact=True).wait_for()
+        page.wait_for_selector(".queries[data-pending='0']")
+        page.get_by_role("link", name="Move them by forces").click()
+        page.locator(".stage g.document").wait_for()
+        quiet(page)
+        document(page, 0).focus()
+        for key in ("Home", "End"):
+            page.keyboard.press(key)
+        assert shown(page)["scores"] == [0]
+        page.keyboard.press("ArrowUp")
+        until(page, "Number(document.querySelector('[data-document=\"0\"]').dataset.score) > 0")
+        quiet(page)
 
 
 def open_page(page: Any, studio: OpenStudio, name: str) -> None:

@@ -164,3 +164,21 @@ def test_names_of_rankings_stay_unique_and_few():
     assert len(names) == MOST_RANKINGS
     assert names[:3] == ["a", "a-2", "a-3"]
     assert names[-1] == DATA_ORDER
+
+
+def test_a_long_query_shows_the_best_of_both_rankings(tmp_path):
+    """The second ranking is the first one reversed, so that the best 100 of each are shown of 1,000."""
+    features = np.arange(1000.0)[:, None]
+    data = podium.RankingData(features, np.arange(1000) % 2, np.zeros(1000))
+    workspace = Workspace(data, "one long query")
+    for name, labels in zip(("up", "down"), (np.arange(1000) >= 500, np.arange(1000) < 500), strict=True):
+        workspace.add(name, podium.RankSVM(num_threads=1).fit(data.replace(labels=labels.astype(float))))
+    asker = Asker(workspace, tmp_path)
+    try:
+        both = asker.get("queries/0", first="up", second="down").json["documents"]
+        alone = asker.get("queries/0", first="up").json["documents"]
+    finally:
+        asker.close()
+    assert [each["first_rank"] for each in both] == [*range(1, 101), *range(901, 1001)]
+    assert [each["second_rank"] for each in both] == [*range(1000, 900, -1), *range(100, 0, -1)]
+    assert [each["first_rank"] for each in alone] == list(range(1, 201))

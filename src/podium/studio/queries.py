@@ -52,7 +52,7 @@ class ShownDocument(msgspec.Struct):
 
 
 class ShownQuery(msgspec.Struct):
-    """A query with its best documents under the first ranking, the best first."""
+    """A query with the best documents of both rankings, in the order of the first."""
 
     number: int
     id: str
@@ -123,12 +123,14 @@ def list_queries(
 def show_query(
     workspace: Workspace, number: int, first: LoadedRanking, second: LoadedRanking | None, judged_by: Metric
 ) -> ShownQuery:
-    """Return a query with its best documents under the first ranking."""
+    """Return a query with the documents that are among the best of either ranking, in the order of the first."""
     rows = workspace.rows(number)
     data, names = workspace.data, workspace.document_names(number)
     scores, others = first.scores[rows], None if second is None else second.scores[rows]
     places, other_places = ranks(scores), None if others is None else ranks(others)
-    shown = np.argsort(places)[:MOST_DOCUMENTS].tolist()
+    best = places if other_places is None else np.minimum(places, other_places)
+    kept = np.argsort(best, kind="stable")[:MOST_DOCUMENTS]
+    shown = kept[np.argsort(places[kept])].tolist()
     features = data.features[rows][:, :MOST_FEATURES]
     documents = [
         ShownDocument(

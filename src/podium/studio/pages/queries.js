@@ -124,13 +124,14 @@ class QueriesPage {
     const two = query.documents.length > 0 && query.documents[0].second_rank !== null;
     const values = `${query.metric} ${short(query.first_value)}${two ? ` → ${short(query.second_value)}` : ""}`;
     const levels = levelsOf(query.documents.map((each) => each.label));
+    const drawn = query.documents.filter(isDrawn).length;
     const link = `#/forces?${new URLSearchParams({ query: query.number, ranking: this.first.value })}`;
     this.place.replaceChildren(
       h("h2", {}, `Query ${query.id}`),
       h("p", {}, `${values}, ${query.n_documents} documents. `, h("a", { href: link }, "Move them by forces")),
       labelLegend(levels),
       this.picture(query, levels, two),
-      h("p", { class: "note", hidden: query.n_documents <= DRAWN }, `The picture shows the best ${DRAWN}.`),
+      h("p", { class: "note", hidden: drawn >= query.n_documents }, `The picture shows the best ${DRAWN}${two ? " of each ranking" : ""}: ${drawn} of ${query.n_documents} documents.`),
       h("details", {}, h("summary", {}, "Documents as a table"), this.table(query, two)));
     const way = (each) => Math.abs((each.second_rank ?? each.first_rank) - each.first_rank);
     const moved = query.documents.filter(isDrawn).sort((a, b) => way(b) - way(a));
