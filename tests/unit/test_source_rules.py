@@ -237,3 +237,13 @@ ParameterError("width", -1)
 errors.ParameterError(rule="is wrong")
 """
     assert list(sentence_errors(ast.parse(code))) == [5, 6, 7, 8]
+
+
+def test_the_tools_of_browser_tests_have_exact_versions_and_are_installed() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (driver,) = [each for each in extras["browser"] if each.startswith("playwright")]
+    assert re.fullmatch(r"playwright==\d+\.\d+\.\d+", driver)
+    rules = (ROOT / "Makefile").read_text()
+    assert re.search(r"^AXE := \d+\.\d+\.\d+$", rules, re.MULTILINE)
+    for program in ("npm", "chromium"):
+        assert re.search(rf"^\tcommand -v {program} \|\| .*apt-get install .* {program}\)$", rules, re.MULTILINE)
