@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +91,7 @@ def score_model(opened: OpenedModel, data: RankingData, *, num_threads: int | No
     remarks = [
         Remark("note", f"{opened.name}: {as_sentence(text)}") for text in dict.fromkeys(str(w.message) for w in told)
     ]
-    if isinstance(scorer.model, TreeModel) and not scorer.model.has_counts:
+    if scorer.model.has_splits and not cast(TreeModel, scorer.model).has_counts:
         remarks.append(
             Remark(
                 "note",
