@@ -9,6 +9,7 @@ import pytest
 from asking import HOSTILE, Asker
 
 import podium
+from podium.studio.moves import contributions
 from podium.studio.workspace import DATA_ORDER, MOST_RANKINGS, Workspace
 
 
@@ -182,3 +183,29 @@ def test_a_long_query_shows_the_best_of_both_rankings(tmp_path):
     assert [each["first_rank"] for each in both] == [*range(1, 101), *range(901, 1001)]
     assert [each["second_rank"] for each in both] == [*range(1000, 900, -1), *range(100, 0, -1)]
     assert [each["first_rank"] for each in alone] == list(range(1, 201))
+
+
+@pytest.mark.parametrize(("first", "second"), [("trees", None), ("linear", None), ("trees", "linear")])
+def test_reasons_in_a_long_query_are_computed_for_a_sample(asker, monkeypatch, first, second):
+    """With a sample of half of the eight documents the reasons and the rest still add up to the difference."""
+    monkeypatch.setattr("podium.studio.moves.LEAST_EXPLAINED", 4)
+    monkeypatch.setattr("podium.studio.moves.MOST_EXPLAINED", 4)
+    explained = []
+    monkeypatch.setattr(
+        "podium.studio.moves.contributions",
+        lambda ranker, query: explained.append(query.n_documents) or contributions(ranker, query),
+    )
+    whole = {"first": first} if second is None else {"first": first, "second": second}
+    for document in range(8):
+        move = asker.get("queries/2/move", **whole, document=document).json
+        total = move["first_standing"] if second is None else move["second_standing"] - move["first_standing"]
+        assert sum(each["difference"] for each in move["reasons"]) + move["rest"] == pytest.approx(total, abs=1e-9)
+    assert max(explained) <= 5  # the sample, and the document itself
+    assert "mean of" in move["note"]
+    query = asker.workspace.data.select([2])
+    kept = [0, 2, 4, 7]  # evenly spaced; the last document is among them
+    ranking = asker.workspace.ranking(second or first)
+    parts = contributions(ranking.ranker, query)[kept]
+    wanted = (parts[-1] - parts.mean(axis=0)) / ranking.scores[asker.workspace.rows(2)].std()
+    found = {each["feature"]: each["second" if second else "first"] for each in move["reasons"]}
+    assert [found[name] for name in query.feature_names] == pytest.approx(wanted.tolist(), abs=1e-9)

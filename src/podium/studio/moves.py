@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 MOST_REASONS = 12  # features that are shown one by one
+MOST_EXPLAINED, LEAST_EXPLAINED = 1500, 100  # documents of a long query that the mean is taken over
+MOST_EXPLAINED_WORK = 20_000_000  # documents × splits there; for a linear model documents × features²
 
 
 class MoveReason(msgspec.Struct):
@@ -39,7 +41,8 @@ class ExplainedMove(msgspec.Struct):
     """The ranks and the standing of a document under one or two rankings, and the features with the largest differences.
 
     `rest` is the sum of the differences of the features that are not listed. If the features of a model act together, so that
-    they cannot be told apart, `reasons` is empty and `note` says so.
+    they cannot be told apart, `reasons` is empty and `note` says so. In long queries the means are those of a sample of the
+    documents; `note` says so, and `rest` includes what the sample's mean is off.
     """
 
     name: str
@@ -90,18 +93,23 @@ def explain_move(
     if not 0 <= document < rows.stop - rows.start:
         raise RequestError(404, "unknown_document", "this query has no such document; they are numbered from 0")
     query = workspace.data.select([number])
-    shares = [_shares(each, query, rows) for each in (first, second) if each is not None]
+    shares = [_shares(each, query, rows, document) for each in (first, second) if each is not None]
     scores = [each.scores[rows] for each in (first, second) if each is not None]
     places, standings = [ranks(each) for each in scores], [standing(each) for each in scores]
     unexplained = [
         each.name for each, share in zip((first, second), shares, strict=False) if share is None and each is not None
     ]
     reasons, rest = ([], 0.0) if unexplained else _reasons(workspace, rows, document, shares)
-    note = (
-        f"No reasons can be given for {' and '.join(unexplained)}: they need trees or a linear model."
-        if unexplained
-        else ""
-    )
+    known = [share for share in shares if share is not None]
+    fewest = min((share.documents for share in known), default=0)
+    note = ""
+    if unexplained:
+        note = f"No reasons can be given for {' and '.join(unexplained)}: they need trees or a linear model."
+    elif fewest < rows.stop - rows.start:
+        total = float(standings[-1][document] - (standings[0][document] if second is not None else 0.0))
+        sums = [sum(share.by_feature.values()) for share in known]
+        rest += total - (sums[-1] - (sums[0] if second is not None else 0.0))
+        note = f"The query is long: what features add is compared with the mean of {fewest:,} of its documents."
     return ExplainedMove(
         name=workspace.document_names(number)[document],
         label=float(workspace.data.labels[rows][document]),
@@ -115,26 +123,46 @@ def explain_move(
     )
 
 
-def _shares(ranking: LoadedRanking, query: RankingData, rows: slice) -> dict[str, Floats] | None:
-    """Return what each feature adds to the standing of each document, by the feature's name; None if that is not known."""
+class _Shares(msgspec.Struct):
+    """What each feature adds to the standing of a document, by its name, compared with the mean of some documents."""
+
+    by_feature: dict[str, float]
+    documents: int
+
+
+def compared_documents(ranker: BaseRanker, n_documents: int, document: int) -> npt.NDArray[np.bool_]:
+    """Return which documents of a query the mean is taken over: all, or evenly spaced ones and the document itself."""
+    model = ranker.scorer_.model
+    work = len(model.arrays()["feature"]) if model.has_splits else model.n_features**2
+    count = max(LEAST_EXPLAINED, min(MOST_EXPLAINED, MOST_EXPLAINED_WORK // max(1, work)))
+    compared = np.full(n_documents, n_documents <= count)
+    compared[np.linspace(0, n_documents - 1, count).astype(np.int64)] = True
+    compared[document] = True
+    return compared
+
+
+def _shares(ranking: LoadedRanking, query: RankingData, rows: slice, document: int) -> _Shares | None:
+    """Return what each feature adds to the standing of a document; None if that is not known."""
     if ranking.ranker is None:
         return None
-    parts = contributions(ranking.ranker, query)
+    compared = compared_documents(ranking.ranker, rows.stop - rows.start, document)
+    parts = contributions(ranking.ranker, query if compared.all() else query.select_grouped_documents(compared))
     if parts is None:
         return None
     spread = float(ranking.scores[rows].std()) or 1.0
     names = ranking.ranker.scorer_.feature_names or query.feature_names or [f"f{k}" for k in range(parts.shape[1])]
-    return {name: parts[:, column] / spread for column, name in enumerate(names)}
+    added = parts[int(compared[:document].sum())] / spread
+    return _Shares({name: float(added[column]) for column, name in enumerate(names)}, len(parts))
 
 
 def _reasons(
-    workspace: Workspace, rows: slice, document: int, shares: list[dict[str, Floats] | None]
+    workspace: Workspace, rows: slice, document: int, shares: list[_Shares | None]
 ) -> tuple[list[MoveReason], float]:
-    known = [share for share in shares if share is not None]
+    known = [share.by_feature for share in shares if share is not None]
     columns = {name: column for column, name in enumerate(workspace.feature_names)}
     found = []
     for name in dict.fromkeys(name for share in known for name in share):
-        parts = [float(share[name][document]) if name in share else 0.0 for share in known]
+        parts = [share.get(name, 0.0) for share in known]
         value = float(workspace.data.features[rows][document, columns[name]]) if name in columns else np.nan
         found.append(
             MoveReason(

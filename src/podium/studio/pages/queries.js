@@ -205,7 +205,7 @@ class QueriesPage {
       h("h2", {}, `Document ${move.name}`),
       h("p", {}, `Label ${short(move.label, 2)}, ${places}.`),
       h("p", { class: "note" }, `Its standing, the score in standard deviations from the mean of the query, is ${standing}. ${two ? "What each feature adds to the difference:" : "What each feature adds to it:"}`),
-      move.note ? h("p", { class: "note" }, move.note) : this.reasons(move, two, largest),
+      h("div", {}, move.note ? h("p", { class: "note" }, move.note) : null, move.reasons.length || !move.note ? this.reasons(move, two, largest) : null),
       h("details", {}, h("summary", {}, `All ${this.query.n_features} features`),
         h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Features" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Feature"), h("th", { scope: "col" }, "Value"))), h("tbody", {}, features.map((value, k) => h("tr", {}, h("th", { scope: "row" }, this.query.feature_names[k]), h("td", {}, value === null ? "missing" : short(value)))))))));
   }
