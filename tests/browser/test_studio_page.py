@@ -372,12 +372,18 @@ def test_a_query_is_picked_and_its_moves_are_explained(watcher, studio):
         assert page.get_by_label(re.compile("Query, from 0")).input_value() == str(third["number"])
 
 
-def start_training(page: Any, studio: OpenStudio) -> None:
-    """Press the button and wait until the page follows the new training."""
+def wait_for_last_training(page: Any, studio: OpenStudio) -> int:
+    """Wait until the page knows that the last training has ended, and return its number; 0 if there was none."""
     before = studio.ask("state")["training"] or 0
-    if before:  # the page follows the last training, and cannot start another before it knows that it has ended
+    if before:  # the page follows it, and cannot start another before
         until(page, f"document.querySelector('.training').dataset.training == {before}")
         page.wait_for_selector(".training:not([data-state='running'])")
+    return before
+
+
+def start_training(page: Any, studio: OpenStudio) -> None:
+    """Press the button and wait until the page follows the new training."""
+    before = wait_for_last_training(page, studio)
     page.get_by_role("button", name="Start").click()
     until(page, f"Number(document.querySelector('.training').dataset.training) > {before}")
 
@@ -412,6 +418,26 @@ def test_a_training_is_started_watched_stopped_and_saved(watcher, studio):
         page.get_by_role("link", name="Queries").click()
         page.get_by_label("Second ranking", exact=True).select_option(course["model"])
         page.wait_for_selector(".queries[data-pending='0'] .why h2")
+
+
+def test_a_training_is_followed_after_a_busy_answer(watcher, studio):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        page.get_by_role("link", name="Training").click()
+        page.get_by_label("n_estimators", exact=True).fill("5")
+        wait_for_last_training(page, studio)
+        refusal = {"error": {"code": "busy", "message": "The studio is busy."}}
+        page.route(
+            re.compile(r"/studio/api/trainings/\d+\?"),
+            lambda route: route.fulfill(status=503, json=refusal),
+            times=1,
+        )
+        page.get_by_role("button", name="Start").click()
+        page.wait_for_selector(".training[data-state='finished'][data-rounds='5']")
+        assert page.get_by_text("The studio is busy.").count() == 0
+        watched.faults[:] = [fault for fault in watched.faults if "503" not in fault]  # Chromium logs refused requests
 
 
 def test_without_the_key_nothing_is_shown(watcher, studio):

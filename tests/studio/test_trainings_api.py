@@ -72,6 +72,15 @@ def test_a_training_is_stopped_saved_and_never_written_over(trainer):
     assert sorted(path.name for path in trainer.folder.iterdir()) == ["lambdamart-1.podium", "lambdamart-2.podium"]
 
 
+def test_a_training_that_reaches_the_limit_of_time_says_so(trainer, monkeypatch):
+    monkeypatch.setattr("podium.studio.trainings.MOST_SECONDS", -60.0)
+    start(trainer)
+    shown = trainer.follow(1, ended)
+    assert (shown["state"], shown["rounds"]) == ("stopped", 1)
+    assert shown["message"] == "It reached the limit of -1 minutes; its best round so far is kept."
+    assert shown["model"] == "lambdamart-1"
+
+
 @pytest.mark.parametrize(
     ("ranker", "settings", "code"),
     [

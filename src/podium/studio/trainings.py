@@ -97,6 +97,7 @@ class LiveTraining:
         self._scores: Floats | None = None
         self._offsets = np.cumsum([0, *workspace.data.query_sizes[self.valid_numbers].tolist()])
         self._stop = threading.Event()
+        self._timed_out = False
         self._lock = threading.Lock()
         self._began = time.monotonic()
         self._thread = threading.Thread(target=self._run, name=f"training-{number}", daemon=True)
@@ -124,7 +125,8 @@ class LiveTraining:
             self._rows.append(TrainingRow(row.epoch, row.train, row.valid, row.best, row.seconds))
             if row.best_epoch is not None or row.best:
                 self._best = row.best_epoch or row.epoch
-        return self._stop.wait(self.pause) or time.monotonic() - self._began > MOST_SECONDS
+        self._timed_out = time.monotonic() - self._began > MOST_SECONDS
+        return self._stop.wait(self.pause) or self._timed_out
 
     def receive_scores(self, scores: Floats) -> None:
         """Keep the scores of the validation data after a round."""
@@ -135,7 +137,11 @@ class LiveTraining:
         state, message, model = "failed", "", None
         try:
             model = self._train()
-            state = "stopped" if self._stop.is_set() else "finished"
+            state = "stopped" if self._stop.is_set() or self._timed_out else "finished"
+            if self._timed_out and not self._stop.is_set():
+                message = (
+                    f"It reached the limit of {MOST_SECONDS / 60:.0f} minutes; its best {self.unit} so far is kept."
+                )
         except PodiumError as error:
             message = str(error)
         except Exception as error:

@@ -5,6 +5,7 @@ import { lineChart } from "./charts.js";
 import { field, h, labelClass, labelLegend, levelsOf, select, short } from "./dom.js";
 
 const POLL_MS = 250;
+const RETRY_MS = 2000; // after an answer that did not come
 const ROW = 24; // pixels per document
 const DRAWN = 30; // documents of the watched query
 const DEFAULTS = { n_estimators: 200, epochs: 100 }; // of the form; the rankers' own are for long trainings
@@ -99,7 +100,7 @@ class TrainingPage {
     try {
       let shown;
       do {
-        shown = await get(`trainings/${id}`, { since: this.rows.length, query: this.watched.value });
+        shown = await this.ask(id);
         if (id !== this.id) break;
         this.take(shown);
         if (shown.state === "running") await new Promise((done) => setTimeout(done, POLL_MS));
@@ -110,6 +111,23 @@ class TrainingPage {
     }
     this.polling = false;
     if (id !== this.id) this.poll();
+  }
+
+  /** Ask how a training stands; a studio that is busy or does not answer is asked again, unless another one is followed. */
+  async ask(id) {
+    for (;;) {
+      try {
+        const shown = await get(`trainings/${id}`, { since: this.rows.length, query: this.watched.value });
+        if (this.waiting) this.studio.problem(null);
+        this.waiting = false;
+        return shown;
+      } catch (error) {
+        if (id !== this.id || (error.status !== 0 && error.status !== 503)) throw error;
+        this.waiting = true;
+        this.studio.problem(error);
+        await new Promise((done) => setTimeout(done, RETRY_MS));
+      }
+    }
   }
 
   take(shown) {
