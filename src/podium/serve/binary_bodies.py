@@ -10,7 +10,7 @@ import numpy as np
 
 from podium.data.categories import category_names
 from podium.data.feature_names import feature_name
-from podium.errors import DataError, MissingExtraError, nearest_name
+from podium.errors import DataError, MissingExtraError, nearest_name, short_repr
 from podium.formats.arrow import require_pyarrow
 from podium.formats.arrow_batches import check_batch, check_schema
 from podium.formats.arrow_messages import DICTIONARY, ArrowMessage, read_layout
@@ -145,8 +145,12 @@ def _feature_columns(table: Any, model: ServedModel) -> list[str]:
             f"the table has no column {missing[0]!r}, which the model was trained on; {hint or 'give every feature'}",
             "wrong_width",
         )
-    if len(names) > len(known) + (ID_COLUMN in names and ID_COLUMN not in known):
-        raise unprocessable("the table has a column that the model was not trained on", "unknown_feature")
+    extra = [name for name in names if name not in set(known) and name != ID_COLUMN]
+    if extra:
+        raise unprocessable(
+            f"the table has the column {short_repr(extra[0])}, which the model was not trained on; leave it out",
+            "unknown_feature",
+        )
     return list(known)
 
 

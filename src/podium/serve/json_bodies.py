@@ -15,7 +15,7 @@ import numpy as np
 
 from podium import _core
 from podium.data.feature_names import feature_name
-from podium.errors import nearest_name
+from podium.errors import nearest_name, short_repr
 from podium.serve.batch import Batch, Features, Ids, malformed, one_query, too_many, unprocessable
 from podium.serve.problems import RequestError
 from podium.serve.registry import ServedModel
@@ -24,8 +24,9 @@ from podium.serve.settings import ServiceLimits
 LARGEST_FLOAT = float(np.finfo(np.float32).max)
 # Most bodies begin with their features; these are read without looking at them twice.
 FEATURES_FIRST = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"features"[ \t\r\n]*:[ \t\r\n]*(?=\[)')
+MAX_DIGITS = 9  # of a number of a feature
 NO_FAULT, SYNTAX, NOT_A_NUMBER, TOO_LARGE, WIDTH, TOO_MANY_ROWS = range(6)
-Value = float | str | None
+Value = float | str | bool | None  # a truth value is read only to refuse it by name
 
 
 class QueryBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -188,18 +189,32 @@ def _read_documents(documents: list[dict[str, Any]], model: ServedModel) -> Feat
         for name, value in document.items():
             column = columns.get(name)
             if column is None:
-                hint = nearest_name(name, columns)
                 raise unprocessable(
-                    f"document {row} has a feature that the model was not trained on{'; ' + hint if hint else ''}",
+                    f"document {row} has the feature {short_repr(name)}, which the model was not trained on"
+                    f"{_name_hint(name, model)}",
                     "unknown_feature",
                 )
             features[row, column] = _as_float(value, column, row, model)
     return features
 
 
+def _name_hint(name: str, model: ServedModel) -> str:
+    """Return advice for a name that the model does not know. LETOR files count features from 1, and f0 is the first."""
+    if model.scorer.feature_names is not None or not (name.isascii() and name.isdigit()):
+        hint = nearest_name(name, model.columns)
+        return f"; {hint}" if hint else ""
+    last = model.n_features - 1
+    is_letor = len(name) <= MAX_DIGITS and 1 <= int(name) <= model.n_features
+    example = f"{int(name)}: is f{int(name) - 1}" if is_letor else "1: is f0"
+    return f"; its features are called f0 to f{last}, and what LETOR files write as {example}"
+
+
 def _as_float(value: Value, column: int, row: int, model: ServedModel) -> float:
     if value is None:
         return math.nan
+    if isinstance(value, bool):
+        name = feature_name(column, model.scorer.feature_names)
+        raise unprocessable(f"feature {name!r} of document {row} is {str(value).lower()}; write {int(value)} instead")
     if isinstance(value, str):
         categories = (model.scorer.categories or {}).get(column)
         name = feature_name(column, model.scorer.feature_names)
