@@ -72,6 +72,20 @@ def test_a_training_is_stopped_saved_and_never_written_over(trainer):
     assert sorted(path.name for path in trainer.folder.iterdir()) == ["lambdamart-1.podium", "lambdamart-2.podium"]
 
 
+def test_only_the_best_documents_of_a_watched_query_are_sent(trainer, monkeypatch):
+    monkeypatch.setattr("podium.studio.trainings.MOST_WATCHED", 3)
+    start(trainer)
+    ranking = trainer.follow(1, ended)["ranking"]
+    rows = trainer.workspace.rows(ranking["query"])
+    scores, labels = trainer.workspace.ranking("lambdamart-1").scores[rows], trainer.workspace.data.labels[rows]
+    best = sorted(np.argsort(-scores, kind="stable")[:3].tolist())
+    assert ranking["documents"] == best
+    assert ranking["names"] == [trainer.workspace.data.document_ids[rows.start + k] for k in best]
+    assert (ranking["scores"], ranking["labels"]) == (scores[best].tolist(), labels[best].tolist())
+    assert sorted(ranking["ranks"]) == [1, 2, 3]
+    assert (ranking["n_documents"], ranking["levels"]) == (8, sorted(set(labels.tolist())))
+
+
 def test_a_training_that_reaches_the_limit_of_time_says_so(trainer, monkeypatch):
     monkeypatch.setattr("podium.studio.trainings.MOST_SECONDS", -60.0)
     start(trainer)

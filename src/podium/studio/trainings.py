@@ -30,13 +30,18 @@ MOST_TRAINING_DOCUMENTS = 200_000
 MOST_SECONDS = 900.0  # of one training
 MOST_WAITING_SECONDS = 5.0  # for a round to end when the studio ends
 MOST_TRAININGS = 20  # whose curves are kept
+MOST_WATCHED = 30  # documents of the watched query that are shown
+MOST_LEVELS = 100  # different labels of it that are sent
 MOST_FILES = 10_000  # of one ranker in the folder
 
 
 class RankedNow(msgspec.Struct):
-    """A validation query as the model ranks it at present: one entry per document, in the order of the query."""
+    """A validation query as the model ranks it at present: its best documents, in the order of the query."""
 
     query: int
+    n_documents: int
+    levels: list[float]
+    documents: list[int]
     names: list[str]
     labels: list[float]
     scores: list[float]
@@ -192,12 +197,17 @@ class LiveTraining:
             place = 0
         number = int(numbers[place])
         rows, held = self.workspace.rows(number), scores[self._offsets[place] : self._offsets[place + 1]]
+        places, labels, names = ranks(held), self.workspace.data.labels[rows], self.workspace.document_names(number)
+        best, levels = np.flatnonzero(places <= MOST_WATCHED), np.unique(labels)
         return RankedNow(
             query=number,
-            names=self.workspace.document_names(number),
-            labels=self.workspace.data.labels[rows].tolist(),
-            scores=held.tolist(),
-            ranks=ranks(held).tolist(),
+            n_documents=len(held),
+            levels=(levels if len(levels) <= MOST_LEVELS else np.unique(labels[best])).tolist(),
+            documents=best.tolist(),
+            names=[names[k] for k in best],
+            labels=labels[best].tolist(),
+            scores=held[best].tolist(),
+            ranks=places[best].tolist(),
         )
 
     def save(self, folder: Path) -> str:

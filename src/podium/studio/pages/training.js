@@ -2,12 +2,11 @@
 
 import { get, post } from "./api.js";
 import { lineChart } from "./charts.js";
-import { field, h, labelClass, labelLegend, levelsOf, select, short } from "./dom.js";
+import { field, h, labelClass, labelLegend, select, short } from "./dom.js";
 
 const POLL_MS = 250;
 const RETRY_MS = 2000; // after an answer that did not come
 const ROW = 24; // pixels per document
-const DRAWN = 30; // documents of the watched query
 const DEFAULTS = { n_estimators: 200, epochs: 100 }; // of the form; the rankers' own are for long trainings
 
 class TrainingPage {
@@ -158,19 +157,22 @@ class TrainingPage {
     this.watchField.hidden = ranking === null;
     if (ranking === null) return;
     if (!this.watched.options.length) this.watched.replaceChildren(...watchable.map((number) => h("option", { value: number }, `number ${number}`)));
-    const levels = levelsOf(ranking.labels);
+    const { levels } = ranking;
     if (this.ladder.dataset.query !== String(ranking.query)) {
       this.ladder.dataset.query = ranking.query;
       this.legend.replaceChildren(labelLegend(levels));
-      this.rungs = ranking.names.map((name, k) => h("li", {}, h("span", { class: `chip ${labelClass(ranking.labels[k], levels)}`, "aria-hidden": "true" }), h("span", { class: "name" }, name), h("span", { class: "label" }, `label ${short(ranking.labels[k], 2)}`), h("span", { class: "score" })));
-      this.ladder.replaceChildren(...this.rungs);
+      this.ladder.replaceChildren();
+      this.rungs = new Map();
     }
-    this.ladder.style.height = `${ROW * Math.min(DRAWN, ranking.names.length)}px`;
-    this.rungs.forEach((rung, k) => {
-      rung.style.transform = `translateY(${ROW * (ranking.ranks[k] - 1)}px)`;
-      rung.dataset.rank = ranking.ranks[k];
-      rung.hidden = ranking.ranks[k] > DRAWN;
-      rung.lastChild.textContent = `${ranking.ranks[k]}. ${short(ranking.scores[k], 3)}`;
+    const before = this.rungs;
+    this.rungs = new Map(ranking.documents.map((document, k) => [document, before.get(document) ?? rung(ranking.names[k], ranking.labels[k], levels)]));
+    for (const [document, left] of before) if (!this.rungs.has(document)) left.remove();
+    this.ladder.style.height = `${ROW * ranking.documents.length}px`;
+    [...this.rungs.values()].forEach((each, k) => {
+      if (!each.parentNode) this.ladder.append(each);
+      each.style.transform = `translateY(${ROW * (ranking.ranks[k] - 1)}px)`;
+      each.dataset.rank = ranking.ranks[k];
+      each.lastChild.textContent = `${ranking.ranks[k]}. ${short(ranking.scores[k], 3)}`;
     });
   }
 
@@ -195,6 +197,11 @@ class TrainingPage {
   tellSaved(name) {
     this.saved.textContent = `Saved as ${name} in ${this.studio.state.folder}.`;
   }
+}
+
+/** Make the row of one document of the watched query. */
+function rung(name, label, levels) {
+  return h("li", {}, h("span", { class: `chip ${labelClass(label, levels)}`, "aria-hidden": "true" }), h("span", { class: "name" }, name), h("span", { class: "label" }, `label ${short(label, 2)}`), h("span", { class: "score" }));
 }
 
 /** Make the page. */
