@@ -193,7 +193,12 @@ class DescentRun(TrainingRun):
         return (self._judged(row.epoch, row.train, row.valid),)
 
     def _is_value_of_best(self, row: Epoch) -> bool:
-        return self.valid is None or self._valid_values(self.progress.best_vector)[0] == row.valid
+        if self.valid is None:
+            return True
+        current = self.model.vector.copy()
+        value = self._valid_values(self.progress.best_vector.copy())[0]
+        self.model.vector = current
+        return value == row.valid
 
     def _judged(self, number: int, train: float | None, valid: float | None) -> float | None:
         """Return the value by which the best epoch is chosen (higher is better): the metric, or the number of the epoch."""
