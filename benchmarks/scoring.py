@@ -3,8 +3,7 @@
     python benchmarks/scoring.py [--rounds 5] [--trees 500] [--leaves 63] [--out FILE]
 
 LightGBM trains a forest on MSLR-like queries. Podium imports it, lleaves and tl2cgen compile it, and onnxruntime runs Podium's
-export of it; XGBoost trains a forest of the same size of its own. CatBoost trains a forest of symmetric trees, which Podium imports
-too. All score the same documents, from 1 to 100,000 per call, on one thread and on two. The clock is around the call in Python:
+export of it. XGBoost trains a forest of the same size, and CatBoost one of symmetric trees; Podium imports both. All score the same documents, from 1 to 100,000 per call, on one thread and on two. The clock is around the call in Python:
 float32 arrays in and one array out, with all that the call checks. Rounds are interleaved, and the median counts. Scores are
 compared first, so that nobody is fast and wrong. Systems that are not installed are left out.
 """
@@ -56,10 +55,14 @@ class Systems:
             print(f"{name} is left out: {error}", flush=True)
 
 
-def forests(options: argparse.Namespace, folder: Path) -> tuple[Systems, Systems]:
-    """Return the scorers of a forest that grew leaf by leaf, and those of one of symmetric trees."""
+def forests(options: argparse.Namespace, folder: Path) -> dict[str, Systems]:
+    """Return the scorers of LightGBM's forest, XGBoost's, and CatBoost's symmetric one."""
     data = mslr_like(options.queries, seed=0)
-    return leafwise(data, options, folder), symmetric(data, options, folder)
+    return {
+        "leafwise": leafwise(data, options, folder),
+        "xgboost": xgboost_forest(data, options, folder),
+        "symmetric": symmetric(data, options, folder),
+    }
 
 
 def leafwise(data: podium.RankingData, options: argparse.Namespace, folder: Path) -> Systems:
@@ -84,8 +87,6 @@ def leafwise(data: podium.RankingData, options: argparse.Namespace, folder: Path
         systems.predict["onnxruntime"] = onnx_predict(ranker, folder)
     with systems.adding("tl2cgen"):
         systems.predict["tl2cgen"] = tl2cgen_predict(folder)
-    with systems.adding("xgboost"):
-        systems.predict["xgboost"] = xgboost_predict(data, options)
     return systems
 
 
@@ -129,17 +130,28 @@ def tl2cgen_predict(folder: Path) -> Predict:
     return lambda rows, threads: predictors[threads].predict(tl2cgen.DMatrix(rows)).reshape(-1)
 
 
-def xgboost_predict(data: podium.RankingData, options: argparse.Namespace) -> Predict:
-    import xgboost
-
+def xgboost_forest(data: podium.RankingData, options: argparse.Namespace, folder: Path) -> Systems:
+    systems = Systems()
+    try:
+        import xgboost
+    except ImportError as error:
+        print(f"XGBoost's forest is left out: {error}")
+        return systems
     bins = xgboost.DMatrix(data.features, data.labels)
     bins.set_group(data.query_sizes)
     given = {"objective": "rank:ndcg", "max_leaves": options.leaves, "max_depth": 0, "grow_policy": "lossguide"}
     booster = xgboost.train({**given, "tree_method": "hist", "nthread": 2}, bins, options.trees)
-    boosters = {threads: booster.copy() for threads in THREADS}
-    for threads, copy in boosters.items():
-        copy.set_param({"nthread": threads})
-    return lambda rows, threads: boosters[threads].inplace_predict(rows)
+    booster.save_model(folder / "forest.ubj")
+    podium.from_xgboost(folder / "forest.ubj").save(folder / "xgboost.podium")
+    with systems.adding("podium"):
+        scorer = podium.load_scorer(folder / "xgboost.podium")
+        systems.predict["podium"] = lambda rows, threads: scorer.scores(rows, num_threads=threads)
+    with systems.adding("xgboost"):
+        boosters = {threads: xgboost.Booster(model_file=folder / "forest.ubj") for threads in THREADS}
+        for threads, again in boosters.items():
+            again.set_param({"nthread": threads})
+        systems.predict["xgboost"] = lambda rows, threads: boosters[threads].inplace_predict(rows)
+    return systems
 
 
 def symmetric(data: podium.RankingData, options: argparse.Namespace, folder: Path) -> Systems:
@@ -165,11 +177,10 @@ def symmetric(data: podium.RankingData, options: argparse.Namespace, folder: Pat
 
 
 def check_scores(systems: Systems, rows: np.ndarray) -> None:
-    """Stop if a system gives other scores than Podium for the same forest; XGBoost has its own."""
+    """Stop if a system gives other scores than Podium for the same forest."""
     wanted = systems.predict["podium"](rows, 1)
     for name, predict in systems.predict.items():
-        if name != "xgboost":
-            np.testing.assert_allclose(predict(rows, 1), wanted, rtol=1e-3, atol=1e-4, err_msg=name)
+        np.testing.assert_allclose(predict(rows, 1), wanted, rtol=1e-3, atol=1e-4, err_msg=name)
 
 
 def measure(systems: Systems, rows: np.ndarray, rounds: int) -> list[dict]:
@@ -230,9 +241,9 @@ def main() -> None:
     rows = np.ascontiguousarray(mslr_like(900, seed=1).features[: max(SIZES)])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        leafwise_systems, symmetric_systems = forests(options, folder)
+        scorers = forests(options, folder)
         found: dict[str, object] = {"first_score": seconds_to_first_score(folder, options.rounds)}
-        for key, systems in (("leafwise", leafwise_systems), ("symmetric", symmetric_systems)):
+        for key, systems in scorers.items():
             if systems.predict:
                 check_scores(systems, rows[:1000])
                 found[key] = {"load": systems.seconds_to_load, "found": measure(systems, rows, options.rounds)}

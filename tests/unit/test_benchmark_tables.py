@@ -203,7 +203,7 @@ def test_scoring(tree_tables: ModuleType, tmp_path: Path) -> None:
         for threads in (1, 2)
     ]
     found = {"trees": 500, "leaves": 63, "rounds": 5, "machine": MACHINE, "first_score": 0.1234}
-    loads = {"podium": 0.01, "lightgbm": 0.02, "lleaves": 30.0, "xgboost": 9.0}
+    loads = {"podium": 0.01, "lightgbm": 0.02, "lleaves": 30.0}
     keep(tmp_path, "scoring", found | {"leafwise": {"load": loads, "found": rows}})
     text = tree_tables.scoring_section()
     lines = [line for line in text.splitlines() if line.startswith("|")]
