@@ -161,7 +161,8 @@ def runs_note() -> str:
     """Return how often the times were measured."""
     training, scoring = found("trees")["large"]["rounds"], found("scoring").get("rounds")
     medians = f"{training} runs for training" + f" and {scoring} for scoring" * bool(scoring)
-    return f"† was measured once; the other times are medians of {medians}."
+    forests = " Each peer scores a forest of its own, and Podium that of LightGBM." * bool(scoring)
+    return f"† was measured once; the other times are medians of {medians}.{forests}"
 
 
 def equal_trees_note() -> str:

@@ -217,6 +217,16 @@ def test_scoring(tree_tables: ModuleType, tmp_path: Path) -> None:
     ]
 
 
+def test_the_summary_says_whose_forests_are_scored(tree_tables: ModuleType, tmp_path: Path) -> None:
+    import summary_table
+
+    told = "Each peer scores a forest of its own, and Podium that of LightGBM."
+    keep(tmp_path, "trees", {"large": large()})
+    assert told not in summary_table.summary()
+    keep(tmp_path, "scoring", {"rounds": 5})
+    assert told in summary_table.summary()
+
+
 def test_the_summary_tells_losses_and_what_ran_once(tree_tables: ModuleType, tmp_path: Path) -> None:
     import summary_table
 
