@@ -12,7 +12,7 @@ import pytest
 
 import podium
 from podium.forces import ForceData, Preferences
-from podium.forces.force import ForceOutcome
+from podium.forces.force_data import ForceOutcome
 from podium.training.steps import Task, make_descent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "contracts"))

@@ -14,7 +14,7 @@ from scipy.special import log_ndtr
 
 import podium
 from podium.forces import ForceData
-from podium.forces.force import ForceOutcome
+from podium.forces.force_data import ForceOutcome
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "contracts"))
 from naive_networks import over_network

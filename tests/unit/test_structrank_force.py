@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import podium
 from podium import _core
 from podium.forces import Force, ForceData
-from podium.forces.force import ForceOutcome
+from podium.forces.force_data import ForceOutcome
 
 
 def make(labels: Any, **parts: Any) -> podium.RankingData:

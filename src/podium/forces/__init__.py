@@ -10,7 +10,8 @@ from podium.errors import ParameterError, UnknownNameError
 from podium.forces import lists, networks, pairs, points, wrappers
 from podium.forces.custom import custom_force, named_custom_force
 from podium.forces.definition import ForceDefinition
-from podium.forces.force import Force, ForceData
+from podium.forces.force import Force
+from podium.forces.force_data import ForceData
 from podium.forces.laws.judge import judge
 from podium.forces.laws.verdict import Verdict
 from podium.forces.network_inputs import Preferences

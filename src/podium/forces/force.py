@@ -19,16 +19,16 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.conversion import as_numbers
-from podium.data.hashing import query_hashes
 from podium.errors import DataError, ParameterError, UnknownNameError, short_repr
 from podium.forces.custom_function import CustomFunction
 from podium.forces.definition import ForceDefinition
-from podium.forces.network_inputs import DocumentInputs, NamedFunction
-from podium.metrics import Documents, Metric, metric, per_query
+from podium.forces.force_data import Floats, ForceData, ForceOutcome
+from podium.forces.force_labels import check_labels
+from podium.forces.network_inputs import NamedFunction
+from podium.metrics import Metric, metric
 from podium.metrics.compute import core_spec
 from podium.threads import resolve_threads
 
-Floats = npt.NDArray[np.float64]
 Value = str | float | int | tuple[Any, ...] | NamedFunction | None
 NO_METRIC = metric("dcg")
 CORE_DEFAULTS: dict[str, Any] = {
@@ -44,77 +44,6 @@ KINDS: dict[str, tuple[Callable[[float], bool], str]] = {
     "correlation": (lambda value: 0 <= value < 1, "from 0 to below 1"),
     "real": (math.isfinite, "finite"),
 }
-
-
-class ForceData:
-    """Labels, weights and preference pairs in the form that forces take; made once per data set and used in every round.
-
-    Random draws depend on `query_keys`, one number per query, and by default on the ids of the queries. `levels` is how many
-    levels labels have where these are only some of the queries; by default one more than the highest label here.
-    """
-
-    def __init__(
-        self, data: RankingData, *, query_keys: npt.NDArray[np.uint64] | None = None, levels: int | None = None
-    ) -> None:
-        self.levels = int(data.labels.max()) + 1 if levels is None else levels
-        self.checked: set[Force] = set()  # forces that are known to be defined on these labels
-        self.labels, self.n_documents, self.n_queries = data.labels, data.n_documents, data.n_queries
-        self.document_weights, self.pairs = data.document_weights, data.pairs
-        self._data, self._keys = data, query_hashes(data.query_ids, 0) if query_keys is None else query_keys
-        self._plain: _core.ForceInputs | None = None
-        self._special: dict[Force, _core.ForceInputs] = {}  # of forces that need more of the documents
-        self._document_inputs: dict[Force, DocumentInputs] = {}
-        self._part_of: tuple[ForceData, npt.NDArray[np.int64]] | None = None
-
-    def part(self, data: RankingData, queries: npt.NDArray[np.int64]) -> ForceData:
-        """Return the form of some of the queries, given their data; a function of the user's is not asked again."""
-        found = ForceData(data, levels=self.levels)
-        found._part_of = self, queries
-        return found
-
-    def core_for(self, force: Force) -> _core.ForceInputs:
-        """Return the data as the core takes it for a force."""
-        acting = force.acting
-        if not acting.definition.needs_documents(acting):
-            self._plain = self._make_core() if self._plain is None else self._plain
-            return self._plain
-        if acting not in self._special:
-            core = self._make_core()
-            self._inputs_for(acting, core).pass_to(core)
-            self._special[acting] = core
-        return self._special[acting]
-
-    def _inputs_for(self, force: Force, core: _core.ForceInputs | None = None) -> DocumentInputs:
-        if self._part_of is not None:
-            whole, queries = self._part_of
-            return whole._inputs_for(force).select(whole._data.query_offsets, queries)
-        if force not in self._document_inputs:
-            find = force.definition.document_inputs
-            assert find is not None
-            self._document_inputs[force] = find(force, self._data, self._make_core() if core is None else core)
-        return self._document_inputs[force]
-
-    def _make_core(self) -> _core.ForceInputs:
-        data = self._data
-        core = _core.ForceInputs(
-            np.ascontiguousarray(data.labels),
-            np.ascontiguousarray(data.query_offsets),
-            document_weights=None if data.document_weights is None else np.ascontiguousarray(data.document_weights),
-            query_weights=None if data.query_weights is None else np.ascontiguousarray(data.query_weights),
-            query_keys=self._keys,
-        )
-        if data.pairs is not None:
-            queries = data.document_queries[data.pairs.winner]
-            order = np.argsort(queries, kind="stable")
-            first = data.query_offsets[queries[order]]
-            core.set_pairs(
-                data.pairs.winner[order] - first,
-                data.pairs.loser[order] - first,
-                data.pairs.probability[order],
-                data.pairs.weight[order],
-                np.searchsorted(queries[order], np.arange(data.n_queries + 1)),
-            )
-        return core
 
 
 @dataclass(frozen=True)
@@ -337,43 +266,10 @@ class Force:
 
     def check_labels(self, data: RankingData | ForceData) -> None:
         """Raise a DataError unless the force is defined on the labels, weights and pairs of the data."""
-        if isinstance(data, ForceData) and self in data.checked:
-            return
-        labels, rule = data.labels, self.definition.labels
-        for part in ("document_weights", "pairs") if self.acting.custom is not None else ():
-            if getattr(data, part) is not None:
-                raise DataError(
-                    f"{self}: a force of your own acts on scores and labels alone, and this data has {part.replace('_', ' ')}",
-                    remedy=f"leave them out: {{without={part}}}",
-                )
-        if data.pairs is not None and self.definition.over in ("lists", "points"):
-            raise DataError(
-                f"{self}: a force over {self.definition.over} has no use for pairs, and this data has some",
-                remedy="leave them out: {without=pairs}",
-            )
-        if data.document_weights is not None and self.definition.over == "lists":
-            raise DataError(
-                f"{self}: a force over lists has no use for document weights, and this data has some",
-                remedy="leave them out: {without=document_weights}, or weigh whole queries: query_weights",
-            )
-        if rule == "not negative" and (labels.min() < 0 or labels.max() > 1000):
-            raise DataError(
-                f"{self}: labels must lie between 0 and 1000, since 2^label is used; found {labels.min():g} to {labels.max():g}"
-            )
-        if rule == "levels" and (labels.min() < 0 or labels.max() >= 1000 or (labels != np.rint(labels)).any()):
-            raise DataError(
-                f"{self}: labels must be whole levels 0, 1, 2, … below 1000; found {labels.min():g} to {labels.max():g}"
-            )
-        carried = self.acting.metric
-        if carried is not None and data.pairs is not None and len(labels) and (labels == labels[0]).all():
-            raise DataError(
-                f"{self}: its strength is what {carried} would gain by a swap, and with equal labels everywhere that is "
-                "nothing; give labels beside the pairs, or use ranknet"
-            )
-        if carried is not None:  # a metric checks itself which labels it is defined on
-            rows = np.arange(len(labels))
-            per_query([carried], Documents(np.zeros(len(rows)), labels, [0, len(rows)], tie_order=rows))
-        if isinstance(data, ForceData):
+        if not isinstance(data, ForceData):
+            check_labels(self, data)
+        elif self not in data.checked:
+            check_labels(self, data)
             data.checked.add(self)
 
     def __call__(self, scores: npt.ArrayLike, data: RankingData, **options: Any) -> tuple[Floats, Floats]:
@@ -506,13 +402,3 @@ def warn_slow(name: str, calls: str) -> None:
         f"(--set target=ndcg@10).{without}",
         stacklevel=4,
     )
-
-
-@dataclass(frozen=True)
-class ForceOutcome:
-    """The result of a force: force and curvature per document, cost and the force on its own parameters per query."""
-
-    force: Floats
-    curvature: Floats | None
-    cost: Floats | None
-    parameter_force: Floats | None

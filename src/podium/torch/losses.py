@@ -24,7 +24,7 @@ from podium.data.conversion import as_numbers, as_row_numbers
 from podium.data.hashing import check_seed
 from podium.errors import DataError, MissingExtraError, ParameterError, UnknownNameError, is_integer, short_repr
 from podium.forces import Force, ForceData, force
-from podium.forces.force import ForceOutcome
+from podium.forces.force_data import ForceOutcome
 from podium.threads import resolve_threads
 
 try:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from podium.forces.force import Floats
+from podium.forces.force_data import Floats
 from podium.forces.laws.field import Field, Point, Sample
 from podium.forces.laws.slopes import STEP, Slopes
 from podium.forces.laws.verdict import Counterexample, Finding, number, row

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.errors import DataError, short_repr
-from podium.forces.force import Floats, Force, ForceData, ForceOutcome
+from podium.forces.force import Force
+from podium.forces.force_data import Floats, ForceData, ForceOutcome
 from podium.metrics import Metric
 
 HIGHEST = 4  # labels of random lists go from 0 to this

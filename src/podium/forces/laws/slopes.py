@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from podium.forces.force import Floats
+from podium.forces.force_data import Floats
 from podium.forces.laws.field import Point, Sample
 
 STEP = 1e-5  # of finite differences

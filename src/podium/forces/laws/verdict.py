@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from podium.forces.force import Floats, Force
+from podium.forces.force import Force
+from podium.forces.force_data import Floats
 from podium.metrics import Metric
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.forces.force import Floats
+from podium.forces.force_data import Floats
 from podium.forces.laws.field import Field, Point
 
 # Gauss's rule that includes both ends (Lobatto), so that a jump just inside an end is noticed.

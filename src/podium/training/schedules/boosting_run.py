@@ -15,7 +15,7 @@ from podium.data.canonical import canonical_order
 from podium.data.hashing import counter_uniform
 from podium.errors import DataError
 from podium.forces import ForceData
-from podium.forces.force import ForceOutcome
+from podium.forces.force_data import ForceOutcome
 from podium.metrics import Metric
 from podium.models.growing import TrackedScores, TreeBooster
 from podium.models.tree_settings import LARGE_DATA_DOCUMENTS
