@@ -76,7 +76,7 @@ def figure1(cells: Cells) -> Report:
     ]
     panels = [
         Panel("One layer: an epoch a point", "seconds", "best validation NDCG@10", curve, x_log=True),
-        Panel("Training time", f"documents, in {queries:,} queries", "seconds an epoch", timed, True, True),
+        Panel("Training time", f"documents, in {queries:,} queries", "seconds per epoch", timed, True, True),
     ]
     return Report(
         tables=[Table("Speed", ["", "paper", "ours"], rows)],

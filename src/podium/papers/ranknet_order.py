@@ -45,8 +45,8 @@ SYSTEMS: dict[str, System] = {
 }
 # what the next paper made of RankNet: forces of a query summed first
 SUMMED = {
-    "RankNet, one layer, an update a query": System("ranknet", {"hidden": ()}),
-    "RankNet, two layers, an update a query": System("ranknet", {"hidden": (10,)}),
+    "RankNet, one layer, one update per query": System("ranknet", {"hidden": ()}),
+    "RankNet, two layers, one update per query": System("ranknet", {"hidden": (10,)}),
 }
 
 

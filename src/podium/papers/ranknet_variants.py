@@ -28,7 +28,7 @@ DRAWN: dict[str, dict[str, Any]] = {
 LEARNED: dict[str, dict[str, Any]] = {
     "learner with sigmoid units": {"activation": "sigmoid"},
     "inputs standardized": {"standardize": True},
-    "an update a query": {"batch": 1, "learning_rate": 0.001},
+    "one update per query": {"batch": 1, "learning_rate": 0.001},
     "Adam": {"optimizer": "adam", "batch": 1, "rate_rule": "constant"},
 }
 COUNTED = ("ties of labels count half", "all pairs, by the value before it is binned")  # of the base's training

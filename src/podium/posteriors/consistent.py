@@ -24,7 +24,7 @@ from podium.posteriors.least_squares import fit_scores
 from podium.posteriors.odds import Floats, log_odds
 
 Ints = npt.NDArray[np.int64]
-NO_CYCLE = 1e-9  # log odds a pair: below it a cycle's sum is taken for rounding
+NO_CYCLE = 1e-9  # mean log odds per pair; below it a cycle's sum is taken for rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +123,10 @@ def consistency(
     """How far pair probabilities are from any set of scores: least squares in log odds, and the worst cycle by name.
 
     The pairs may be incomplete, contradictory, cyclic, or fall into several parts that no pair joins. The worst cycle is
-    the one whose log odds sum to most a pair, found exactly; pairs of weight 0 take no part.
+    the one whose log odds have the largest mean per pair, found exactly; pairs of weight 0 take no part.
 
     Args:
-        pairs: Pairs; or RankingData that holds pairs, whose documents are then named by id and scored one a row, in the
+        pairs: Pairs; or RankingData that holds pairs, whose documents are then named by id and scored one per row, in the
             caller's order; or the ids (text or whole numbers) of the documents that should win.
         loser: with ids as `pairs`, those of the documents that should lose.
         probability: with ids as `pairs`, P of each pair; 1 by default.

@@ -102,7 +102,7 @@ class ForceLoss(Module):
             scores: in the order of the rows of `data` or `labels`; a matrix of one column is taken as flat.
             data: labels, queries, weights and pairs of these documents.
             labels: instead of `data`, one label per document, with
-            qid: one query id a document, in any order, or
+            qid: one query id per document, in any order, or
             query_offsets: where each query begins, and the end: query q is rows query_offsets[q] to query_offsets[q + 1].
             thresholds: rising thresholds of `ordinal`, one fewer than there are levels, instead of the module's own.
             round: the number of the draw, for forces that draw random numbers; by default one more than at the last call.
