@@ -75,7 +75,7 @@ def figure1(cells: Cells) -> Report:
         for number, (version, seconds) in enumerate(curves.items())
     ]
     panels = [
-        Panel("One layer: an epoch a point", "seconds", "best validation NDCG@10", curve, x_log=True),
+        Panel("One layer: one point per epoch", "seconds", "best validation NDCG@10", curve, x_log=True),
         Panel("Training time", f"documents, in {queries:,} queries", "seconds per epoch", timed, True, True),
     ]
     return Report(
