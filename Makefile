@@ -137,16 +137,10 @@ $(VENV)/.peers: $(VENV)/.dev
 	$(PIP) --no-build-isolation -e '.[peers]'
 	touch $@
 
-# Installing Debian's Chromium and npm, where they are missing, needs root. axe-core and Playwright have exact versions (the latter in
-# pyproject.toml), so that nothing but a change here changes what the tests find.
-AXE := 4.14.0
-build/browser/.axe-$(AXE):
-	command -v npm || (apt-get update -q && apt-get install -y -q --no-install-recommends npm)
-	npm install --no-save --no-audit --no-fund --prefix build/browser axe-core@$(AXE)
-	touch $@
-
-$(VENV)/.browser: $(VENV)/.dev build/browser/.axe-$(AXE)
-	command -v chromium || (apt-get update -q && apt-get install -y -q --no-install-recommends chromium)
+# Installing Debian's Chromium, where it is missing, needs root. Playwright and axe-core, which a package of the extra `browser`
+# brings along, have exact versions, so that nothing but a change here changes what the tests find.
+$(VENV)/.browser: $(VENV)/.dev
+	command -v chromium || (apt-get update -q && apt-get install -y -q --no-install-recommends chromium fonts-liberation) || (echo "Chromium is missing; as root: apt-get install chromium" && false)
 	$(PIP) --no-build-isolation -e '.[browser]'
 	touch $@
 

@@ -155,7 +155,7 @@ def test_forces_metrics_parameters_and_laws_are_chosen(watcher, studio):
         wanted = studio.ask("laws", body)
         for law, finding in wanted["anywhere"]["laws"].items():
             text = page.locator(f".laws li[data-law='{law}']").inner_text()
-            assert f"anywhere: {'holds' if finding['holds'] else 'broken'}" in text
+            assert f"random lists: {'no violation' if finding['holds'] else 'broken'}" in text
             assert f"here: {'holds' if wanted['here']['laws'][law]['holds'] else 'broken'}" in text
         page.get_by_label("Metric", exact=True).fill("no_metric")
         page.get_by_label("Metric", exact=True).press("Tab")
@@ -362,8 +362,8 @@ def test_a_query_is_picked_and_its_moves_are_explained(watcher, studio):
         rows = page.locator(".why tr[data-feature]")
         found = [(row.get_attribute("data-feature"), float(row.get_attribute("data-difference"))) for row in rows.all()]
         assert found == [(reason["feature"], reason["difference"]) for reason in move["reasons"]]
-        page.get_by_label("Search for an id", exact=True).fill(listed[0]["id"])
-        until(page, f"document.querySelector('.list button.link').textContent.includes('{listed[0]['id']}')")
+        page.get_by_label("Search for an id", exact=True).fill(third["id"])
+        until(page, f"document.querySelector('.list button.link').textContent.includes('{third['id']}')")
         page.wait_for_selector(".queries[data-pending='0']")  # else the link could be drawn again under the mouse
         page.get_by_role("link", name="Move them by forces").click()
         page.locator(".stage g.document").first.wait_for()
@@ -399,25 +399,39 @@ def test_a_training_is_started_watched_stopped_and_saved(watcher, studio):
         start_training(page, studio)
         until(page, "Number(document.querySelector('.training').dataset.rounds) >= 3")
         assert page.locator(".training").get_attribute("data-state") == "running"
-        first = page.evaluate("[...document.querySelectorAll('.ladder li')].map((each) => each.innerText)")
-        until(page, "Number(document.querySelector('.training').dataset.rounds) >= 6")
-        now = page.evaluate("[...document.querySelectorAll('.ladder li')].map((each) => each.innerText)")
-        assert now != first  # the watched query is ranked by other scores
+        ladder = "[...document.querySelectorAll('.ladder li')].map((each) => each.innerText)"
+        rounds, first = page.evaluate(f"[document.querySelector('.training').dataset.rounds, {ladder}]")
+        until(page, f"Number(document.querySelector('.training').dataset.rounds) > {rounds}")
+        assert page.evaluate(ladder) != first  # the watched query is ranked by other scores
         page.get_by_role("button", name="Stop").click()
         page.wait_for_selector(".training[data-state='stopped']")
         number = studio.ask("state")["training"]
         course = studio.ask(f"trainings/{number}")
         assert course["state"] == "stopped"
-        last = course["rows"][-1]
+        kept = course["rows"][course["best_round"] - 1]
         label = page.locator(".training svg.chart").get_attribute("aria-label")
-        assert label == (f"ndcg@10 by round. Last values: training {last['train']:.4f}, validation {last['valid']:.4f}")
+        assert label == (
+            f"ndcg@10 by round. Kept: round {kept['round']}: training {kept['train']:.4f}, validation {kept['valid']:.4f}"
+        )
         page.get_by_role("button", name="Save the model").click()
         page.get_by_text(re.compile(r"Saved as lambdamart-\d+\.podium in studio-models\.")).wait_for()
         saved = studio.folder / "studio-models" / studio.ask(f"trainings/{number}")["saved_as"]
         assert podium.load(saved).best_epoch_ == course["best_round"]
         page.get_by_role("link", name="Queries").click()
         page.get_by_label("Second ranking", exact=True).select_option(course["model"])
+        page.get_by_text(f"on which {course['model']} was not trained").wait_for()
         page.wait_for_selector(".queries[data-pending='0'] .why h2")
+        listed = studio.ask("queries", first="ranksvm", second=course["model"], order="gain")
+        shown_means = page.locator(".list .note").first.inner_text()
+        assert (
+            f"{listed['first_mean']:.4f} by the first ranking, {listed['second_mean']:.4f} by the second" in shown_means
+        )
+        marked = page.locator(".list tr:has(span[title='trained on']) button").evaluate_all(
+            "(all) => all.map((each) => Number(each.dataset.query))"
+        )
+        assert marked == [row["number"] for row in listed["queries"] if row["trained_on"]]
+        assert len(marked) > 0
+        assert page.locator(".list tr.chosen").count() == 1
 
 
 def test_a_training_is_followed_after_a_busy_answer(watcher, studio):
@@ -492,7 +506,7 @@ def test_a_query_of_one_document_and_a_long_one(watcher, tmp_path):
         places = page.locator(".slopes .names text").evaluate_all(
             "(all) => all.map((each) => `${each.getAttribute('x')} ${each.getAttribute('y')}`)"
         )
-        assert len(places) == len(set(places)) == 80  # no name is written over another
+        assert len(places) == len(set(places)) == 160  # 40 ranks and names on each side; none is written over another
         page.locator(".list button[data-query='1']").click()
         page.get_by_role("heading", name="Query 1", exact=True).wait_for()
         page.wait_for_selector(".queries[data-pending='0']")
@@ -506,6 +520,85 @@ def test_a_query_of_one_document_and_a_long_one(watcher, tmp_path):
         page.keyboard.press("ArrowUp")
         until(page, "Number(document.querySelector('[data-document=\"0\"]').dataset.score) > 0")
         quiet(page)
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_ids_and_ranks_can_be_read_in_the_picture(watcher, tmp_path, size):
+    """Ids that begin alike stay distinct, and no text leaves the picture."""
+    data = podium.synthetic.polynomial(queries=5, documents=12, features=3, seed=2)
+    ids = [f"sku-220-{k:04d}" for k in range(data.n_documents)]
+    queries = [f"query {220 + k}" for k in data.qid]
+    data = podium.RankingData(data.features, data.labels, queries, document_ids=ids)
+    podium.write(data, tmp_path / "shop.csv")
+    for name, column in (("a", 0), ("b", 1)):
+        labels = (data.features[:, column] > 0).astype(float)
+        podium.RankSVM(num_threads=1).fit(data.replace(labels=labels)).save(tmp_path / f"{name}.podium")
+    with studio_process(tmp_path, "shop.csv", "a.podium", "b.podium") as opened, watcher.page(size) as watched:
+        page = watched.page
+        page.goto(opened.page)
+        page.wait_for_selector(".queries[data-pending='0'] .why h2")
+        assert page.locator(".detail h2").inner_text().startswith("Query 22")
+        for part, wanted in ((".name", 24), (".rank-of", 24)):
+            texts = page.locator(f".slopes .names {part}").evaluate_all(
+                """(all) => { const box = document.querySelector('.slopes').getBoundingClientRect();
+                  return all.map((each) => { const own = each.getBoundingClientRect();
+                    return [each.firstChild.textContent, own.left >= box.left - 1 && own.right <= box.right + 1]; }); }"""
+            )
+            assert len(texts) == wanted
+            assert all(inside for _, inside in texts), texts
+            assert len({text for text, _ in texts}) == wanted // 2, texts
+        page.get_by_role("link", name="Training").click()
+        page.get_by_role("button", name="Start").click()
+        watched_query = page.get_by_label("Watched query")
+        watched_query.locator("option").first.wait_for(state="attached")
+        page.get_by_role("button", name="Stop").click()
+        page.wait_for_selector(".training:not([data-state='running'])")
+        titles = [each["title"] for each in opened.ask("trainings/1")["watchable"]]
+        assert watched_query.locator("option").all_inner_texts() == titles
+        assert titles[0].startswith("query 22")
+
+
+def test_the_choices_stay_from_one_query_of_the_data_to_another(watcher, studio):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        page.get_by_label("Query", exact=True).select_option("query")
+        until(page, "document.querySelector('.force-name').textContent === 'lambdarank(ndcg@10)'")
+        page.get_by_label("Force", exact=True).select_option("listnet")
+        page.get_by_label("Step size", exact=True).fill("0.7")
+        with page.expect_response(lambda answer: "scene?query=3" in answer.url):
+            page.get_by_label(re.compile("Query, from 0")).fill("3")
+            page.get_by_label(re.compile("Query, from 0")).press("Tab")
+        quiet(page)
+        assert page.locator(".force-name").inner_text() == "listnet"
+        assert page.get_by_label("Step size", exact=True).input_value() == "0.7"
+        with page.expect_response(lambda answer: "scene?preset=five-levels" in answer.url):
+            page.get_by_label("Query", exact=True).select_option("preset:five-levels")
+        until(page, "document.querySelector('.force-name').textContent !== 'listnet'")
+
+
+def test_another_ranking_shows_a_query_of_the_list(watcher, studio):
+    with watcher.page() as watched:
+        page = watched.page
+        page.goto(studio.page)
+        quiet(page)
+        page.get_by_role("link", name="Queries").click()
+        page.wait_for_selector(".queries[data-pending='0'] .why h2")
+        page.get_by_label("Sort by", exact=True).select_option("worst")
+        page.wait_for_selector(".queries[data-pending='0'] .why h2")
+        page.get_by_label("First ranking", exact=True).select_option("order of the data")
+        listed = studio.ask("queries", first="order of the data", second="lambdamart", order="worst")["queries"]
+        until(page, f"document.querySelector('.list button.link')?.textContent === '{listed[0]['id']}'")
+        page.wait_for_selector(".queries[data-pending='0'] .why h2")
+        chosen = page.locator(".list tr.chosen button")
+        assert chosen.count() == 1
+        page.get_by_role("heading", name=f"Query {chosen.inner_text()}", exact=True).wait_for()
+        assert page.evaluate(
+            """() => { const row = document.querySelector('.list tr.chosen').getBoundingClientRect();
+              const place = document.querySelector('.list .scroll').getBoundingClientRect();
+              return row.top >= place.top - 1 && row.bottom <= place.bottom + 1; }"""
+        )
 
 
 def open_page(page: Any, studio: OpenStudio, name: str) -> None:

@@ -9,12 +9,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 ROOT = Path(__file__).parents[2]
-AXE = ROOT / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 SCREENSHOTS = os.environ.get("PODIUM_SCREENSHOTS")  # the folder that `make screenshots` writes pictures into
 CEILING_MS = 120_000  # that anything may take on a busy machine
 # Chromium's own background requests are switched off, and the sandbox does not work for root.
@@ -30,11 +31,13 @@ def missing() -> str | None:
     """What the tests need and this machine does not have, as a sentence; None if everything is there."""
     if find_chromium() is None:
         return "there is no Chromium; make test-browser installs it"
-    try:
-        import playwright.sync_api  # noqa: F401
-    except ImportError:
-        return "playwright is not installed; make test-browser installs it"
-    return None if AXE.exists() else "axe-core is not installed; make test-browser installs it"
+    lacking = [name for name in ("playwright", "axe_playwright_python") if find_spec(name) is None]
+    return f"{lacking[0]} is not installed; make test-browser installs it" if lacking else None
+
+
+def axe_core() -> str:
+    """The script of axe-core, which a Python package brings along."""
+    return (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
 def find_chromium() -> str | None:
@@ -82,7 +85,7 @@ class WatchedPage:
 
     def accessibility_faults(self) -> list[str]:
         """The serious faults that axe-core finds on the page as it is now."""
-        self.page.evaluate(AXE.read_text())
+        self.page.evaluate(axe_core())
         found = self.page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
         return [
             f"{fault['id']}: {fault['help']} ({node['html'][:200]})"

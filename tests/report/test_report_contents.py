@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import podium
+from podium.data.presentation import ranks_of, shown_value
 from podium.report import explaining
 from podium.report.data_remarks import Remark, sample_queries, summarize_data
 from podium.report.explaining import contributions, measure_importance, why_no_contributions
 from podium.report.opening import open_models
-from podium.report.queries import query_documents, ranks_of, shown_documents, shown_value
+from podium.report.queries import query_documents, shown_documents
 from podium.report.scored import score_model, summarize_training
 from podium.report.texts import cut, interval, rounded, signed
 

@@ -13,6 +13,7 @@ from asking import HOST, KEY, Asker
 
 from podium.studio.app import MOST_BODY_BYTES, PAGES
 from podium.studio.guard import Guard
+from podium.studio.server import accepted_hosts
 
 POINT = {"preset": "two-documents", "scores": [0, 0], "force": "ranknet"}
 PATH = "/studio/api/examine"
@@ -198,6 +199,23 @@ def test_any_ip_address_is_accepted_only_if_the_studio_listens_to_other_machines
     calls.clear()
     asyncio.run(ask(Guard(app, ["127.0.0.1:80"]), "10.1.2.3:80"))
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "named", "accepted"),
+    [
+        ("127.0.0.1", 80, "127.0.0.1", True),  # browsers leave the port 80 out
+        ("127.0.0.1", 80, "localhost:80", True),
+        ("127.0.0.1", 8090, "127.0.0.1", False),
+        ("0.0.0.0", 8090, "studio.example.org:8090", True),
+        ("0.0.0.0", 8090, "studio:8090", True),
+        ("127.0.0.1", 8090, "studio.example.org:8090", False),
+    ],
+)
+def test_the_names_of_the_machine_and_the_usual_port(monkeypatch, host, port, named, accepted):
+    monkeypatch.setattr("socket.gethostname", lambda: "studio")
+    monkeypatch.setattr("socket.getfqdn", lambda: "studio.example.org")
+    assert (named in accepted_hosts(host, port)) == accepted
 
 
 def test_websockets_are_not_answered():

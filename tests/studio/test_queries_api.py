@@ -9,6 +9,7 @@ import pytest
 from asking import HOSTILE, Asker
 
 import podium
+from podium.data.presentation import query_title
 from podium.studio.moves import contributions
 from podium.studio.workspace import DATA_ORDER, MOST_RANKINGS, Workspace
 
@@ -154,13 +155,51 @@ def test_bad_requests_are_answered_with_a_sentence(asker, path, parameters, stat
     assert asker.get(path, **parameters).refusal[0] == status
 
 
+def test_categories_are_shown_by_name(tmp_path):
+    features = np.array([[1.0, 0], [2, 1], [3, np.nan], [4, 1]])
+    data = podium.RankingData(
+        features,
+        [0, 1, 1, 0],
+        [7, 7, 7, 7],
+        feature_names=["price", "brand"],
+        categorical_features={"brand": ["acme", "globex"]},
+    )
+    workspace = Workspace(data, "shop")
+    workspace.add("linear", podium.RankSVM(num_threads=1).fit(data))
+    asker = Asker(workspace, tmp_path)
+    try:
+        shown = asker.get("queries/0", first="linear").json
+        moves = [asker.get("queries/0/move", first="linear", document=k).json for k in range(4)]
+    finally:
+        asker.close()
+    features = {each["document"]: each["features"] for each in shown["documents"]}
+    assert [features[k] for k in range(4)] == [[1, "acme"], [2, "globex"], [3, None], [4, "globex"]]
+    values = [{each["feature"]: each["value"] for each in move["reasons"]} for move in moves]
+    assert [each.get("brand") for each in values] == ["acme", "globex", None, "globex"]
+    assert [move["others"] for move in moves] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("7", "query 7"),
+        ("query 220", "query 220"),
+        ("Query-9", "Query-9"),
+        ("queryable", "query queryable"),
+        ("", "query "),
+    ],
+)
+def test_a_query_is_called_query_once(text, title):
+    assert query_title(text) == title
+
+
 def test_names_of_rankings_stay_unique_and_few():
     data = podium.synthetic.polynomial(queries=6, documents=5, features=3, seed=0)
     workspace = Workspace(data, "data")
     ranker = podium.RankSVM().fit(data)
     assert [workspace.add("a", ranker).name for _ in range(3)] == ["a", "a-2", "a-3"]
     for _ in range(MOST_RANKINGS + 3):
-        workspace.add("b-1", ranker, trained_here=True)
+        workspace.add("b-1", ranker, trained_on=np.arange(3))
     names = [ranking.name for ranking in workspace.rankings]
     assert len(names) == MOST_RANKINGS
     assert names[:3] == ["a", "a-2", "a-3"]

@@ -36,18 +36,59 @@ def test_a_training_is_the_one_that_python_makes(trainer):
     ]
     assert shown["best_round"] == ranker.best_epoch_
     assert (shown["train_queries"], shown["valid_queries"]) == (16, 4)
-    assert shown["model"] == "lambdamart-1"
-    assert "lambdamart-1" in trainer.get("state").json["rankings"]
+    assert shown["model"] == "lambdamart (training 1)"
+    assert "lambdamart (training 1)" in trainer.get("state").json["rankings"]
     assert trainer.get("state").json["training"] == 1
-    scores = trainer.workspace.ranking("lambdamart-1").scores
+    scores = trainer.workspace.ranking("lambdamart (training 1)").scores
     assert (scores == ranker.predict(data)).all()
-    number = shown["watchable"][-1]
+    number = shown["watchable"][-1]["number"]
+    assert shown["watchable"][-1]["title"] == f"query q{number}"
     ranking = trainer.get("trainings/1", query=number, since=4).json
     assert [row["round"] for row in ranking["rows"]] == [5, 6]
     assert ranking["ranking"]["query"] == number
     assert ranking["ranking"]["scores"] == scores[trainer.workspace.rows(number)].tolist()
     order = np.argsort(-scores[trainer.workspace.rows(number)], kind="stable")
     assert [ranking["ranking"]["ranks"][k] for k in order] == list(range(1, 9))
+
+
+def test_means_leave_out_the_queries_that_a_model_was_trained_on(trainer):
+    trainer.workspace.add(
+        "given", podium.RankSVM(num_threads=1).fit(podium.split(trainer.workspace.data, (0.5, 0.5))[0])
+    )
+    start(trainer)
+    name = trainer.follow(1, ended)["model"]
+    data = trainer.workspace.data
+    train, valid = query_folds(data, 5)[0]
+    found = trainer.get("queries", first="given", second=name).json
+    for key, ranking in (("first", "given"), ("second", name)):
+        values = podium.evaluate(trainer.workspace.ranking(ranking).scores, data, "ndcg@10").per_query["ndcg@10"]
+        assert found[f"{key}_mean"] == pytest.approx(values[valid].mean(), rel=1e-12)
+    assert found["over"].startswith(f"over the 4 queries on which {name} was not trained")
+    assert [row["number"] for row in found["queries"] if row["trained_on"]] == train.tolist()
+    assert trainer.get(f"queries/{train[0]}", first="given", second=name).json["trained_on"] == [name]
+    assert trainer.get(f"queries/{valid[0]}", first="given", second=name).json["trained_on"] == []
+    alone = trainer.get("queries", first="given").json
+    assert alone["over"] == ""
+    assert not any(row["trained_on"] for row in alone["queries"])
+
+
+def test_a_model_trained_on_the_very_data_is_marked(trainer):
+    data = trainer.workspace.data
+    trainer.workspace.add("same", podium.RankSVM(num_threads=1).fit(data))
+    found = trainer.get("queries", first="same").json
+    assert found["over"].startswith("over all queries; same was trained on them")
+    assert found["first_mean"] is not None
+    assert all(row["trained_on"] for row in found["queries"])
+
+
+def test_an_empty_field_stands_for_none_where_the_setting_may_be_none(trainer):
+    offered = {each["name"]: each for each in trainer.get("state").json["rankers"]}["lambdamart"]["settings"]
+    stopping = {each["name"]: each for each in offered}["early_stopping_rounds"]
+    assert stopping["empty_is_none"]
+    assert stopping["description"].endswith("Empty means: never stop early.")
+    assert not any("None" in each["description"] for each in offered)
+    start(trainer, settings={**SETTINGS, "early_stopping_rounds": None})
+    assert trainer.follow(1, ended)["rounds"] == SETTINGS["n_estimators"]
 
 
 def test_a_training_is_stopped_saved_and_never_written_over(trainer):
@@ -65,7 +106,7 @@ def test_a_training_is_stopped_saved_and_never_written_over(trainer):
     assert trainer.post("trainings/1/save").json == {"saved_as": "lambdamart-1.podium"}
     assert trainer.post("trainings/1/save").json == {"saved_as": "lambdamart-1.podium"}
     loaded = podium.load(trainer.folder / "lambdamart-1.podium")
-    assert (loaded.predict(trainer.workspace.data) == trainer.workspace.ranking("lambdamart-1").scores).all()
+    assert (loaded.predict(trainer.workspace.data) == trainer.workspace.ranking("lambdamart (training 1)").scores).all()
     start(trainer)
     trainer.follow(2, ended)
     assert trainer.post("trainings/2/save").json == {"saved_as": "lambdamart-2.podium"}
@@ -77,7 +118,10 @@ def test_only_the_best_documents_of_a_watched_query_are_sent(trainer, monkeypatc
     start(trainer)
     ranking = trainer.follow(1, ended)["ranking"]
     rows = trainer.workspace.rows(ranking["query"])
-    scores, labels = trainer.workspace.ranking("lambdamart-1").scores[rows], trainer.workspace.data.labels[rows]
+    scores, labels = (
+        trainer.workspace.ranking("lambdamart (training 1)").scores[rows],
+        trainer.workspace.data.labels[rows],
+    )
     best = sorted(np.argsort(-scores, kind="stable")[:3].tolist())
     assert ranking["documents"] == best
     assert ranking["names"] == [trainer.workspace.data.document_ids[rows.start + k] for k in best]
@@ -92,7 +136,7 @@ def test_a_training_that_reaches_the_limit_of_time_says_so(trainer, monkeypatch)
     shown = trainer.follow(1, ended)
     assert (shown["state"], shown["rounds"]) == ("stopped", 1)
     assert shown["message"] == "It reached the limit of -1 minutes; its best round so far is kept."
-    assert shown["model"] == "lambdamart-1"
+    assert shown["model"] == "lambdamart (training 1)"
 
 
 @pytest.mark.parametrize(

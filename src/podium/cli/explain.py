@@ -25,6 +25,7 @@ from podium.cli.console import (
 )
 from podium.cli.models import Rows
 from podium.data.feature_names import default_names, feature_name
+from podium.data.presentation import query_title
 from podium.errors import FormatError, ParameterError
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def _order(ranker: BaseRanker, judged: RankingData, query: str, top: int, json: 
     if json:
         print_json({"query": query, "documents": rows})
         return
-    table = make_table(f"query {query}, {len(rows)} documents", *rows[0])
+    table = make_table(f"{query_title(str(query))}, {len(rows)} documents", *rows[0])
     for each in rows[:top]:
         table.add_row(*(f"{v:.6g}" if isinstance(v, float) else escape(str(v)) for v in each.values()))
     show(table)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from podium.data import RankingData
 from podium.data.feature_names import default_names
 from podium.data.grouping import id_texts
+from podium.data.presentation import query_title
 from podium.errors import DataError, ParameterError, is_integer
 from podium.evaluation.result import as_json, json_id
 from podium.explaining.forest import attributions
@@ -94,7 +95,7 @@ class Why(TabularResult):
         """Return the finding in one sentence."""
         stands = "stands above" if self.gap > 0 else "stands BELOW" if self.gap < 0 else "has the score of"
         return (
-            f"query {self.query}: document {self.above} ({self.above_score:.4f}) {stands} "
+            f"{query_title(str(self.query))}: document {self.above} ({self.above_score:.4f}) {stands} "
             f"document {self.below} ({self.below_score:.4f}), gap {self.gap:+.4f}"
         )
 

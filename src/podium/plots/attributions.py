@@ -11,6 +11,7 @@ import numpy as np
 from podium.data import RankingData
 from podium.data.canonical import check_data
 from podium.data.hashing import check_seed
+from podium.data.presentation import document_names, query_title
 from podium.errors import ParameterError
 from podium.explaining import Why
 from podium.explaining.forest import attributions
@@ -19,7 +20,6 @@ from podium.plots.inputs import (
     MOST_ROWS,
     Floats,
     check_positive,
-    document_names,
     feature_names,
     query_names,
     sample_documents,
@@ -59,7 +59,7 @@ def waterfall(ranker: Any, data: RankingData, *, document: int | str, query: Any
     names, values = feature_names(ranker, data), _value_texts(ranker, features[0])
     order = [int(k) for k in np.argsort(-np.abs(parts[:-1]), kind="stable") if parts[k] != 0]
     steps = [(names[k], values[k], float(parts[k])) for k in order]
-    title = f"Why document {document_names(data)[row]} of query {query_names(data)[number]} has its score"
+    title = f"Why document {document_names(data)[row]} of {query_title(query_names(data)[number])} has its score"
     base, score = float(parts[-1]), math.fsum(parts)
     ends = (("expected score", base), ("score", score))
     return _steps_chart(steps, top, ends, title, f"Expected score {base:.4f}, score {score:.4f}", "score")
@@ -77,7 +77,8 @@ def why(found: Why, *, top: int = 10) -> Any:
     top = check_positive("top", top, MOST_FEATURES)
     steps = [(r.feature, " against ".join(r.texts()), r.contribution) for r in found.reasons]
     title = f"Why document {found.above} stands {'above' if found.gap >= 0 else 'below'} document {found.below}"
-    words = f"Query {found.query}: scores {found.above_score:.4f} and {found.below_score:.4f}, gap {found.gap:+.4f}"
+    called = query_title(str(found.query))
+    words = f"{called[0].upper()}{called[1:]}: scores {found.above_score:.4f} and {found.below_score:.4f}, gap {found.gap:+.4f}"
     return _steps_chart(steps, top, ((None, 0.0), ("gap", found.gap)), title, words, "gap between the two scores")
 
 

@@ -11,6 +11,7 @@ from podium.data import RankingData
 from podium.data.canonical import check_data
 from podium.data.feature_names import feature_index
 from podium.data.hashing import check_seed
+from podium.data.presentation import document_names, query_title
 from podium.errors import DataError
 from podium.explaining.reasons import query_number
 from podium.models.heads import to_scores
@@ -18,7 +19,6 @@ from podium.plots.inputs import (
     MOST_ROWS,
     Floats,
     check_positive,
-    document_names,
     evenly_spaced,
     feature_names,
     query_names,
@@ -77,7 +77,7 @@ def partial_dependence(
     table = _curves(scorer, features[rows], column, grid, threads) - base[rows, None]
     drawn = evenly_spaced(len(rows), curves)
     frame = _frame(data, rows, drawn, grid, table, features[rows, column], own[rows] - base[rows])
-    where = f"query {query_names(data)[0]}" if query is not None else f"{data.n_queries:,} queries"
+    where = query_title(query_names(data)[0]) if query is not None else f"{data.n_queries:,} queries"
     known = (scorer.categories or {}).get(column)
     unit = names[column] + ("" if scorer.normalize is None else f" ({scorer.normalize} in each query)")
     return themed(

@@ -72,14 +72,6 @@ def feature_names(ranker: Any, data: RankingData | None = None) -> tuple[str, ..
     return tuple(own) if own is not None and len(own) == count else default_names(count)
 
 
-def document_names(data: RankingData) -> list[str]:
-    """Return what each document is called: its id, or its number in the query, counted from 1."""
-    if data.document_ids is not None:
-        return [str(name) for name in data.document_ids]
-    first = np.repeat(data.query_offsets[:-1], data.query_sizes)
-    return [str(number) for number in (np.arange(data.n_documents) - first + 1).tolist()]
-
-
 def query_names(data: RankingData) -> list[str]:
     """Return the text of each query's id."""
     return id_texts(data.query_ids)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from podium.explaining import PermutationImportance, permutation_importance
-from podium.explaining.forest import attributions
+from podium.explaining.contributions import has_contributions, query_contributions
 from podium.metrics import Metric
-from podium.models.heads import to_scores
-from podium.models.trees import TreeModel
 from podium.report.data_remarks import sample_queries
 from podium.report.scored import ScoredModel
 from podium.threads import resolve_threads
@@ -33,7 +29,7 @@ def why_no_contributions(model: ScoredModel) -> str:
     inner = model.scorer.model
     if inner.n_outputs > 1:
         return f"{model.name} has {inner.n_outputs} outputs, and its score is not a sum of contributions of features."
-    if not inner.has_splits and not inner.is_linear_in_features:
+    if not has_contributions(inner):
         return f"In {model.name} the features act together; contributions exist for trees and linear models."
     if not inner.has_splits and inner.n_features > MOST_LINEAR_FEATURES:
         return f"{model.name} has {inner.n_features:,} features, too many to compute contributions for a page."
@@ -57,25 +53,13 @@ def contributions(
 ) -> Floats | None:
     """Return what each feature adds to the scores of some documents of one query, [documents × features], or None.
 
-    `documents` are numbers of rows in the query. For trees, these are Shapley values. For a linear model, it is the difference
-    that the feature makes against its mean over the query.
+    `documents` are numbers of rows in the query.
     """
     if model.scorer is None or why_no_contributions(model):
         return None
     first, last = model.data.query_offsets[number : number + 2]
-    rows = model.features[first:last]
-    inner, threads = model.scorer.model, resolve_threads(num_threads)
-    if inner.has_splits:
-        return attributions(cast(TreeModel, inner), rows[documents], num_threads=threads)[:, :-1]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a feature that is missing everywhere is NaN
-        mean = np.asarray(np.nanmean(rows, axis=0, dtype=np.float64), np.float32)
-    changed = np.repeat(mean[None], len(documents) * rows.shape[1], axis=0).reshape(len(documents), rows.shape[1], -1)
-    columns = np.arange(rows.shape[1])
-    changed[:, columns, columns] = rows[documents]
-    base = to_scores(inner.scores(mean[None], num_threads=1))[0]
-    made = to_scores(inner.scores(changed.reshape(-1, rows.shape[1]), num_threads=threads))
-    return np.asarray(made.reshape(len(documents), -1) - base)
+    threads = resolve_threads(num_threads)
+    return query_contributions(model.scorer.model, model.features[first:last], documents, num_threads=threads)
 
 
 @dataclass(frozen=True, eq=False)

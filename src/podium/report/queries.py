@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.data.grouping import id_texts
+from podium.data.presentation import document_names, ranks_of, shown_value
 from podium.report.explaining import affordable_contributions, contributions
 from podium.report.judging import Judgment
 from podium.report.scored import ScoredModel
@@ -187,26 +188,19 @@ def query_documents(
     ranks = np.stack([ranks_of(each) for each in scores])
     shown = shown_documents(ranks, labels)
     found = [contributions(model, number, shown, num_threads) if explain else None for model in models]
+    names = document_names(data, start, end)
     for place, document in enumerate(shown.tolist()):
         reasons = tuple(
             None if each is None else _strongest(model, start + document, each[place])
             for model, each in zip(models, found, strict=True)
         )
-        ids = data.document_ids
         yield DocumentRow(
-            id=str(document + 1) if ids is None else cut(ids[start + document]),
+            id=cut(names[document]),
             label=float(labels[document]),
             ranks=tuple(int(rank) for rank in ranks[:, document]),
             scores=tuple(float(score) for score in scores[:, document]),
             reasons=reasons,
         )
-
-
-def ranks_of(scores: Floats) -> Integers:
-    """Return the rank of each document, counted from 1; documents with equal scores stay in order."""
-    ranks = np.empty(len(scores), np.int64)
-    ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-    return ranks
 
 
 def shown_documents(ranks: Integers, labels: Floats) -> Integers:
@@ -220,15 +214,12 @@ def shown_documents(ranks: Integers, labels: Floats) -> Integers:
 def _strongest(model: ScoredModel, row: int, added: Floats) -> tuple[Contribution, ...]:
     names = model.feature_names
     order = np.argsort(-np.abs(added), kind="stable")[:REASONS]
-    return tuple((cut(names[k]), shown_value(model.data, row, int(k)), float(added[k])) for k in order if added[k] != 0)
+    return tuple((cut(names[k]), _value(model.data, row, int(k)), float(added[k])) for k in order if added[k] != 0)
 
 
-def shown_value(data: RankingData, row: int, column: int) -> float | str:
-    """Return the value of a feature; of a categorical one the category, if the data knows it."""
-    value = float(data.features[row, column])
-    categories = (data.categorical_features or {}).get(column)
-    known = categories is not None and value.is_integer() and 0 <= value < len(categories)
-    return cut(categories[int(value)]) if categories is not None and known else value
+def _value(data: RankingData, row: int, column: int) -> float | str:
+    value = shown_value(data, row, column)
+    return cut(value) if isinstance(value, str) else value
 
 
 def _contribution_json(part: Contribution, features: dict[str, int]) -> list[Any]:

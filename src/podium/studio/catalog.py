@@ -17,15 +17,18 @@ from podium.studio.workspace import Workspace
 
 SUGGESTED_METRICS = ("ndcg@10", "ndcg", "map", "mrr", "wta", "err@10", "p@5", "pairwise_error", "dcg@10")
 
+NONE_MEANS = "None means:"  # in the description of a setting that may be None
+
 
 class OfferedSetting(msgspec.Struct):
-    """A setting that a form asks for."""
+    """A setting that a form asks for. `empty_is_none` says whether an empty field stands for None."""
 
     name: str
     kind: str
     default: str | bool | int | float | None
     description: str
     choices: list[str]
+    empty_is_none: bool
 
 
 class OfferedForce(msgspec.Struct):
@@ -81,8 +84,9 @@ def offer_setting(parameter: Parameter) -> OfferedSetting:
         name=parameter.name,
         kind=form_kind(parameter),
         default=default if isinstance(default, str | bool | int | float) else None,
-        description=parameter.meaning,
+        description=parameter.meaning.replace(NONE_MEANS, "Empty means:"),
         choices=list(getattr(parameter.rule, "words", ())),
+        empty_is_none=NONE_MEANS in parameter.meaning,
     )
 
 

@@ -13,9 +13,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from podium.models.heads import to_scores
+from podium.data.presentation import ranks_of
+from podium.explaining.contributions import has_contributions, query_contributions
 from podium.serve.problems import RequestError
-from podium.studio.workspace import LoadedRanking, Workspace, ranks
+from podium.studio.workspace import LoadedRanking, Workspace
 
 if TYPE_CHECKING:
     from podium.data import RankingData
@@ -28,10 +29,10 @@ MOST_EXPLAINED_WORK = 20_000_000  # documents × splits there; for a linear mode
 
 
 class MoveReason(msgspec.Struct):
-    """What one feature adds to the standing of a document under each ranking, and its value; None if it is missing."""
+    """What one feature adds to the standing of a document under each ranking, and its value or category; None if it is missing."""
 
     feature: str
-    value: float | None
+    value: float | str | None
     first: float
     second: float | None
     difference: float
@@ -40,7 +41,7 @@ class MoveReason(msgspec.Struct):
 class ExplainedMove(msgspec.Struct):
     """The ranks and the standing of a document under one or two rankings, and the features with the largest differences.
 
-    `rest` is the sum of the differences of the features that are not listed. If the features of a model act together, so that
+    `rest` is the sum of the differences of the features that are not listed, and `others` their number. If the features of a model act together, so that
     they cannot be told apart, `reasons` is empty and `note` says so. In long queries the means are those of a sample of the
     documents; `note` says so, and `rest` includes what the sample's mean is off.
     """
@@ -53,6 +54,7 @@ class ExplainedMove(msgspec.Struct):
     second_standing: float | None
     reasons: list[MoveReason]
     rest: float
+    others: int
     note: str
 
 
@@ -69,18 +71,9 @@ def contributions(ranker: BaseRanker, query: RankingData) -> Floats | None:
     For trees these are the exact attributions, for a linear model the weighted features. None if features act together.
     """
     scorer = ranker.scorer_
-    model = scorer.model
-    if model.n_outputs > 1 or not (model.has_splits or model.is_linear_in_features):
+    if not has_contributions(scorer.model):
         return None
-    if model.has_splits:
-        parts = query.from_caller_order(ranker.attributions(query))[:, :-1]
-    else:
-        features = scorer.features(query)
-        parts = np.empty(features.shape)
-        for column in range(features.shape[1]):  # all other features are those of the first document
-            rows = np.repeat(features[:1], len(features), axis=0)
-            rows[:, column] = features[:, column]
-            parts[:, column] = to_scores(model.scores(rows, num_threads=1))
+    parts = query_contributions(scorer.model, scorer.features(query))
     found: Floats = parts - parts.mean(axis=0)
     return found
 
@@ -95,11 +88,11 @@ def explain_move(
     query = workspace.data.select([number])
     shares = [_shares(each, query, rows, document) for each in (first, second) if each is not None]
     scores = [each.scores[rows] for each in (first, second) if each is not None]
-    places, standings = [ranks(each) for each in scores], [standing(each) for each in scores]
+    places, standings = [ranks_of(each) for each in scores], [standing(each) for each in scores]
     unexplained = [
         each.name for each, share in zip((first, second), shares, strict=False) if share is None and each is not None
     ]
-    reasons, rest = ([], 0.0) if unexplained else _reasons(workspace, rows, document, shares)
+    reasons, rest, others = ([], 0.0, 0) if unexplained else _reasons(workspace, rows.start + document, shares)
     known = [share for share in shares if share is not None]
     fewest = min((share.documents for share in known), default=0)
     note = ""
@@ -119,6 +112,7 @@ def explain_move(
         second_standing=float(standings[1][document]) if second is not None else None,
         reasons=reasons,
         rest=rest,
+        others=others,
         note=note,
     )
 
@@ -155,23 +149,22 @@ def _shares(ranking: LoadedRanking, query: RankingData, rows: slice, document: i
     return _Shares({name: float(added[column]) for column, name in enumerate(names)}, len(parts))
 
 
-def _reasons(
-    workspace: Workspace, rows: slice, document: int, shares: list[_Shares | None]
-) -> tuple[list[MoveReason], float]:
+def _reasons(workspace: Workspace, row: int, shares: list[_Shares | None]) -> tuple[list[MoveReason], float, int]:
+    """Return the features with the largest differences, the sum of the differences of the others, and their number."""
     known = [share.by_feature for share in shares if share is not None]
     columns = {name: column for column, name in enumerate(workspace.feature_names)}
     found = []
     for name in dict.fromkeys(name for share in known for name in share):
         parts = [share.get(name, 0.0) for share in known]
-        value = float(workspace.data.features[rows][document, columns[name]]) if name in columns else np.nan
         found.append(
             MoveReason(
                 feature=name,
-                value=None if np.isnan(value) else value,
+                value=workspace.shown_value(row, columns[name]) if name in columns else None,
                 first=parts[0],
                 second=parts[1] if len(parts) > 1 else None,
                 difference=parts[1] - parts[0] if len(parts) > 1 else parts[0],
             )
         )
     found.sort(key=lambda reason: -abs(reason.difference))
-    return found[:MOST_REASONS], sum(reason.difference for reason in found[MOST_REASONS:])
+    rest = found[MOST_REASONS:]
+    return found[:MOST_REASONS], sum(reason.difference for reason in rest), len(rest)

@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
+from podium.data.presentation import query_title, ranks_of
 from podium.forces import Force, ForceData, laws
 from podium.metrics import Metric, metric
 from podium.serve.problems import RequestError
 from podium.studio.moves import standing
-from podium.studio.workspace import LoadedRanking, Workspace, ranks
+from podium.studio.workspace import LoadedRanking, Workspace
 
 Floats = npt.NDArray[np.float64]
 Movement = Literal["free", "linear"]
-MOST_SCENE_DOCUMENTS = 200  # of a query; some forces take time that grows with the fourth power
+MOST_SCENE_DOCUMENTS = 200  # of a query, so that their points can be told apart; examples may have more
 MOST_DESCENT_SECONDS = 10.0
 LARGEST_SCORE = 1e6  # of documents that move
 MOST_LAW_DOCUMENTS = 30  # a query with more is too long to test every pair of its documents at once
@@ -115,7 +116,7 @@ def query_scene(workspace: Workspace, number: int, start: LoadedRanking) -> Scen
     spread = np.sqrt((centered**2).mean(axis=0))
     basis = centered / np.where(spread > 0, spread, 1.0) / np.sqrt(max(features.shape[1], 1))
     return Scene(
-        title=f"query {workspace.query_texts[number]}",
+        title=query_title(workspace.query_texts[number]),
         names=[names[k] for k in kept],
         labels=workspace.data.labels[rows][kept],
         scores=standing(scores[kept]),
@@ -140,7 +141,7 @@ def examine(
     values = {name: _value(each, scores, data) for name, each in SHOWN_METRICS.items()}
     return ExaminedPoint(
         scores=scores.tolist(),
-        ranks=ranks(scores).tolist(),
+        ranks=ranks_of(scores).tolist(),
         force=outcome.force.tolist(),
         sum_of_forces=float(outcome.force.sum()),
         cost=None if outcome.cost is None else float(outcome.cost[0]),

@@ -18,6 +18,7 @@ from podium.studio.app import Studio, create_studio
 from podium.studio.guard import Guard
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+DEFAULT_PORT = 80  # browsers leave it out of the Host header
 SHUTDOWN_SECONDS = 2
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # how this machine reaches itself
 
@@ -36,12 +37,19 @@ class StudioServer(uvicorn.Server):
                 signal.signal(number, handler)
 
 
+def accepted_hosts(host: str, port: int) -> set[str]:
+    """Return the values of the Host header by which the studio is reached, apart from IP addresses of this machine."""
+    names = {host, *LOOPBACK}
+    if host not in LOOPBACK:
+        names |= {socket.gethostname(), socket.getfqdn()}
+    bracketed = {f"[{name}]" if ":" in name else name for name in names}
+    return {f"{name}:{port}" for name in bracketed} | (bracketed if port == DEFAULT_PORT else set())
+
+
 def guarded_app(studio: Studio, settings: ServiceSettings, host: str, port: int) -> Guard:
     """Return the service with the studio on it, for one address."""
-    names = {host, *LOOPBACK} if host in LOOPBACK else {host, socket.gethostname(), *LOOPBACK}
-    hosts = {f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names}
     app = create_app(settings, pages={"/studio": create_studio(studio)})
-    return Guard(app, hosts, any_address=host not in LOOPBACK)
+    return Guard(app, accepted_hosts(host, port), any_address=host not in LOOPBACK)
 
 
 def run_studio(

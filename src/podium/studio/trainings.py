@@ -12,12 +12,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from podium.data.presentation import query_title, ranks_of
 from podium.data.splits import query_folds
 from podium.errors import PodiumError
 from podium.serve.logs import describe_error, write_log
 from podium.serve.problems import RequestError
 from podium.studio.ranker_forms import make_ranker
-from podium.studio.workspace import Workspace, ranks
+from podium.studio.workspace import Workspace
 
 if TYPE_CHECKING:
     from podium.data import RankingData
@@ -30,6 +31,7 @@ MOST_TRAINING_DOCUMENTS = 200_000
 MOST_SECONDS = 900.0  # of one training
 MOST_WAITING_SECONDS = 5.0  # for a round to end when the studio ends
 MOST_TRAININGS = 20  # whose curves are kept
+MOST_WATCHABLE = 200  # validation queries that are offered
 MOST_WATCHED = 30  # documents of the watched query that are shown
 MOST_LEVELS = 100  # different labels of it that are sent
 MOST_FILES = 10_000  # of one ranker in the folder
@@ -46,6 +48,13 @@ class RankedNow(msgspec.Struct):
     labels: list[float]
     scores: list[float]
     ranks: list[int]
+
+
+class WatchableQuery(msgspec.Struct):
+    """A validation query that can be watched: its number and its name."""
+
+    number: int
+    title: str
 
 
 class TrainingRow(msgspec.Struct):
@@ -72,7 +81,7 @@ class ShownTraining(msgspec.Struct):
     best_round: int | None
     train_queries: int
     valid_queries: int
-    watchable: list[int]
+    watchable: list[WatchableQuery]
     rows: list[TrainingRow]
     ranking: RankedNow | None
     model: str | None
@@ -163,14 +172,16 @@ class LiveTraining:
             self.receive_scores(valid.from_caller_order(self.ranker.predict(valid)))
         with self._lock:
             self._best = self.ranker.best_epoch_
-        return self.workspace.add(f"{self.name}-{self.number}", self.ranker, trained_here=True).name
+        called = f"{self.name} (training {self.number})"
+        return self.workspace.add(called, self.ranker, trained_on=self.train_numbers).name
 
     def show(self, since: int = 0, query: int | None = None) -> ShownTraining:
         """Return the rows from number `since` on, and how a validation query is ranked now."""
         with self._lock:
             state, message, model, saved_as = self.state, self.message, self.model, self.saved_as
             rows, best, scores, rounds = self._rows[max(since, 0) :], self._best, self._scores, len(self._rows)
-        watchable = self.valid_numbers.tolist()[:200]
+        texts = self.workspace.query_texts
+        watchable = [WatchableQuery(k, query_title(texts[k])) for k in self.valid_numbers.tolist()[:MOST_WATCHABLE]]
         return ShownTraining(
             id=self.number,
             ranker=self.name,
@@ -197,7 +208,7 @@ class LiveTraining:
             place = 0
         number = int(numbers[place])
         rows, held = self.workspace.rows(number), scores[self._offsets[place] : self._offsets[place + 1]]
-        places, labels, names = ranks(held), self.workspace.data.labels[rows], self.workspace.document_names(number)
+        places, labels, names = ranks_of(held), self.workspace.data.labels[rows], self.workspace.document_names(number)
         best, levels = np.flatnonzero(places <= MOST_WATCHED), np.unique(labels)
         return RankedNow(
             query=number,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
+from podium.data.canonical import fingerprint
 from podium.data.feature_names import default_names
 from podium.data.grouping import id_texts
+from podium.data.presentation import document_names, shown_value
 from podium.metrics import Metric, metric
 from podium.serve.problems import RequestError
 
@@ -33,14 +36,16 @@ class LoadedRanking:
     Attributes:
         name: How the page and requests call it.
         scores: One per document.
-        ranker: The ranker, or None for the order of the data.
+        ranker: The ranker, or None for the order of the data and for scores from a file.
         trained_here: Whether it was trained in the studio, so that it may make room for another one.
+        trained_on: Which queries it was trained on, one truth value per query; None if it is not known to be any.
     """
 
     name: str
     scores: Floats
     ranker: BaseRanker | None = None
     trained_here: bool = False
+    trained_on: npt.NDArray[np.bool_] | None = None
 
 
 class Workspace:
@@ -68,15 +73,33 @@ class Workspace:
             found = list(self._rankings.values())
         return [*found[1:], found[0]]
 
-    def add(self, name: str, ranker: BaseRanker, *, trained_here: bool = False) -> LoadedRanking:
-        """Rank all documents by a model and keep the ranking under its name, or under the next free one like it."""
+    def add(self, name: str, ranker: BaseRanker, *, trained_on: npt.NDArray[np.int64] | None = None) -> LoadedRanking:
+        """Rank all documents by a model and keep the ranking under its name, or under the next free one like it.
+
+        Args:
+            name: What to call it.
+            ranker: The model.
+            trained_on: The numbers of the queries that it was trained on here, in the studio.
+        """
         scores = self.data.from_caller_order(ranker.predict(self.data))
+        seen = None
+        if trained_on is not None:
+            seen = np.isin(np.arange(self.data.n_queries), trained_on)
+        elif ranker.fingerprint_ and ranker.fingerprint_ == fingerprint(self.data):
+            seen = np.ones(self.data.n_queries, bool)
+        return self._keep(LoadedRanking(name, scores, ranker, trained_on is not None, seen))
+
+    def add_scores(self, name: str, scores: Floats) -> LoadedRanking:
+        """Keep a ranking that is given by one score per row, in the caller's order."""
+        return self._keep(LoadedRanking(name, np.asarray(self.data.from_caller_order(scores), np.float64)))
+
+    def _keep(self, ranking: LoadedRanking) -> LoadedRanking:
+        free = ranking.name
         with self._lock:
-            free = name
             while free in self._rankings:
                 stem, _, number = free.rpartition("-")
                 free = f"{stem}-{int(number) + 1}" if stem and number.isdecimal() else f"{free}-2"
-            self._rankings[free] = LoadedRanking(free, scores, ranker, trained_here)
+            self._rankings[free] = replace(ranking, name=free)
             old = [each.name for each in self._rankings.values() if each.trained_here and each.name != free]
             while len(self._rankings) > MOST_RANKINGS and old:
                 dropped = old.pop(0)
@@ -107,10 +130,13 @@ class Workspace:
 
     def document_names(self, number: int) -> list[str]:
         """Return the ids of a query's documents, or their numbers in the query, counted from 1."""
-        rows, ids = self.rows(number), self.data.document_ids
-        if ids is None:
-            return [str(k) for k in range(1, rows.stop - rows.start + 1)]
-        return [ids[row] for row in range(rows.start, rows.stop)]
+        rows = self.rows(number)
+        return document_names(self.data, rows.start, rows.stop)
+
+    def shown_value(self, row: int, column: int) -> float | str | None:
+        """Return the value of a feature of a grouped document as JSON holds it: a number, a category, or None if it is missing."""
+        value = shown_value(self.data, row, column)
+        return None if isinstance(value, float) and math.isnan(value) else value
 
     def values(self, ranking: LoadedRanking, judged_by: Metric) -> Floats:
         """Return the metric of every query under a ranking; NaN where a query has no value."""
@@ -138,10 +164,3 @@ class Workspace:
                     self._values.pop(next(iter(self._values)))
                 self._values[key] = found
         return found
-
-
-def ranks(scores: Floats) -> npt.NDArray[np.int64]:
-    """Return the rank of each document of one query, counted from 1; equal scores keep their order."""
-    places = np.empty(len(scores), np.int64)
-    places[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-    return places

@@ -43,6 +43,41 @@ export function signed(value, digits = 4) {
   return value > 0 ? `+${short(value, digits)}` : short(value, digits);
 }
 
+/** Write the value of a feature: a number, the name of a category, or that it is missing. */
+export function valueText(value, digits = 4) {
+  if (value === null || value === undefined) return "missing";
+  return typeof value === "string" ? value : short(value, digits);
+}
+
+/** What a query is called: its id, with the word before it unless the id begins with it. */
+export function queryTitle(id) {
+  return /^query\b/i.test(id) ? id : `query ${id}`;
+}
+
+/** A text that begins with a capital letter. */
+export function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const ruler = document.createElement("canvas").getContext("2d");
+
+/** How many pixels wide a text is drawn. */
+export function textWidth(text, size = 12, weight = 400) {
+  ruler.font = `${weight} ${size}px ${getComputedStyle(document.documentElement).fontFamily}`;
+  return ruler.measureText(text).width;
+}
+
+/** Shorten a text to a width by leaving out its middle, because ids often differ at their ends. */
+export function fit(text, room, size = 12, weight = 400) {
+  if (textWidth(text, size, weight) <= room) return text;
+  const letters = [...text];
+  for (let kept = letters.length - 1; kept > 1; kept -= 1) {
+    const shorter = `${letters.slice(0, Math.ceil(kept / 2)).join("")}…${letters.slice(letters.length - Math.floor(kept / 2)).join("")}`;
+    if (textWidth(shorter, size, weight) <= room) return shorter;
+  }
+  return "…";
+}
+
 let lastId = 0;
 
 /** Make a labeled control: the label, the control, and a sentence that describes it. */

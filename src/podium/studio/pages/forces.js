@@ -127,8 +127,9 @@ class ForcesPage {
         this.studio.problem(null);
         const scene = await get("scene", source);
         if (visit !== this.visits) return;
-        const other = scene.title !== this.scene?.title;
-        Object.assign(this, { scene, shownSource: source, current: null });
+        const example = source.preset ?? "query";
+        const other = example !== this.example; // from one query of the data to another, the choices stay
+        Object.assign(this, { scene, example, shownSource: source, current: null });
         if (other) this.suggest(scene);
       } catch (error) {
         if (visit === this.visits) this.studio.problem(error);
@@ -245,7 +246,7 @@ class ForcesPage {
   drawChart() {
     const width = Math.max(260, Math.min(560, this.chart.clientWidth || 340));
     const series = LINES.map(([key, name, kind]) => ({ name, kind, points: this.history.filter((each) => each[key] !== null).map((each) => [each.round, each[key]]) }));
-    lineChart(this.chart, series, { title: "WTA, NDCG and pairwise error by step", x: "step", low: 0, high: 1, width, height: 190 });
+    lineChart(this.chart, series, { title: "WTA, NDCG and pairwise error by step", x: "step", y: "", low: 0, high: 1, width, height: 190 });
   }
 
   drawTable(point) {
@@ -264,7 +265,7 @@ class ForcesPage {
       const example = words.length < LONGEST_WORDS ? words : ""; // others hold long rows of numbers
       return h("li", { "data-law": name },
         h("strong", {}, title), " ",
-        local ? verdict("here", local.holds) : null, " ", verdict("anywhere", general.holds),
+        local ? verdict("here", local.holds, "holds") : null, " ", verdict("random lists", general.holds, "no violation"),
         h("small", {}, `${general.statement}.${example ? ` Here: ${example}.` : ""}`));
     }));
     if (!here) this.lawList.prepend(h("li", {}, h("small", {}, "This query is too long to test the laws at its own scores.")));
@@ -335,8 +336,8 @@ class ForcesPage {
   }
 }
 
-function verdict(where, holds) {
-  return h("span", { class: `verdict ${holds ? "holds" : "broken"}` }, `${where}: ${holds ? "holds" : "broken"}`);
+function verdict(where, holds, words) {
+  return h("span", { class: `verdict ${holds ? "holds" : "broken"}` }, `${where}: ${holds ? words : "broken"}`);
 }
 
 function defaultText({ kind, default: value }) {

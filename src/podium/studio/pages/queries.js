@@ -1,11 +1,14 @@
 // Queries: the documents of a query under one or two rankings, who moved, and why.
 
 import { get, latest } from "./api.js";
-import { field, h, labelClass, labelLegend, levelsOf, s, select, short, signed } from "./dom.js";
+import { capital, field, fit, h, labelClass, labelLegend, levelsOf, queryTitle, s, select, short, signed, textWidth, valueText } from "./dom.js";
 
 const NONE = "";
 const DRAWN = 40; // documents in the picture of the two rankings
 const ROW = 22; // pixels per document
+const [NARROWEST, WIDEST] = [300, 620]; // pixels of the picture
+const BESIDE = 40; // pixels between a point and a name; the rank is there
+const NAME_SHARE = 0.33; // of the picture that the names on each side may take
 const COLUMNS = 30; // features in the table of documents
 const ORDERS = [["gain", "gain of the second"], ["loss", "loss of the second"], ["disagreement", "disagreement"], ["worst", "worst under the first"], ["best", "best under the first"], ["data", "order of the data"]];
 
@@ -79,7 +82,8 @@ class QueriesPage {
   }
 
   page(way) {
-    this.offset = Math.max(0, this.offset + way * 50);
+    this.offset = Math.max(0, this.offset + way * this.pageLength);
+    this.turned = true;
     this.list();
   }
 
@@ -87,21 +91,37 @@ class QueriesPage {
     const found = await get("queries", { ...this.choices(), order: this.order.value, search: this.search.value, offset: this.offset });
     this.studio.problem(null);
     const { second } = this.choices();
-    this.means.textContent = `Mean ${found.metric}: ${short(found.first_mean)}${second ? `, and ${short(found.second_mean)} by the second` : ""}.`;
+    const means = `${short(found.first_mean)}${second ? ` by the first ranking, ${short(found.second_mean)} by the second` : ""}`;
+    this.means.textContent = `Mean ${found.metric}${found.over ? ` ${found.over}` : ""}: ${means}.${found.queries.some((query) => query.trained_on) ? " An asterisk marks queries that were trained on." : ""}`;
+    this.pageLength = found.page_length;
+    const { turned } = this;
+    this.turned = false;
+    if (found.queries.length && !turned && !found.queries.some((query) => query.number === this.number)) [this.number, this.document] = [found.queries[0].number, undefined];
     this.body.replaceChildren(...found.queries.map((query) => this.row(query)));
     const last = Math.min(found.found, found.offset + found.queries.length);
     this.count.textContent = found.found ? `${found.offset + 1} to ${last} of ${found.found} queries` : "No query has such an id.";
     this.back.disabled = found.offset === 0;
     this.forward.disabled = last >= found.found;
     if (!found.queries.length) return;
-    if (this.number === undefined) this.number = found.queries[0].number;
     this.shown = true;
+    this.showChosen();
     await this.detail();
+  }
+
+  /** Scroll the list, and nothing else, to the query that is shown. */
+  showChosen() {
+    const row = this.body.querySelector("tr.chosen");
+    const place = this.body.closest(".scroll");
+    if (!row || !place) return;
+    const [inner, outer] = [row.getBoundingClientRect(), place.getBoundingClientRect()];
+    const head = this.body.previousSibling.getBoundingClientRect().height;
+    if (inner.top < outer.top + head) place.scrollTop -= outer.top + head - inner.top;
+    else if (inner.bottom > outer.bottom) place.scrollTop += inner.bottom - outer.bottom;
   }
 
   row(query) {
     const chosen = query.number === this.number;
-    const button = h("button", { type: "button", class: "link", "data-query": query.number, "aria-current": chosen ? "true" : null, onclick: () => this.choose(query.number) }, query.id);
+    const button = h("button", { type: "button", class: "link", "data-query": query.number, "aria-current": chosen ? "true" : null, onclick: () => this.choose(query.number) }, query.id, query.trained_on ? h("span", { title: "trained on" }, " *", h("span", { class: "unseen" }, " trained on")) : null);
     const kind = query.gain > 0 ? "better" : query.gain < 0 ? "worse" : "";
     return h("tr", { class: chosen ? "chosen" : null }, h("th", { scope: "row" }, button), h("td", {}, short(query.first, 3)), h("td", {}, short(query.second, 3)), h("td", { class: kind }, signed(query.gain, 3)), h("td", {}, query.disagreement === null ? "–" : `${Math.round(100 * query.disagreement)} %`));
   }
@@ -127,8 +147,9 @@ class QueriesPage {
     const drawn = query.documents.filter(isDrawn).length;
     const link = `#/forces?${new URLSearchParams({ query: query.number, ranking: this.first.value })}`;
     this.place.replaceChildren(
-      h("h2", {}, `Query ${query.id}`),
+      h("h2", {}, capital(queryTitle(query.id))),
       h("p", {}, `${values}, ${query.n_documents} documents. `, h("a", { href: link }, "Move them by forces")),
+      query.trained_on.length ? h("p", { class: "note" }, `${query.trained_on.join(" and ")} ${query.trained_on.length > 1 ? "were" : "was"} trained on this query.`) : "",
       labelLegend(levels),
       this.picture(query, levels, two),
       h("p", { class: "note", hidden: drawn >= query.n_documents }, `The picture shows the best ${DRAWN}${two ? " of each ranking" : ""}: ${drawn} of ${query.n_documents} documents.`),
@@ -142,21 +163,23 @@ class QueriesPage {
   table(query, two) {
     const shownNames = query.feature_names.slice(0, COLUMNS);
     const titles = ["Document", "Label", "Rank", "Score", ...(two ? ["Rank by second", "Score by second"] : []), ...shownNames];
-    const rows = query.documents.map((each) => h("tr", {}, h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => this.pick(each.document) }, each.name)), h("td", {}, short(each.label, 2)), h("td", {}, each.first_rank), h("td", {}, short(each.first_score)), two ? [h("td", {}, each.second_rank), h("td", {}, short(each.second_score))] : null, shownNames.map((_, k) => h("td", {}, each.features[k] === null ? "missing" : short(each.features[k], 3)))));
+    const rows = query.documents.map((each) => h("tr", {}, h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => this.pick(each.document) }, each.name)), h("td", {}, short(each.label, 2)), h("td", {}, each.first_rank), h("td", {}, short(each.first_score)), two ? [h("td", {}, each.second_rank), h("td", {}, short(each.second_score))] : null, shownNames.map((_, k) => h("td", {}, valueText(each.features[k], 3)))));
     return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of documents" }, h("table", {}, h("thead", {}, h("tr", {}, titles.map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, rows)));
   }
 
   /** The two rankings side by side, with a line for each document. */
   picture(query, levels, two) {
     const shown = query.documents.filter(isDrawn);
-    const width = 420;
+    const width = Math.max(NARROWEST, Math.min(WIDEST, this.place.clientWidth - 30));
     const last = Math.min(DRAWN, query.n_documents);
     const height = ROW * (last + 1) + 26;
     const y = (rank) => 34 + ROW * (Math.min(rank, last + 1) - 1);
-    const [x1, x2] = [84, width - 84];
+    const room = Math.min(NAME_SHARE * width - BESIDE, Math.max(20, ...shown.map((each) => textWidth(each.name, 12, 700))));
+    const [x1, x2] = [room + BESIDE, two ? width - room - BESIDE : room + BESIDE];
     const drawn = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "slopes", role: "group", "aria-label": "Ranks under the first and the second ranking" });
-    drawn.append(s("text", { x: x1, y: 14, class: "tick middle" }, cut(this.first.value)));
-    if (two) drawn.append(s("text", { x: x2, y: 14, class: "tick middle" }, cut(this.second.value)));
+    const title = (text, x, kind) => s("text", { x, y: 14, class: `tick ${kind}` }, fit(text, width / 2 - 8), s("title", {}, text));
+    drawn.append(title(this.first.value, 0, ""));
+    if (two) drawn.append(title(this.second.value, width, "end"));
     const names = s("g", { class: "names", "aria-hidden": "true" });
     for (const each of shown) {
       const way = two ? each.first_rank - each.second_rank : 0;
@@ -174,11 +197,16 @@ class QueriesPage {
       });
       if (two) group.append(s("path", { d: `M${x1} ${y(each.first_rank)}C${width / 2} ${y(each.first_rank)} ${width / 2} ${y(each.second_rank)} ${x2} ${y(each.second_rank)}`, class: `slope ${way > 0 ? "up" : way < 0 ? "down" : "same"}` }));
       group.append(s("circle", { cx: x1, cy: y(each.first_rank), r: 6.5, class: `point ${color}` }));
-      const name = (x, rank, kind) => s("text", { x, y: y(rank) + 4, class: kind, "data-document": each.document, onclick: choose }, `${rank}. ${cut(each.name, 8)}`);
-      if (each.first_rank <= last) names.append(name(x1 - 12, each.first_rank, "tick end"));
+      const write = (rank, x, way, kind) => {
+        const text = (content, distance, extra) => s("text", { x: x + way * distance, y: y(rank) + 4, class: `tick ${kind} ${extra}`, "data-document": each.document, onclick: choose }, content);
+        const name = text(fit(each.name, room, 12, 700), BESIDE, "name");
+        name.append(s("title", {}, each.name));
+        names.append(text(rank, 12, "rank-of"), name);
+      };
+      if (each.first_rank <= last) write(each.first_rank, x1, -1, "end");
       if (two) {
         group.append(s("circle", { cx: x2, cy: y(each.second_rank), r: 6.5, class: `point ${color}` }));
-        if (each.second_rank <= last) names.append(name(x2 + 12, each.second_rank, "tick"));
+        if (each.second_rank <= last) write(each.second_rank, x2, 1, "");
       }
       drawn.append(group);
     }
@@ -206,8 +234,8 @@ class QueriesPage {
       h("p", {}, `Label ${short(move.label, 2)}, ${places}.`),
       h("p", { class: "note" }, `Its standing, the score in standard deviations from the mean of the query, is ${standing}. ${two ? "What each feature adds to the difference:" : "What each feature adds to it:"}`),
       h("div", {}, move.note ? h("p", { class: "note" }, move.note) : null, move.reasons.length || !move.note ? this.reasons(move, two, largest) : null),
-      h("details", {}, h("summary", {}, `All ${this.query.n_features} features`),
-        h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Features" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Feature"), h("th", { scope: "col" }, "Value"))), h("tbody", {}, features.map((value, k) => h("tr", {}, h("th", { scope: "row" }, this.query.feature_names[k]), h("td", {}, value === null ? "missing" : short(value)))))))));
+      h("details", { hidden: move.reasons.length >= this.query.n_features }, h("summary", {}, this.query.n_features > features.length ? `${features.length} of ${this.query.n_features} features` : `All ${this.query.n_features} features`),
+        h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Features" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Feature"), h("th", { scope: "col" }, "Value"))), h("tbody", {}, features.map((value, k) => h("tr", {}, h("th", { scope: "row" }, this.query.feature_names[k]), h("td", {}, valueText(value)))))))));
   }
 
   reasons(move, two, largest) {
@@ -215,9 +243,10 @@ class QueriesPage {
       const length = (60 * Math.abs(value)) / largest;
       return s("svg", { viewBox: "0 0 124 12", width: 124, height: 12, class: "bar", "aria-hidden": "true" }, s("rect", { x: value < 0 ? 62 - length : 62, y: 1, width: Math.max(0.5, length), height: 10, class: value < 0 ? "down" : "up" }), s("line", { x1: 62, x2: 62, y1: 0, y2: 12, class: "axis" }));
     };
-    const rows = move.reasons.map((each) => h("tr", { "data-feature": each.feature, "data-difference": each.difference }, h("th", { scope: "row" }, each.feature), h("td", {}, each.value === null ? "missing" : short(each.value, 3)), h("td", {}, signed(each.difference, 3)), h("td", {}, bar(each.difference))));
+    const rows = move.reasons.map((each) => h("tr", { "data-feature": each.feature, "data-difference": each.difference }, h("th", { scope: "row" }, each.feature), h("td", {}, valueText(each.value, 3)), h("td", {}, signed(each.difference, 3)), h("td", {}, bar(each.difference))));
     const total = two ? move.second_standing - move.first_standing : move.first_standing;
-    rows.push(h("tr", {}, h("th", { scope: "row" }, "all others"), h("td", {}), h("td", {}, signed(move.rest, 3)), h("td", {})));
+    const rest = move.others ? `${move.others} other features` : "not in the sample";
+    if (move.others || Math.abs(move.rest) > 0.0005) rows.push(h("tr", {}, h("th", { scope: "row" }, rest), h("td", {}), h("td", {}, signed(move.rest, 3)), h("td", {})));
     rows.push(h("tr", { class: "sum" }, h("th", { scope: "row" }, "sum"), h("td", {}), h("td", {}, signed(total, 3)), h("td", {})));
     return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Reasons" }, h("table", {}, h("thead", {}, h("tr", {}, ["Feature", "Value", "Adds", "Picture"].map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, rows)));
   }
@@ -226,10 +255,6 @@ class QueriesPage {
 /** Whether a document is among the best of either ranking. */
 function isDrawn({ first_rank: first, second_rank: second }) {
   return first <= DRAWN || (second ?? Infinity) <= DRAWN;
-}
-
-function cut(text, most = 14) {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
 /** Make the page. */

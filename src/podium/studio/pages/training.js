@@ -60,11 +60,12 @@ class TrainingPage {
     this.settings.replaceChildren(...this.inputs.map(({ setting, control }) => field(setting.name, control, setting.description)));
   }
 
-  control({ name, kind, default: value, choices }) {
+  control({ name, kind, default: value, choices, description }) {
+    const placeholder = /Empty means: ([^.]*)/.exec(description)?.[1];
     if (kind === "flag") return select([["true", "yes"], ["false", "no"]], String(value));
     if (kind === "choice") return select(choices, value);
     const shown = name in DEFAULTS ? Math.min(DEFAULTS[name], value ?? Infinity) : value;
-    return h("input", { type: "number", step: kind === "integer" ? 1 : "any", value: shown ?? "", placeholder: "chosen by the data" });
+    return h("input", { type: "number", step: kind === "integer" ? 1 : "any", value: shown ?? "", placeholder: placeholder ?? "" });
   }
 
   async start(event) {
@@ -72,7 +73,10 @@ class TrainingPage {
     this.studio.problem(null);
     const settings = {};
     for (const { setting, control } of this.inputs) {
-      if (control.value === "") continue;
+      if (control.value === "") {
+        if (setting.empty_is_none) settings[setting.name] = null;
+        continue;
+      }
       settings[setting.name] = setting.kind === "choice" ? control.value : setting.kind === "flag" ? control.value === "true" : Number(control.value);
     }
     try {
@@ -139,7 +143,7 @@ class TrainingPage {
     this.saveButton.disabled = shown.model === null;
     this.progress.max = shown.max_rounds;
     this.progress.value = shown.rounds;
-    const best = shown.best_round === null ? "" : ` Best so far: ${shown.unit} ${shown.best_round}.`;
+    const best = shown.best_round === null ? "" : ` ${running ? "Best so far" : "Kept"}: ${shown.unit} ${shown.best_round}.`;
     const states = { running: "is training", stopped: "was stopped", finished: "has finished", failed: "failed" };
     this.status.textContent = `${shown.ranker} ${states[shown.state]}: ${shown.unit} ${shown.rounds} of at most ${shown.max_rounds}, ${shown.train_queries} queries, judged by ${shown.valid_queries}.${best} ${shown.message}`;
     if (shown.saved_as) this.tellSaved(shown.saved_as);
@@ -150,13 +154,14 @@ class TrainingPage {
   drawChart(shown) {
     const width = Math.max(260, Math.min(640, this.chart.clientWidth || 420));
     const points = (key) => this.rows.filter((row) => row[key] !== null).map((row) => [row.round, row[key]]);
-    lineChart(this.chart, [{ name: "training", kind: "series-0", points: points("train") }, { name: "validation", kind: "series-1", points: points("valid") }], { title: `${shown.metric} by ${shown.unit}`, x: shown.unit, width, height: 260 });
+    const mark = shown.best_round === null ? null : { x: shown.best_round, words: `${shown.state === "running" ? "best so far" : "kept"}: ${shown.unit} ${shown.best_round}` };
+    lineChart(this.chart, [{ name: "training", kind: "series-0", points: points("train") }, { name: "validation", kind: "series-1", points: points("valid") }], { title: `${shown.metric} by ${shown.unit}`, x: shown.unit, y: shown.metric, mark, width, height: 270 });
   }
 
   drawLadder({ ranking, watchable }) {
     this.watchField.hidden = ranking === null;
     if (ranking === null) return;
-    if (!this.watched.options.length) this.watched.replaceChildren(...watchable.map((number) => h("option", { value: number }, `number ${number}`)));
+    if (!this.watched.options.length) this.watched.replaceChildren(...watchable.map(({ number, title }) => h("option", { value: number }, title)));
     const { levels } = ranking;
     if (this.ladder.dataset.query !== String(ranking.query)) {
       this.ladder.dataset.query = ranking.query;
@@ -172,7 +177,8 @@ class TrainingPage {
       if (!each.parentNode) this.ladder.append(each);
       each.style.transform = `translateY(${ROW * (ranking.ranks[k] - 1)}px)`;
       each.dataset.rank = ranking.ranks[k];
-      each.lastChild.textContent = `${ranking.ranks[k]}. ${short(ranking.scores[k], 3)}`;
+      each.firstChild.textContent = ranking.ranks[k];
+      each.lastChild.textContent = short(ranking.scores[k], 3);
     });
   }
 
@@ -201,7 +207,7 @@ class TrainingPage {
 
 /** Make the row of one document of the watched query. */
 function rung(name, label, levels) {
-  return h("li", {}, h("span", { class: `chip ${labelClass(label, levels)}`, "aria-hidden": "true" }), h("span", { class: "name" }, name), h("span", { class: "label" }, `label ${short(label, 2)}`), h("span", { class: "score" }));
+  return h("li", {}, h("span", { class: "place" }), h("span", { class: `chip ${labelClass(label, levels)}`, "aria-hidden": "true" }), h("span", { class: "name" }, name), h("span", { class: "label" }, `label ${short(label, 2)}`), h("span", { class: "score" }));
 }
 
 /** Make the page. */
