@@ -58,6 +58,8 @@ int podium_score(const podium_scorer* scorer, const float* features, size_t coun
 #endif
 
 enum { PODIUM_MAX_DEPTH = 64, PODIUM_MAX_ARRAYS = 256, PODIUM_MAX_NAME = 128, PODIUM_MAX_DIMENSIONS = 4 };
+/* A forest has no array with one entry per feature, so nothing else limits what a file may claim. */
+enum { PODIUM_MAX_FEATURES = 1 << 20 };
 
 typedef struct {
   char name[PODIUM_MAX_NAME];
@@ -95,8 +97,9 @@ typedef struct {
   char* header; /* the JSON that describes the model */
   size_t header_size;
   char kind[32], digest[65], sums[16];
-  uint64_t format, n_features, n_outputs, width[2];
-  int widths, normalized;
+  char output[16]; /* the transfer function of the output of a linear model; none has one */
+  uint64_t format, count, n_features, n_outputs, width[2];
+  int widths, counted, normalized;
   const char *digest_begin, *digest_end; /* the entry of the checksum in the header */
   char* error;
   size_t error_size;
@@ -365,6 +368,8 @@ static int podium_read_settings(podium_reader* r, podium_json* j) {
       if (!podium_number(j, &r->n_outputs)) return 0;
     } else if (strcmp(key, "sums") == 0) {
       if (!podium_string(j, r->sums, sizeof r->sums, NULL)) return 0;
+    } else if (strcmp(key, "output") == 0) {
+      if (!podium_string(j, r->output, sizeof r->output, NULL)) return 0;
     } else if (strcmp(key, "widths") == 0) {
       if (!podium_read_list(j, r->width, 2, &r->widths)) return 0;
     } else if (!podium_skip(j, 0)) {
@@ -386,10 +391,13 @@ static int podium_read_part(podium_reader* r, podium_json* j, const char* part) 
     } else if (strcmp(part, "model") == 0 && strcmp(key, "settings") == 0 &&
                (strcmp(r->kind, "trees") == 0 || strcmp(r->kind, "linear") == 0)) {
       if (!podium_read_settings(r, j)) return 0;
+    } else if (strcmp(part, "features") == 0 && strcmp(key, "count") == 0) {
+      if (!podium_number(j, &r->count)) return 0;
+      r->counted = 1;
     } else {
       podium_blank(j);
       if (strcmp(part, "features") == 0 && strcmp(key, "normalize") == 0)
-        r->normalized = j->at < j->end && *j->at == '"';
+        r->normalized = j->at < j->end && *j->at != 'n'; /* anything but null */
       if (!podium_skip(j, 0)) return 0;
     }
     if (!podium_next(j, &more)) return 0;
@@ -668,7 +676,7 @@ static int podium_load_trees(podium_reader* r, podium_scorer* s) {
   s->features = (size_t)r->n_features;
   if (r->n_outputs != 1)
     return podium_fail(r, "the model has %llu outputs, and this scorer takes one", (unsigned long long)r->n_outputs);
-  if (r->n_features >= (uint64_t)1 << 31) return podium_fail(r, "the model says that it has too many features");
+  if (r->n_features > PODIUM_MAX_FEATURES) return podium_fail(r, "the model says that it has too many features");
   if (!(s->node_offsets = (int64_t*)podium_take(r, "model.node_offsets", "I64", 1, &offsets)) ||
       !(s->leaf_offsets = (int64_t*)podium_take(r, "model.leaf_offsets", "I64", 1, &leaf_offsets)) ||
       !(s->feature = (int32_t*)podium_take(r, "model.feature", "I32", 1, &s->n_nodes)) ||
@@ -711,6 +719,8 @@ static int podium_load_linear(podium_reader* r, podium_scorer* s) {
   size_t n[4], biases;
   double* bias = NULL;
   if (r->widths != 2 || r->width[1] != 1) return podium_fail(r, "the model is not one weight per feature");
+  if (r->output[0] != '\0' && strcmp(r->output, "identity") != 0)
+    return podium_fail(r, "the model has a transfer function, which this scorer does not know");
   if (!(s->center = (double*)podium_take(r, "model.inputs.center", "F64", 1, &n[0])) ||
       !(s->scale = (double*)podium_take(r, "model.inputs.scale", "F64", 1, &n[1])) ||
       !(s->filled = (double*)podium_take(r, "model.inputs.filled", "F64", 1, &n[2])) ||
@@ -751,6 +761,9 @@ podium_scorer* podium_open_memory(const void* bytes, size_t size, char* error, s
       } else {
         podium_fail(r, "the model is of kind %s, and this scorer takes trees and linear models", r->kind);
       }
+      if (good && (!r->counted || r->count != s->features))
+        good = podium_fail(r, "the file gives another number of features than its model has, %lu",
+                           (unsigned long)s->features);
     }
   } else if (error != NULL && error_size > 0) {
     snprintf(error, error_size, "there is not enough memory");

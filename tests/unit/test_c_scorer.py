@@ -165,6 +165,29 @@ def test_an_invalid_forest_is_refused(what, in_c, saved, tmp_path):
         in_c.scores(tmp_path / "b.podium", DATA.features)
 
 
+# What the header may claim: the C scorer refuses what Python refuses.
+CLAIMS: dict[str, tuple[str, Any, str]] = {
+    "more features than a forest may have": ("trees", {"model": {"n_features": 2**20 + 1}}, "too many features"),
+    "another number of features": ("trees", {"features": {"count": 12}}, "another number of features"),
+    "another number of weights": ("linear", {"features": {"count": 12}}, "another number of features"),
+    "no number of features": ("trees", {"features": {"count": None}}, "the entry features of the model is damaged"),
+    "features that are rescaled by no name": ("trees", {"features": {"normalize": 3}}, "rescales features"),
+    "a linear model with a transfer function": ("linear", {"model": {"output": "tanh"}}, "transfer function"),
+}
+
+
+@pytest.mark.parametrize("what", CLAIMS)
+def test_false_claims_of_a_header_are_refused(what, in_c, saved, tmp_path):
+    name, changes, words = CLAIMS[what]
+    artifact = load_artifact(saved[name])
+    header = {name: value for name, value in artifact.header.items() if name not in ("sha256", "format")}
+    header["features"] = header["features"] | changes.get("features", {})
+    header["model"] = header["model"] | {"settings": header["model"]["settings"] | changes.get("model", {})}
+    save_artifact(tmp_path / "c.podium", Artifact(header, artifact.arrays))
+    with pytest.raises(ValueError, match=words):
+        in_c.scores(tmp_path / "c.podium", DATA.features)
+
+
 def test_damaged_files_are_refused_by_the_example_program(saved, tmp_path):
     """Run under the sanitizers, so that a read outside the file is seen."""
     sanitizers = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
