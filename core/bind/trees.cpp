@@ -1,9 +1,11 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cfloat>
 #include <stdexcept>
+#include <system_error>
 
 #include "bind/bind.hpp"
 #include "bind/force_inputs.hpp"
@@ -26,31 +28,58 @@ struct Bins {
   std::vector<FeatureBins> features;
 };
 
-Bins make_bins(Matrix<float> features, Vector<std::int64_t> sample, std::size_t max_bins,
-               Vector<std::uint8_t> categorical, int num_threads) {
-  for (std::size_t i = 0; i < sample.size(); ++i) {
-    if (sample.data()[i] < 0 || static_cast<std::size_t>(sample.data()[i]) >= features.shape(0)) {
-      throw std::invalid_argument("a row of the sample is not there");
+// The features are in several tables; each has a sample of its own.
+Bins make_bins(const std::vector<Matrix<float>>& features, const std::vector<Vector<std::int64_t>>& samples,
+               std::size_t max_bins, Vector<std::uint8_t> categorical, int num_threads) {
+  check_size(samples.size(), features.size(), "one sample per table");
+  if (max_bins < 2 || max_bins > kMostBins) throw std::invalid_argument("from 2 to 255 bins");
+  std::vector<const float*> rows;
+  for (std::size_t k = 0; k < features.size(); ++k) {
+    check_size(features[k].shape(1), categorical.size(), "one mark per feature");
+    for (const std::int64_t row : as_span(samples[k])) {
+      if (row < 0 || static_cast<std::size_t>(row) >= features[k].shape(0)) {
+        throw std::invalid_argument("a row of the sample is not there");
+      }
+      rows.push_back(features[k].data() + static_cast<std::size_t>(row) * categorical.size());
     }
   }
-  check_size(categorical.size(), features.shape(1), "one mark per feature");
-  if (max_bins < 2 || max_bins > kMostBins) throw std::invalid_argument("from 2 to 255 bins");
   const ReleasedGil released;
-  return {choose_bins(table_of(features), as_span(sample), max_bins, as_span(categorical), num_threads)};
+  return {choose_bins(rows, categorical.size(), max_bins, as_span(categorical), num_threads)};
 }
 
-void make_booster(Booster* self, Matrix<float> features, const Bins& bins, Vector<std::int64_t> query_offsets,
-                  Vector<std::uint64_t> query_keys, bool share_bytes, int num_threads) {
-  check_size(bins.features.size(), features.shape(1), "bins of as many features as there are");
+void make_booster(Booster* self, const Bins& bins, Vector<std::int64_t> query_offsets, Vector<std::uint64_t> query_keys,
+                  bool share_bytes, std::string folder, int num_threads) {
   check_size(query_offsets.size(), query_keys.size() + 1, "one key per query");
-  if (features.shape(0) >= (std::size_t{1} << 31)) throw std::invalid_argument("fewer than 2^31 documents");
+  const std::int64_t rows = query_offsets.data()[query_keys.size()];
+  if (rows < 0 || rows >= std::int64_t{1} << 31) throw std::invalid_argument("fewer than 2^31 documents");
   const ReleasedGil released;
   new (self)
-      Booster(table_of(features), bins.features, as_span(query_offsets), as_span(query_keys), share_bytes, num_threads);
+      Booster(bins.features, as_span(query_offsets), as_span(query_keys), share_bytes, std::move(folder), num_threads);
+}
+
+void check_features(const Booster& booster, const Matrix<float>& features) {
+  check_size(features.shape(1), booster.features().size(), "as many features as the booster has");
+}
+
+void append(Booster& booster, Matrix<float> features) {
+  check_features(booster, features);
+  if (features.shape(0) > booster.rows() - booster.appended()) throw std::invalid_argument("too many documents");
+  const ReleasedGil released;
+  booster.append(table_of(features));
+}
+
+void bin(const Booster& booster, Matrix<float> features, std::size_t first, BinColumns& columns) {
+  check_features(booster, features);
+  if (first > columns.rows() || features.shape(0) > columns.rows() - first) {
+    throw std::invalid_argument("too many documents");
+  }
+  const ReleasedGil released;
+  booster.bin(table_of(features), first, columns);
 }
 
 BoostedTree grow(Booster& booster, Vector<double> force, Vector<double> curvature, const BoostSettings& settings,
                  std::uint64_t draw) {
+  check_size(booster.appended(), booster.rows(), "the features of every document");
   check_size(force.size(), booster.rows(), "one force per document");
   check_size(curvature.size(), booster.rows(), "one curvature per document");
   if (!settings.grow.monotone.empty()) {
@@ -179,17 +208,12 @@ void bind_booster(nb::module_& m) {
           },
           "values"_a, "Replaces the values of the leaves.");
   nb::class_<Booster>(m, "Booster", "The training documents as bins, from which trees are grown.")
-      .def("__init__", &make_booster, "features"_a, "bins"_a, "query_offsets"_a, "query_keys"_a, "share_bytes"_a,
+      .def("__init__", &make_booster, "bins"_a, "query_offsets"_a, "query_keys"_a, "share_bytes"_a, "folder"_a,
            "num_threads"_a)
+      .def("append", &append, "features"_a, "Takes the features of the next documents.")
       .def("grow", &grow, "force"_a, "curvature"_a, "settings"_a, "draw"_a)
-      .def(
-          "bin",
-          [](Booster& booster, Matrix<float> features) {
-            check_size(features.shape(1), booster.features().size(), "as many features as the booster has");
-            const ReleasedGil released;
-            return booster.bin(table_of(features));
-          },
-          "features"_a)
+      .def("make_columns", &Booster::make_columns, "rows"_a)
+      .def("bin", &bin, "features"_a, "first"_a, "columns"_a, "Writes the bins of other documents.")
       .def("add", &add, "tree"_a, "columns"_a.none(), nb::kw_only(), "scale"_a, "scores"_a, "output"_a, "outputs"_a)
       .def("tree_arrays", &tree_arrays, "tree"_a)
       .def("recall_tree", &recall_tree, nb::kw_only(), "feature"_a, "threshold"_a, "left"_a, "right"_a,
@@ -199,6 +223,17 @@ void bind_booster(nb::module_& m) {
 }  // namespace
 
 void bind_trees(nb::module_& m) {
+  nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
+    try {
+      std::rethrow_exception(raised);
+    } catch (
+        const std::system_error& error) {  // a file could not be made: `what` is the folder, a colon and the reason
+      const std::string reason = error.code().message(), what = error.what();
+      const std::string folder = what.substr(0, what.size() - std::min(what.size(), reason.size() + 2));
+      const nb::object arguments = nb::make_tuple(error.code().value(), reason, folder);
+      PyErr_SetObject(PyExc_OSError, arguments.ptr());
+    }
+  });
   bind_settings(m);
   bind_booster(m);
 }

@@ -11,16 +11,19 @@ namespace {
 constexpr std::size_t kTile = Binner::kTile;
 constexpr std::size_t kWidest = 128;  // columns of a block: their histograms stay in the second cache
 
-std::vector<RowBlock> make_blocks(std::size_t codes, std::size_t rows) {
+std::vector<RowBlock> make_blocks(std::size_t codes, std::size_t rows, const std::string& folder) {
   std::vector<RowBlock> blocks;
   const std::size_t wanted = (codes + kWidest - 1) / kWidest;
   for (std::size_t k = 0; k < wanted; ++k) {
     const std::size_t first = codes * k / wanted, count = codes * (k + 1) / wanted - first;
-    RowBlock block{first, count, row_stride(count), {}};
-    block.bins.resize(rows * block.stride);
-    blocks.push_back(std::move(block));
+    const std::size_t stride = row_stride(count);
+    blocks.push_back({first, count, stride, ByteStore(rows * stride, folder)});
   }
   return blocks;
+}
+
+std::size_t tiles_of(const FeatureTable& table) {
+  return (table.rows + kTile - 1) / kTile;
 }
 
 // Writes the codes of a tile into rows; the bins of its columns are in `columns`.
@@ -63,40 +66,42 @@ std::vector<Code> make_codes(const std::vector<std::uint16_t>& bins, bool share_
   return codes;
 }
 
-BinColumns bin_columns(const FeatureTable& table, const Binner& binner, const std::vector<std::uint32_t>& used,
-                       int num_threads) {
-  BinColumns out(table.rows, used.size());
-  parallel_for(out.tiles(), num_threads, 16, [&](std::size_t begin, std::size_t end) {
+void bin_columns(const FeatureTable& table, const Binner& binner, const std::vector<std::uint32_t>& used,
+                 std::size_t first, BinColumns& columns, int num_threads) {
+  parallel_for(tiles_of(table), num_threads, 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t tile = begin; tile < end; ++tile) {
       const std::size_t row = tile * kTile, count = std::min(kTile, table.rows - row);
       for (std::size_t j = 0; j < used.size(); ++j)
-        binner.bin(table, used[j], used[j], row, count, out.column(j) + row);
+        binner.bin(table, used[j], used[j], row, count, columns.column(j) + first + row);
     }
   });
-  return out;
 }
 
-Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, bool share_bytes,
-                int num_threads) {
+Binned make_binned(std::size_t rows, const std::vector<FeatureBins>& features, bool share_bytes,
+                   const std::string& folder) {
   Binned out;
-  out.rows = table.rows;
+  out.rows = rows;
   for (std::size_t f = 0; f < features.size(); ++f) {
     if (features[f].bins() + (features[f].has_missing ? 1 : 0) < 2) continue;
     out.used.push_back(static_cast<std::uint32_t>(f));
     out.bins.push_back(static_cast<std::uint16_t>(features[f].bins()));
     out.categorical.push_back(features[f].categorical);
   }
-  const Binner binner(features);
-  out.columns = BinColumns(table.rows, out.used.size());
+  out.missing.resize(out.used.size());
+  out.columns = BinColumns(rows, out.used.size(), folder);
   out.codes = make_codes(out.bins, share_bytes);
-  out.blocks = make_blocks(out.codes.size(), table.rows);
+  out.blocks = make_blocks(out.codes.size(), rows, folder);
+  return out;
+}
+
+void bin_rows(const FeatureTable& table, const Binner& binner, std::size_t first, Binned& out, int num_threads) {
   std::vector<std::atomic<std::uint8_t>> missing(out.used.size());
-  parallel_for(out.columns.tiles(), num_threads, 16, [&](std::size_t begin, std::size_t end) {
+  parallel_for(tiles_of(table), num_threads, 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t tile = begin; tile < end; ++tile) {
-      const std::size_t row = tile * kTile, count = std::min(kTile, table.rows - row);
+      const std::size_t from = tile * kTile, count = std::min(kTile, table.rows - from), row = first + from;
       for (std::size_t j = 0; j < out.used.size(); ++j) {
         std::uint8_t* bins = out.columns.column(j) + row;
-        binner.bin(table, out.used[j], out.used[j], row, count, bins);
+        binner.bin(table, out.used[j], out.used[j], from, count, bins);
         if (std::memchr(bins, kMissingBin, count)) missing[j].store(1, std::memory_order_relaxed);
       }
       for (RowBlock& block : out.blocks) {
@@ -107,8 +112,7 @@ Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& featu
       }
     }
   });
-  for (const auto& any : missing) out.missing.push_back(any.load());
-  return out;
+  for (std::size_t j = 0; j < missing.size(); ++j) out.missing[j] |= missing[j].load();
 }
 
 }  // namespace podium

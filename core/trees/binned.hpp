@@ -2,46 +2,16 @@
 // else.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstddef>
 #include <cstdint>
-#include <new>
+#include <string>
 #include <vector>
 
 #include "parallel.hpp"
 #include "trees/bins.hpp"
+#include "trees/byte_store.hpp"
 
 namespace podium {
-
-inline constexpr std::size_t kCacheLine = 64;
-
-// Bytes that begin on a cache line.
-template <class T>
-struct LineAllocator {
-  using value_type = T;
-  LineAllocator() = default;
-  template <class Other>
-  LineAllocator(const LineAllocator<Other>&) {}
-  T* allocate(std::size_t n) {
-    const std::size_t bytes = n * sizeof(T);
-    void* p = ::operator new(bytes, std::align_val_t{alignment(bytes)});
-    if (bytes >= kHuge) madvise(p, bytes, MADV_HUGEPAGE);
-    return static_cast<T*>(p);
-  }
-  void deallocate(T* p, std::size_t n) {
-    ::operator delete(p, n * sizeof(T), std::align_val_t{alignment(n * sizeof(T))});
-  }
-  template <class Other>
-  bool operator==(const LineAllocator<Other>&) const {
-    return true;
-  }
-
- private:
-  static constexpr std::size_t kHuge = 2u << 20;
-  static constexpr std::size_t alignment(std::size_t bytes) { return bytes >= kHuge ? kHuge : kCacheLine; }
-};
-using Bytes = std::vector<std::uint8_t, LineAllocator<std::uint8_t>>;
 
 // Bytes of a row of `count` codes: a row that nearly fills a cache line gets one of its own.
 inline std::size_t row_stride(std::size_t count) {
@@ -53,8 +23,11 @@ inline std::size_t row_stride(std::size_t count) {
 class BinColumns {
  public:
   BinColumns() = default;
-  BinColumns(std::size_t rows, std::size_t columns)
-      : rows_(rows), stride_((rows + Binner::kTile - 1) / Binner::kTile * Binner::kTile), bins_(stride_ * columns) {}
+  // With a folder, the columns are kept in a file there.
+  BinColumns(std::size_t rows, std::size_t columns, const std::string& folder)
+      : rows_(rows),
+        stride_((rows + Binner::kTile - 1) / Binner::kTile * Binner::kTile),
+        bins_(stride_ * columns, folder) {}
   std::size_t rows() const { return rows_; }
   std::size_t tiles() const { return stride_ / Binner::kTile; }
   const std::uint8_t* column(std::size_t j) const { return bins_.data() + j * stride_; }
@@ -62,7 +35,7 @@ class BinColumns {
 
  private:
   std::size_t rows_ = 0, stride_ = 0;
-  Bytes bins_;
+  ByteStore bins_;
 };
 
 // One byte of a row: the bin of one column; or of several columns with few bins, code = Σ bin · stride, so
@@ -98,7 +71,7 @@ void marginal(const Code& code, std::size_t part, const Number* joint, Number* o
 // Rows of neighboring codes.
 struct RowBlock {
   std::size_t first, count, stride;  // codes, and bytes per row
-  Bytes bins;
+  ByteStore bins;
 };
 
 // The training documents.
@@ -113,11 +86,15 @@ struct Binned {
   std::size_t rows = 0;
 };
 
-// Columns of the features in `used`.
-BinColumns bin_columns(const FeatureTable& table, const Binner& binner, const std::vector<std::uint32_t>& used,
-                       int num_threads);
+// Writes the features in `used` of the table as rows of the columns, from row `first` on.
+void bin_columns(const FeatureTable& table, const Binner& binner, const std::vector<std::uint32_t>& used,
+                 std::size_t first, BinColumns& columns, int num_threads);
 
-// Returns the training documents as bins.
-Binned bin_rows(const FeatureTable& table, const std::vector<FeatureBins>& features, bool share_bytes, int num_threads);
+// Room for as many training documents; with a folder, in files there.
+Binned make_binned(std::size_t rows, const std::vector<FeatureBins>& features, bool share_bytes,
+                   const std::string& folder);
+
+// Writes the table as rows of the training documents, from row `first` on.
+void bin_rows(const FeatureTable& table, const Binner& binner, std::size_t first, Binned& out, int num_threads);
 
 }  // namespace podium

@@ -160,14 +160,13 @@ std::uint8_t FeatureBins::bin(float value) const {
   return static_cast<std::uint8_t>(place);
 }
 
-std::vector<FeatureBins> choose_bins(const FeatureTable& table, std::span<const std::int64_t> sample,
-                                     std::size_t max_bins, std::span<const std::uint8_t> categorical, int num_threads) {
-  std::vector<FeatureBins> out(table.features);
-  parallel_for(table.features, num_threads, kLine, [&](std::size_t first, std::size_t last) {
+std::vector<FeatureBins> choose_bins(std::span<const float* const> sample, std::size_t features, std::size_t max_bins,
+                                     std::span<const std::uint8_t> categorical, int num_threads) {
+  std::vector<FeatureBins> out(features);
+  parallel_for(features, num_threads, kLine, [&](std::size_t first, std::size_t last) {
     std::vector<std::vector<std::uint32_t>> keys(last - first);
     for (auto& column : keys) column.reserve(sample.size());
-    for (const std::int64_t row : sample) {
-      const float* values = table.values + static_cast<std::size_t>(row) * table.features;
+    for (const float* values : sample) {
       for (std::size_t f = first; f < last; ++f) {
         if (!std::isnan(values[f])) keys[f - first].push_back(key_of(values[f]));
       }

@@ -28,12 +28,12 @@ struct FeatureTable {
   std::size_t rows, features;
 };
 
-// Chooses the cuts of every feature from the rows of the sample. With at most `max_bins` distinct values each has a bin
-// and the cuts lie half way between them; with more, bins hold about equally many rows, and a value that fills one has
-// one of its own, except for less than half a bin of the values just below. `categorical` has one number per feature,
-// or is empty.
-std::vector<FeatureBins> choose_bins(const FeatureTable& table, std::span<const std::int64_t> sample,
-                                     std::size_t max_bins, std::span<const std::uint8_t> categorical, int num_threads);
+// Chooses the cuts of every feature from a sample of rows, each with as many features as the result. With at most
+// `max_bins` distinct values each has a bin and the cuts lie half way between them; with more, bins hold about equally
+// many rows, and a value that fills one has one of its own, except for less than half a bin of the values just below.
+// `categorical` has one number per feature, or is empty.
+std::vector<FeatureBins> choose_bins(std::span<const float* const> sample, std::size_t features, std::size_t max_bins,
+                                     std::span<const std::uint8_t> categorical, int num_threads);
 
 // The cuts of many features, laid out for the search of many values.
 class Binner {

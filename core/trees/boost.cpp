@@ -41,20 +41,26 @@ Extent largest(int num_threads, std::size_t count, const Force& force, const Cur
 
 }  // namespace
 
-Booster::Booster(const FeatureTable& table, std::vector<FeatureBins> features,
-                 std::span<const std::int64_t> query_offsets, std::span<const std::uint64_t> query_keys,
-                 bool share_bytes, int num_threads)
+Booster::Booster(std::vector<FeatureBins> features, std::span<const std::int64_t> query_offsets,
+                 std::span<const std::uint64_t> query_keys, bool share_bytes, std::string folder, int num_threads)
     : features_(std::move(features)),
       num_threads_(num_threads),
-      data_(bin_rows(table, features_, share_bytes, num_threads_)),
+      folder_(std::move(folder)),
+      data_(make_binned(static_cast<std::size_t>(query_offsets.back()), features_, share_bytes, folder_)),
+      binner_(features_),
       query_offsets_(query_offsets.begin(), query_offsets.end()),
       query_keys_(query_keys.begin(), query_keys.end()),
-      keys_(table.rows),
-      leaf_((table.rows + kTile - 1) / kTile * kTile) {
+      keys_(data_.rows),
+      leaf_((data_.rows + kTile - 1) / kTile * kTile) {
   for (std::size_t q = 0; q < query_keys.size(); ++q) {
     const auto begin = static_cast<std::size_t>(query_offsets[q]), end = static_cast<std::size_t>(query_offsets[q + 1]);
     for (std::size_t i = begin; i < end; ++i) keys_[i] = splitmix64(splitmix64(query_keys[q]) ^ (i - begin));
   }
+}
+
+void Booster::append(const FeatureTable& table) {
+  bin_rows(table, binner_, appended_, data_, num_threads_);
+  appended_ += table.rows;
 }
 
 BoostedTree Booster::grow(std::span<const double> force, std::span<const double> curvature,
@@ -188,7 +194,10 @@ void Booster::copy_rows(GrowRows& rows) {
     }
     const std::size_t count = places.size(), stride = row_stride(count);
     if (count == 0) continue;
-    sampled_rows_.bins[k].resize(std::max(sampled_rows_.bins[k].size(), rows.rows * stride));
+    if (sampled_rows_.bins[k].size() < rows.rows * stride) {
+      sampled_rows_.bins[k] = {};  // the old one first, so that there is only one of them
+      sampled_rows_.bins[k] = ByteStore(rows.rows * stride, folder_);
+    }
     rows.blocks.push_back({sampled_rows_.bins[k].data(), first, count, stride});
     std::uint8_t* to = sampled_rows_.bins[k].data();
     const bool whole = count == from.count;
@@ -243,8 +252,8 @@ void Booster::set_values(std::span<const double> force, std::span<const double> 
   }
 }
 
-BinColumns Booster::bin(const FeatureTable& table) {
-  return bin_columns(table, Binner(features_), data_.used, num_threads_);
+void Booster::bin(const FeatureTable& table, std::size_t first, BinColumns& columns) const {
+  bin_columns(table, binner_, data_.used, first, columns, num_threads_);
 }
 
 void Booster::add(const BoostedTree& tree, double scale, double* scores, std::size_t stride) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "parallel.hpp"
@@ -34,22 +35,29 @@ struct BoostedTree {
 // of whole queries.
 class Booster {
  public:
-  // `share_bytes`: whether columns with few bins share a byte. Then adding is faster and splitting a node's histograms
-  // slower, which pays off for many documents.
-  Booster(const FeatureTable& table, std::vector<FeatureBins> features, std::span<const std::int64_t> query_offsets,
-          std::span<const std::uint64_t> query_keys, bool share_bytes, int num_threads);
+  // Room for the documents of these queries, whose features are then appended. `share_bytes`: whether columns with few
+  // bins share a byte. Then adding is faster and splitting a node's histograms slower, which pays off for many
+  // documents. `folder`: where bins are kept in files; if it is empty, they are kept in memory.
+  Booster(std::vector<FeatureBins> features, std::span<const std::int64_t> query_offsets,
+          std::span<const std::uint64_t> query_keys, bool share_bytes, std::string folder, int num_threads);
 
   const std::vector<FeatureBins>& features() const { return features_; }
   const std::vector<std::uint32_t>& used() const { return data_.used; }
   std::size_t rows() const { return data_.rows; }
+  std::size_t appended() const { return appended_; }
+
+  // Takes the features of the next documents; there must be room for them. Trees are grown once there are all.
+  void append(const FeatureTable& table);
 
   // One tree from force and curvature (finite, curvature not negative) of every document. Its structure follows the
   // sample, its values all documents.
   BoostedTree grow(std::span<const double> force, std::span<const double> curvature, const BoostSettings& settings,
                    std::uint64_t draw);
 
-  // Other documents under the same bins.
-  BinColumns bin(const FeatureTable& table);
+  // Room for other documents under the same bins.
+  BinColumns make_columns(std::size_t rows) const { return BinColumns(rows, data_.used.size(), folder_); }
+  // Writes the features of some of them, from row `first` on.
+  void bin(const FeatureTable& table, std::size_t first, BinColumns& columns) const;
   // scores[i · stride] += scale · value of the leaf of document i.
   void add(const BoostedTree& tree, const BinColumns& columns, double scale, double* scores, std::size_t stride);
   // The same for the training documents.
@@ -57,7 +65,7 @@ class Booster {
 
  private:
   struct SampledRows {
-    std::vector<Bytes> bins;
+    std::vector<ByteStore> bins;
     std::vector<Cell> cells;
     std::vector<double> force, curvature;
     Sample sample;
@@ -74,7 +82,10 @@ class Booster {
 
   std::vector<FeatureBins> features_;
   int num_threads_;
+  std::string folder_;
   Binned data_;
+  Binner binner_;
+  std::size_t appended_ = 0;  // documents so far
   std::vector<std::int64_t> query_offsets_;
   std::vector<std::uint64_t> query_keys_, keys_;
   SampledRows sampled_rows_;

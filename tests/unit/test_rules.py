@@ -115,7 +115,7 @@ def test_settings_that_schedules_share_have_one_rule() -> None:
 
 def test_the_lists_of_names_follow_from_the_declarations() -> None:
     ranker = podium.RankNet()
-    assert set(ranker.parameters()) - set(ranker.tunable()) == {"also", "metric", "num_threads"}
+    assert set(ranker.parameters()) - set(ranker.tunable()) == {"also", "memory_limit", "metric", "num_threads"}
     fixed = [name for name, p in podium.QuadraticPRank.parameters().items() if p.fixed_by_first_call]
     assert sorted(fixed) == ["form", "levels", "standardize", "supports", "width"]
     suspects = {name: [p.name for p in kind.parameters().values() if p.suspect] for name, kind in RANKERS.items()}

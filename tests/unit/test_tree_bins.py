@@ -17,7 +17,7 @@ from podium import _core
 def cuts_of(values: Any, *, most=255, categorical=False, sample=None) -> np.ndarray:
     column = np.ascontiguousarray(np.asarray(values, np.float32).reshape(-1, 1))
     rows = np.arange(len(column)) if sample is None else np.asarray(sample)
-    return _core.make_bins(column, rows.astype(np.int64), most, np.array([categorical], np.uint8), 1).cuts(0)
+    return _core.make_bins([column], [rows.astype(np.int64)], most, np.array([categorical], np.uint8), 1).cuts(0)
 
 
 def shares(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:

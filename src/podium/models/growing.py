@@ -16,6 +16,7 @@ from podium.data import RankingData
 from podium.data.feature_names import feature_name
 from podium.data.hashing import query_hashes, splitmix64
 from podium.errors import DataError
+from podium.memory import MemoryLimit
 from podium.models.model import Floats
 from podium.models.tree_settings import TreesSpec
 from podium.models.trees import MOST_FEATURES, Arrays, TreeModel, categories_of, forest_of
@@ -23,8 +24,12 @@ from podium.models.trees import MOST_FEATURES, Arrays, TreeModel, categories_of,
 BIN_SAMPLE_DOCUMENTS = 100_000  # documents from which the bins are chosen
 SHARED_BYTE_DOCUMENTS = 40_000  # from this many documents, two features with few bins share a byte
 MOST_DOCUMENTS = 2**28  # with more documents, forces in fixed point would lose digits
+DOCUMENT_BYTES = (
+    96  # of a training document, besides its scores: label, force, curvature, cell, hash, leaf and order of rows
+)
 LARGEST_FORCE = 1e60  # largest absolute force: the cube of a sum of forces does not overflow
 NO_DEPTH = 2**31 - 1
+SAMPLED_QUERIES = 1 << 14  # queries whose documents are sampled at a time, because their hashes take memory
 HISTOGRAM_BYTES = 512 << 20
 ENUMS: dict[str, Any] = {"growth": _core.Growth, "sampling": _core.Sampling}
 
@@ -49,6 +54,7 @@ class TreeBooster:
         seed: int,
         num_threads: int,
         start: TreeModel | None = None,
+        memory: MemoryLimit | None = None,
     ) -> None:
         if data.n_documents >= MOST_DOCUMENTS:
             raise DataError(
@@ -59,6 +65,9 @@ class TreeBooster:
                 f"trees take at most {MOST_FEATURES:,} features; found {data.n_features:,}: leave features out, or train a linear model"
             )
         spec = spec.resolve(data)
+        if memory is not None:
+            scores = 8 * len(base) * (1 if spec.forests == 1 else 1 + (spec.forests or 1))
+            memory.check_documents(data.n_documents, DOCUMENT_BYTES + 2 * scores)  # a checkpoint needs a copy
         self.spec, self.seed, self.n_outputs, self.n_features = spec, seed, len(base), data.n_features
         start = None if start is None else _as_start(start)
         self.trees_before = (
@@ -69,15 +78,16 @@ class TreeBooster:
         features = np.ascontiguousarray(data.features)
         categorical = np.zeros(data.n_features, np.uint8)
         categorical[list(spec.categorical)] = 1
-        bins = _core.make_bins(
-            features, bin_sample(data, keys, BIN_SAMPLE_DOCUMENTS), spec.max_bins, categorical, num_threads
-        )
+        sample = bin_sample(data, keys, BIN_SAMPLE_DOCUMENTS)
+        bins = _core.make_bins([features], [sample], spec.max_bins, categorical, num_threads)
         self.categories = {feature: bins.cuts(feature) for feature in spec.categorical}
         _warn_of_numbers(data, spec)
         if start is not None:
             _check_start(start, self)
         offsets, share = np.ascontiguousarray(data.query_offsets), data.n_documents >= SHARED_BYTE_DOCUMENTS
-        self.booster = _core.Booster(features, bins, offsets, keys, share, num_threads)
+        self.booster = _core.Booster(bins, offsets, keys, share, "" if memory is None else memory.folder, num_threads)
+        self.booster.append(features)
+        self.histogram_bytes = HISTOGRAM_BYTES if memory is None else min(HISTOGRAM_BYTES, memory.for_histograms)
         self.monotone = [dict(spec.monotone).get(f, 0) for f in range(data.n_features)] if spec.monotone else []
         self.trees: list[_core.BoostedTree] = []
         self.weights: list[float] = []
@@ -89,7 +99,9 @@ class TreeBooster:
 
     def watch(self, data: RankingData, num_threads: int) -> TrackedScores:
         """Keep the scores of other documents up to date as the trees grow."""
-        return self._watch(data, self.booster.bin(np.ascontiguousarray(data.features)), num_threads)
+        columns = self.booster.make_columns(data.n_documents)
+        self.booster.bin(np.ascontiguousarray(data.features), 0, columns)
+        return self._watch(data, columns, num_threads)
 
     def _watch(self, data: RankingData, columns: _core.BinColumns | None, num_threads: int) -> TrackedScores:
         scores = np.tile(self.base, data.n_documents)
@@ -131,7 +143,7 @@ class TreeBooster:
         given: dict[str, Any] = {name: getattr(spec, name) for name, p in spec.parameters().items() if p.core}
         given |= {name: kind[getattr(spec, name)] for name, kind in ENUMS.items()}
         given |= {"max_depth": NO_DEPTH if spec.max_depth is None else spec.max_depth, "monotone": self.monotone}
-        return _core.BoostSettings(learning_rate=learning_rate, histogram_bytes=HISTOGRAM_BYTES, **given)
+        return _core.BoostSettings(learning_rate=learning_rate, histogram_bytes=self.histogram_bytes, **given)
 
     def add(self, watched: TrackedScores, steps: Sequence[int], scales: Sequence[float]) -> None:
         """Add `scale` times the trees of these steps to the scores."""
@@ -228,9 +240,19 @@ def _draw(seed: int, tree: int) -> int:
 
 
 def bin_sample(data: RankingData, keys: npt.NDArray[np.uint64], wanted: int) -> npt.NDArray[np.int64]:
-    """Sample documents by a hash of the query and the place in it, so that the order of queries does not change the bins."""
+    """Sample documents by a hash of the query and the place in it, so that the order of queries does not change the bins.
+
+    Any part of the queries can be sampled on its own, given the number of all documents.
+    """
     if data.n_documents <= wanted:
         return np.arange(data.n_documents, dtype=np.int64)
-    place = np.arange(data.n_documents) - np.repeat(data.query_offsets[:-1], data.query_sizes)
-    drawn = splitmix64(np.repeat(splitmix64(keys), data.query_sizes) ^ place.astype(np.uint64))
-    return np.flatnonzero(drawn < np.uint64(math.floor(wanted / data.n_documents * 2.0**64))).astype(np.int64)
+    limit = np.uint64(math.floor(wanted / data.n_documents * 2.0**64))
+    found = [np.empty(0, np.int64)]
+    for first in range(0, data.n_queries, SAMPLED_QUERIES):
+        part = slice(first, first + SAMPLED_QUERIES)
+        sizes, begins = data.query_sizes[part], data.query_offsets[:-1][part]
+        rows = np.arange(begins[0], begins[0] + sizes.sum())
+        place = rows - np.repeat(begins, sizes)
+        drawn = splitmix64(np.repeat(splitmix64(keys[part]), sizes) ^ place.astype(np.uint64))
+        found.append(rows[drawn < limit])
+    return np.concatenate(found)

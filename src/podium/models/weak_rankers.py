@@ -71,7 +71,7 @@ class StumpRankers(WeakRankers):
 
     def __init__(self, data: RankingData, sample: npt.NDArray[np.int64], max_bins: int, num_threads: int) -> None:
         features, none = np.ascontiguousarray(data.features), np.zeros(data.n_features, np.uint8)
-        bins = _core.make_bins(features, sample, max_bins, none, num_threads)
+        bins = _core.make_bins([features], [sample], max_bins, none, num_threads)
         cuts = [np.asarray(bins.cuts(feature), np.float32) for feature in range(data.n_features)]
         self.n_features = data.n_features
         self.feature = np.repeat(np.arange(data.n_features), [len(each) for each in cuts])

@@ -22,6 +22,7 @@ from podium.evaluation import evaluate
 from podium.explaining import ExplainMixin
 from podium.forces import Force
 from podium.forces.network_inputs import plain_setting
+from podium.memory import MemoryLimit, parse_bytes, scratch_folder
 from podium.metrics import metric as as_metric
 from podium.metrics.ties import TieEffect
 from podium.models import Model, Spec
@@ -114,6 +115,7 @@ class BaseRanker(CommonSettings, DataMixin, SaveMixin, ExportMixin, ExplainMixin
             seed=check_seed(self.seed),
             num_threads=resolve_threads(self.num_threads),
             also=tuple(as_metric(name) for name in self.parameters()["also"].check(self.also)),
+            memory=None if self.memory_limit is None else MemoryLimit(parse_bytes(self.memory_limit), scratch_folder()),
         )
 
     def check_parameters(self) -> None:

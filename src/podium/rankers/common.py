@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from podium.memory import parse_bytes
 from podium.metrics import Metric
 from podium.metrics import metric as as_metric
 from podium.names import expand_cutoffs
@@ -71,4 +72,18 @@ class CommonSettings(Settings):
         searchable=False,
         option=True,
         flag="threads",
+    )
+    memory_limit: int | str | None = setting(
+        None,
+        Custom(
+            parse_bytes,
+            "must be a size of at least 256M, in bytes or as in 512M or 2G",
+            lambda text: text.strip(),
+            "SIZE",
+        ),
+        "For boosted trees: maximum memory of a training, as in 2G. Bins of features are then kept in files, and the memory that is "
+        "used grows only with the number of documents. The model does not depend on it.",
+        none="no limit; everything is kept in memory",
+        searchable=False,
+        option=True,
     )

@@ -22,6 +22,7 @@ from podium.scoring import Scorer, save_categories
 from podium.training import Epoch
 
 Floats = npt.NDArray[np.float64]
+NOT_SAVED = ("num_threads", "memory_limit")  # settings on which the model does not depend
 
 
 class SaveMixin:
@@ -91,9 +92,9 @@ class SaveMixin:
         return Artifact(header, {**arrays, **{f"more.{name}": value for name, value in self._extra_arrays().items()}})
 
     def _saved_parameters(self) -> dict[str, Any]:
-        """Return the parameters as JSON takes them, without the number of threads, on which the model does not depend."""
+        """Return the parameters as JSON takes them, without those on which the model does not depend."""
         parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
-        return {name: _plain(value) for name, value in parameters.items() if name != "num_threads"}
+        return {name: _plain(value) for name, value in parameters.items() if name not in NOT_SAVED}
 
     def _extra_state(self) -> dict[str, Any]:
         """Return what a ranker saves besides its model, as JSON takes it."""

@@ -17,6 +17,7 @@ from podium.data import RankingData
 from podium.data.canonical import fingerprint
 from podium.errors import DataError, FormatError, ParameterError
 from podium.forces import Force
+from podium.memory import MemoryLimit
 from podium.metrics import Metric
 from podium.models import Model, Spec
 from podium.models.heads import to_scores
@@ -35,6 +36,7 @@ class Plan:
     Attributes:
         also: further metrics that are logged on the validation data.
         start_from: a trained model whose scores training starts from.
+        memory: how much memory training may use; None if there is no limit.
     """
 
     force: Force
@@ -45,6 +47,7 @@ class Plan:
     num_threads: int = 1
     also: tuple[Metric, ...] = ()
     start_from: Model | None = None
+    memory: MemoryLimit | None = None
 
     def identity(self, data: RankingData, valid: RankingData | None) -> dict[str, str]:
         """Return what must be the same for one training to resume from another's checkpoint."""

@@ -64,6 +64,7 @@ class Schedule(Value, ABC):
         grows: whether it adds trees and does not follow gradients.
         continues: whether it can start from a trained model.
         changes_rate: whether the learning rate may change from epoch to epoch, so that the log shows it.
+        limits_memory: whether it keeps to a limit of memory.
     """
 
     summary: ClassVar[str]
@@ -72,6 +73,7 @@ class Schedule(Value, ABC):
     grows: ClassVar[bool] = False
     continues: ClassVar[bool] = False
     changes_rate: ClassVar[bool] = False
+    limits_memory: ClassVar[bool] = False
 
     early_stopping_rounds: int | None
     unchanged_rounds: int | None = None
@@ -108,6 +110,16 @@ class Schedule(Value, ABC):
                 "schedule", str(self), f"cannot fit {plan.model}, which {kind}", f"use {{schedule={other!r}}}"
             )
         self.check_start(plan)
+        self.check_memory(plan)
+
+    def check_memory(self, plan: Plan) -> None:
+        """Raise ParameterError if the plan has a limit of memory, and this schedule cannot keep to one."""
+        if plan.memory is not None and not self.limits_memory:
+            raise ParameterError(
+                "memory_limit",
+                rule=f"needs boosted trees; {self.name} keeps all features in memory",
+                remedy="leave it out",
+            )
 
     def check_start(self, plan: Plan) -> None:
         """Raise ParameterError if the plan starts from a trained model, and this schedule cannot."""

@@ -69,6 +69,7 @@ class TreeSchedule(Schedule):
     unit = "round"
     grows = True
     continues = True
+    limits_memory = True
     n_estimators: int
     learning_rate: Any  # a number, once the schedule is resolved
     smoothing: int | None

@@ -57,7 +57,9 @@ class BoostingRun(TrainingRun):
         base = np.full(force.n_outputs(self.force_data), force.starting_score(data))
         model: Any = plan.model  # trees, as the schedule has checked
         start: Any = plan.start_from
-        self.growing = TreeBooster(model, data, base=base, seed=plan.seed, num_threads=threads, start=start)
+        self.growing = TreeBooster(
+            model, data, base=base, seed=plan.seed, num_threads=threads, start=start, memory=plan.memory
+        )
         self.rounds_before = self.growing.trees_before // self.growing.n_outputs
         self.watched = None if valid is None else self.growing.watch(valid, threads)
         self.learned = LearnedParameters(force, data)

@@ -103,6 +103,7 @@ class Reweighting(ReweightingSettings, Schedule):
                 "force", str(plan.force), f"needs a bounded metric for {self}, and {plan.force.metric} has no bounds"
             )
         self.check_start(plan)
+        self.check_memory(plan)
 
     def resolve(self, plan: Plan, data: RankingData) -> Plan:
         """Choose the defaults of those settings of the model that weak rankers depend on; the others play no part."""
