@@ -281,3 +281,11 @@ KINDS: dict[str, Kind] = {
         Kind("scores", "a file of scores", looks_like_scores, (".scores", ".score")),
     )
 }
+
+# Kinds of models that other libraries and engines read or write.
+FOREIGN_MODELS = frozenset(
+    (
+        *("lightgbm", "xgboost", "xgboost-dump", "catboost", "ranklib"),
+        *("ltr-plugin", "solr", "vespa", "onnx", "treelite"),
+    )
+)

@@ -280,7 +280,7 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
         ),
         (["score", "train.txt", "test.txt"], "train.txt: is not a Podium model"),
         (
-            ["score", "train.txt", "m.podium"],
+            ["score", "m.podium", "m.podium"],
             "m.podium: is a Podium model, but data or scores are needed here; check the order of the files",
         ),
         (["score", "m.podium", "other.txt"], "other.txt: the documents have 9 features, the model was trained on 5"),
@@ -288,12 +288,8 @@ RANKNET = ["train.txt", "--ranker", "ranknet"]
         (["score", "cut.podium", "test.txt"], "cut.podium: is "),
         (["score", "m.podium", "test.txt", "-o", "m.podium"], "would be written over"),
         (["evaluate", "cut.podium", "test.txt"], "cut.podium: is "),
-        (["evaluate", "test.txt", "m.podium"], "m.podium: is a Podium model, but data or scores are needed here"),
-        (["compare", "m.podium", "test.txt", "m.podium"], "m.podium: is a Podium model, but data or scores are needed"),
-        (
-            ["evaluate", "test.txt", "a.scores"],
-            "test.txt: holds judged data, and a.scores holds scores; exchange the two arguments",
-        ),
+        (["evaluate", "m.podium", "m.podium"], "m.podium: is a Podium model, but data or scores are needed here"),
+        (["evaluate", "test.txt", "a.scores"], "a.scores: has 2 scores, but test.txt has"),
         (
             ["evaluate", "test.txt", "test.txt"],
             "test.txt: is a letor file, which holds judged data; a file of scores has one",

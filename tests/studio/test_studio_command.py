@@ -2,58 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import http.client
-import json
-import signal
 import socket
-import subprocess
+import stat
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from asking import CEILING, small_data
+from asking import small_data
 
 import podium
 from podium.cli import main
-
-# The process ends with the one that started it, however that ends.
-PROGRAM = """
-import ctypes, signal
-ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-from podium.cli import main
-main()
-"""
-
-
-@contextlib.contextmanager
-def opened(folder: Path, *words: object) -> Any:
-    """Run `podium studio WORDS…` on a free port until the end of the block, and check that it ends with exit code 0."""
-    command = [sys.executable, "-c", PROGRAM, "studio", *map(str, words), "--port", "0", "--json"]
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder)
-    try:
-        lines = []
-        while (line := process.stdout.readline()).rstrip() != "}":
-            assert line, (folder / "log").read_text()
-            lines.append(line)
-        yield json.loads("".join([*lines, "}"]))
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=CEILING)
-    assert process.returncode == 0, (folder / "log").read_text()
-
-
-def ask(address: dict[str, str], path: str) -> Any:
-    host = address["url"].removeprefix("http://").removesuffix("/studio/")
-    connection = http.client.HTTPConnection(host, timeout=CEILING)
-    with contextlib.closing(connection):
-        connection.request("GET", path, headers={"authorization": f"Bearer {address['key']}"})
-        response = connection.getresponse()
-        body = response.read()
-    assert response.status == 200, body
-    return json.loads(body)
+from podium.cli.studio import _announce
+from studio_process import studio_process
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +21,17 @@ def files(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     data = small_data().replace(feature_names=None)
     podium.write(data, folder / "judged.txt")
-    podium.LambdaMART(n_estimators=4, num_threads=1).fit(data).save(folder / "shop.podium")
+    ranker = podium.LambdaMART(n_estimators=4, num_threads=1).fit(data)
+    ranker.save(folder / "shop.podium")
+    ranker.export(folder / "lightgbm.txt", format="lightgbm")
+    podium.write(ranker.predict(data), folder / "old.scores")
     return folder
 
 
 def test_data_and_a_model_are_shown_and_served(files):
-    with opened(files, "judged.txt", "shop.podium", "my shop=shop.podium", "--out", "kept") as address:
-        assert address["page"] == f"{address['url']}#key={address['key']}"
-        state = ask(address, "/studio/api/state")
+    with studio_process(files, "judged.txt", "shop.podium", "my shop=shop.podium", "--out", "kept") as opened:
+        assert opened.page == f"{opened.url}#key={opened.key}"
+        state = opened.ask("state")
         assert state["rankings"] == ["shop", "my shop", "order of the data"]
         assert (state["start"], state["queries"], state["title"], state["folder"]) == (
             "queries",
@@ -76,13 +39,37 @@ def test_data_and_a_model_are_shown_and_served(files):
             "judged.txt",
             "kept",
         )
-        assert [model["name"] for model in ask(address, "/v1/models")["models"]] == ["shop", "my-shop"]
+        assert [model["name"] for model in opened.request("/v1/models")["models"]] == ["shop", "my-shop"]
     assert not (files / "kept").exists()
 
 
+def test_models_of_others_and_scores_are_shown_in_any_order(files):
+    with studio_process(files, "shop.podium", "lightgbm.txt", "old.scores", "judged.txt") as opened:
+        assert opened.ask("state")["rankings"] == ["shop", "lightgbm", "old", "order of the data"]
+        assert [model["name"] for model in opened.request("/v1/models")["models"]] == ["shop"]
+        for other in ("lightgbm", "old"):
+            rows = opened.ask("queries", first="shop", second=other)["queries"]
+            assert {row["gain"] for row in rows} == {0}
+        move = opened.ask("queries/0/move", first="shop", second="old", document=0)
+        assert move["note"] == "No reasons can be given for old: they need trees or a linear model."
+
+
+def test_the_key_is_not_on_the_command_line_of_the_browser(tmp_path, monkeypatch):
+    """--open hands the browser a file that only its owner can read, and that leads to the studio."""
+    shown: list[str] = []
+    monkeypatch.setattr("webbrowser.open", shown.append)
+    _announce("http://127.0.0.1:8090/studio/", key="secret", folder=tmp_path, json=False)
+    (address,) = shown
+    assert address.startswith("file://")
+    assert "secret" not in address
+    page = Path(address.removeprefix("file://"))
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert 'content="0; url=http://127.0.0.1:8090/studio/#key=secret"' in page.read_text()
+
+
 def test_without_data_there_are_generated_queries_and_two_models(tmp_path):
-    with opened(tmp_path) as address:
-        state = ask(address, "/studio/api/state")
+    with studio_process(tmp_path) as opened:
+        state = opened.ask("state")
         assert state["rankings"] == ["ranksvm", "lambdamart", "order of the data"]
         assert (state["start"], state["queries"]) == ("forces", 200)
 

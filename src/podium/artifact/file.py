@@ -18,7 +18,7 @@ from typing import Any
 from podium.artifact.tensors import Arrays, arrays_of, read_bytes, write_tensors
 from podium.artifact.upgrade import upgrade
 from podium.errors import FormatError, is_integer, short_repr
-from podium.kinds import kind_of, podium_header
+from podium.kinds import FOREIGN_MODELS, HEAD_BYTES, KINDS, kind_of, podium_header, recognize
 
 FORMAT = 2
 
@@ -41,6 +41,11 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     raw = read_bytes(path)
     header = podium_header(raw)
     if header is None or "format" not in header:
+        kind = recognize(path, bytes(raw[:HEAD_BYTES]))
+        if kind in FOREIGN_MODELS:
+            raise FormatError(
+                path, f"is {KINDS[kind].noun}, which is not a Podium model; podium import turns it into one"
+            )
         raise FormatError(
             path, "is not a Podium model, or is damaged; models are written by ranker.save or podium train"
         )

@@ -26,7 +26,8 @@ from podium.cli.console import (
     say,
     show,
 )
-from podium.cli.models import Rankings, Rows, named_files
+from podium.cli.file_order import data_and_rankings
+from podium.cli.models import named_files, read_systems
 from podium.evaluation import Comparison, PairComparison
 from podium.evaluation import compare as compare_systems
 from podium.evaluation.result import percent
@@ -76,11 +77,9 @@ def compare(
     find_functions(*metrics)
     for name in metrics:
         as_metric(name)
+    data, rankings = data_and_rankings(data, rankings, data_first=True)
     files = named_files(rankings, "rankings", least=2)
-    source = data_source(data, format_name, read)
-    given = Rankings(files.values(), source)
-    rows = Rows.read(source, threads, given.scorers)
-    judged, systems = rows.data, {name: given.read(path, rows, threads) for name, path in files.items()}
+    systems, judged = read_systems(files, data_source(data, format_name, read), threads)
     results = [
         compare_systems(systems, judged, name, confidence=confidence, seed=seed, n_changed=changed, num_threads=threads)
         for name in metrics

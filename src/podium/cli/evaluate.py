@@ -26,6 +26,7 @@ from podium.cli.console import (
     say,
     show,
 )
+from podium.cli.file_order import model_and_data
 from podium.cli.models import Rankings, Rows
 from podium.data import RankingData, Run
 from podium.evaluation import Evaluation
@@ -86,6 +87,7 @@ def evaluate(
 
     With a TREC run, metrics follow trec_eval's conventions unless they name another.
     """
+    ranking, data = model_and_data(ranking, data)
     if per_query is not None:
         check_outputs(Output(per_query, "per-query", "--per-query"), inputs=[ranking, data], read=read)
     find_functions(*metric or ())

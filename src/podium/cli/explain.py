@@ -23,10 +23,12 @@ from podium.cli.console import (
     say,
     show,
 )
-from podium.cli.models import Rows
+from podium.cli.file_order import model_and_data
+from podium.cli.models import MODEL_HELP, Rows
 from podium.data.feature_names import default_names, feature_name
 from podium.data.presentation import query_title
 from podium.errors import FormatError, ParameterError
+from podium.rankers.opening import open_ranker
 
 if TYPE_CHECKING:
     from podium.data import RankingData
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from podium.rankers import BaseRanker
 
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by podium train.", show_default=False)]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)]
 Data = Annotated[
     Path | None,
     typer.Argument(
@@ -117,10 +119,10 @@ def explain(
     _check(data, query, above, below, permutation)
     if not permutation:
         _refuse_what_permutation_takes(context)
-    from podium.rankers import load
-
+    if data is not None:
+        model, data = model_and_data(model, data)
     source = None if data is None else data_source(data, format_name, read)
-    ranker = load(model)
+    ranker = open_ranker(model)
     ranker.num_threads = threads
     if source is None or not (permutation or query is not None):
         _importance(ranker, model, None, top, json)

@@ -20,8 +20,12 @@ from podium.files import distinct_names
 from podium.formats import Source, read_ranking, resolve
 from podium.formats.columns import LISTS
 from podium.formats.opening import read_head
-from podium.kinds import recognize
-from podium.scoring import Scorer, load_scorer, match_features
+from podium.kinds import FOREIGN_MODELS, recognize
+from podium.rankers.opening import open_scorer
+from podium.scoring import Scorer, match_features
+
+MODEL_KINDS = FOREIGN_MODELS | {"model"}
+MODEL_HELP = "A model written by podium train, or by another library (podium import --help lists which)."
 
 
 @dataclass(frozen=True)
@@ -96,12 +100,9 @@ class Rankings:
     def _resolve(self, path: Path) -> Scorer | Source:
         """Return the model of a file, or the file itself if it holds scores or a run. A damaged model counts as a model."""
         head = None if path.suffix == ".podium" else read_head(path)
-        if head is None or recognize(path, head) == "model":
-            return load_scorer(path)
-        source = resolve(path, head=head)
-        if source.format.holds == "data" and self.data.format.holds != "data":
-            raise FormatError(path, f"holds judged data, and {self.data.path} holds scores; exchange the two arguments")
-        return source
+        if head is None or recognize(path, head) in MODEL_KINDS:
+            return open_scorer(path)
+        return resolve(path, head=head)
 
     def read(self, path: Path, rows: Rows, threads: int | None) -> Any:
         """Return one score per row of the data, or a run."""
@@ -116,6 +117,13 @@ class Rankings:
                 "document, in the same order",
             )
         return scores
+
+
+def read_systems(files: dict[str, Path], source: Source, threads: int | None) -> tuple[dict[str, Any], RankingData]:
+    """Return what each file makes of the data, by name, and the data."""
+    given = Rankings(files.values(), source)
+    rows = Rows.read(source, threads, given.scorers)
+    return {name: given.read(path, rows, threads) for name, path in files.items()}, rows.data
 
 
 def named_files(words: Sequence[str], parameter: str, *, least: int = 1) -> dict[str, Path]:

@@ -19,10 +19,12 @@ from podium.cli.console import (
     data_source,
     find_functions,
 )
-from podium.cli.models import Rankings, Rows, named_files
+from podium.cli.file_order import data_and_rankings, model_and_data
+from podium.cli.models import MODEL_HELP, Rows, named_files, read_systems
 from podium.cli.plot_output import ChartFile, Theme, out_option
 from podium.errors import ParameterError
 from podium.kinds import kind_of
+from podium.rankers.opening import open_ranker
 
 AMONG_HELP = "With --kind permutation: permute values within each 'query', or among 'all' documents."
 Systems = Annotated[
@@ -78,9 +80,7 @@ def learning_curve(
 
 
 def importance(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A model written by podium train.", show_default=False)
-    ],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)],
     data: Annotated[
         Path | None,
         typer.Argument(metavar="DATA", help="With --kind permutation: judged data in any format.", show_default=False),
@@ -114,12 +114,13 @@ def importance(
     if (data is None) == (kind == "permutation"):
         rule = "needs judged data" if data is None else "takes no data"
         raise ParameterError("kind", kind, rule, "write podium plot importance MODEL DATA --kind permutation")
+    if data is not None:
+        model, data = model_and_data(model, data)
     chart = ChartFile(out, theme, json, inputs=[model, data], read=read)
     source = None if data is None else data_source(data, format_name, read)
     from podium.plots.importances import importance
-    from podium.rankers import load
 
-    ranker = load(model)
+    ranker = open_ranker(model)
     ranker.num_threads = threads
     judged = None if source is None else Rows.read(source, threads, [ranker.scorer_]).matched(ranker.scorer_)
     chart.write(
@@ -158,15 +159,13 @@ def metric_at_k(
 ) -> None:
     """Draw a metric at the cutoffs 1 to k with confidence intervals, for one ranking or several."""
     find_functions(metric)
+    data, rankings = data_and_rankings(data, rankings, data_first=True)
     files = named_files(rankings, "rankings")
     chart = ChartFile(out, theme, json, inputs=[data, *files.values()], read=read)
     from podium.plots.evaluations import metric_at_k
 
-    source = data_source(data, format_name, read)
-    given = Rankings(files.values(), source)
-    rows = Rows.read(source, threads, given.scorers)
-    systems = {name: given.read(path, rows, threads) for name, path in files.items()}
-    chart.write(metric_at_k(systems, rows.data, metric=metric, k=k, confidence=confidence, num_threads=threads))
+    systems, judged = read_systems(files, data_source(data, format_name, read), threads)
+    chart.write(metric_at_k(systems, judged, metric=metric, k=k, confidence=confidence, num_threads=threads))
 
 
 def query_differences(
@@ -190,17 +189,15 @@ def query_differences(
 ) -> None:
     """Draw by how much the first of two rankings is better or worse than the second, query by query."""
     find_functions(metric)
+    data, rankings = data_and_rankings(data, rankings, data_first=True)
     files = named_files(rankings, "rankings", least=2)
     if len(files) > 2:
         raise ParameterError("rankings", rule=f"must name two files, and there are {len(files)}")
     chart = ChartFile(out, theme, json, inputs=[data, *files.values()], read=read)
     from podium.plots.evaluations import query_differences
 
-    source = data_source(data, format_name, read)
-    given = Rankings(files.values(), source)
-    rows = Rows.read(source, threads, given.scorers)
-    systems = {name: given.read(path, rows, threads) for name, path in files.items()}
-    chart.write(query_differences(systems, rows.data, metric=metric, num_threads=threads))
+    systems, judged = read_systems(files, data_source(data, format_name, read), threads)
+    chart.write(query_differences(systems, judged, metric=metric, num_threads=threads))
 
 
 def scores(
@@ -218,13 +215,12 @@ def scores(
     json: Json = False,
 ) -> None:
     """Draw how the scores of a ranking are distributed, one histogram per label."""
+    ranking, data = model_and_data(ranking, data)
     chart = ChartFile(out, theme, json, inputs=[ranking, data], read=read)
     from podium.plots.evaluations import score_distribution
 
-    source = data_source(data, format_name, read)
-    given = Rankings([ranking], source)
-    rows = Rows.read(source, threads, given.scorers)
-    chart.write(score_distribution(given.read(ranking, rows, threads), rows.data, bins=bins, within_query=within_query))
+    systems, judged = read_systems({"": ranking}, data_source(data, format_name, read), threads)
+    chart.write(score_distribution(systems[""], judged, bins=bins, within_query=within_query))
 
 
 def calibration(
@@ -250,20 +246,19 @@ def calibration(
     json: Json = False,
 ) -> None:
     """Draw how often pairs are in the right order, against the probability that the scores give to it."""
+    ranking, data = model_and_data(ranking, data)
     chart = ChartFile(out, theme, json, inputs=[ranking, data], read=read)
     from podium.plots.calibration import pair_calibration, sigma_of
 
-    source = data_source(data, format_name, read)
-    given = Rankings([ranking], source)
+    systems, judged = read_systems({"": ranking}, data_source(data, format_name, read), threads)
     if sigma is None and kind_of(ranking) == "model":
         from podium.rankers import load
 
         sigma = sigma_of(load(ranking))
-    rows = Rows.read(source, threads, given.scorers)
     chart.write(
         pair_calibration(
-            given.read(ranking, rows, threads),
-            rows.data,
+            systems[""],
+            judged,
             sigma=sigma,
             bins=bins,
             confidence=confidence,

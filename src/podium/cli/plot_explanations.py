@@ -18,14 +18,16 @@ from podium.cli.console import (
     data_source,
     named_force,
 )
-from podium.cli.models import Rows
+from podium.cli.file_order import model_and_data
+from podium.cli.models import MODEL_HELP, Rows
 from podium.cli.plot_output import ChartFile, Theme, out_option
+from podium.rankers.opening import open_ranker
 
 if TYPE_CHECKING:
     from podium.data import RankingData
     from podium.rankers import BaseRanker
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by podium train.", show_default=False)]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)]
 QUERY_HELP = "The id of the query. Not needed if DATA has only one."
 Query = Annotated[str | None, typer.Option("--query", help=QUERY_HELP, show_default=False)]
 Top = Annotated[int, typer.Option("--top", min=1, help="Maximum number of features to draw one by one.")]
@@ -39,10 +41,9 @@ def _read(
     model: Path, data: Path, format_name: str | None, read: list[str] | None, threads: int | None
 ) -> tuple[BaseRanker, RankingData]:
     """Return a model and the data as it takes them."""
-    from podium.rankers import load
-
+    model, data = model_and_data(model, data)
     source = data_source(data, format_name, read)
-    ranker = load(model)
+    ranker = open_ranker(model)
     ranker.num_threads = threads
     return ranker, Rows.read(source, threads, [ranker.scorer_]).matched(ranker.scorer_)
 
@@ -163,9 +164,8 @@ def tree(
     """Draw one tree of a model."""
     chart = ChartFile(out, theme, json, inputs=[model])
     from podium.plots.trees import tree
-    from podium.rankers import load
 
-    chart.write(tree(load(model), number, max_depth=max_depth))
+    chart.write(tree(open_ranker(model), number, max_depth=max_depth))
 
 
 def force_gap(

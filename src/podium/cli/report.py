@@ -27,6 +27,7 @@ from podium.cli.console import (
     progress,
     say,
 )
+from podium.cli.file_order import data_and_rankings
 from podium.cli.models import Rows, named_files
 from podium.evaluation.result import as_json, percent
 from podium.files import Output
@@ -64,6 +65,7 @@ def report(
     Without --metric, the metrics are that of the first model and ndcg@1, ndcg@5, ndcg@10, map and mrr. The first one sorts the queries. The log that podium train wrote next to a model gives its learning curve. Charts need the extra plots.
     """
     start = time.perf_counter()
+    data, models = data_and_rankings(data, models, data_first=False)
     files = named_files(models, "models")
     check_outputs(Output(out, "html", "--out"), inputs=[*files.values(), data], read=read)
     find_functions(*metric or ())

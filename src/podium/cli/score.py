@@ -19,7 +19,8 @@ from podium.cli.console import (
     print_json,
     say,
 )
-from podium.cli.models import Rows, scores_of
+from podium.cli.file_order import model_and_data
+from podium.cli.models import MODEL_HELP, Rows, scores_of
 from podium.data import Run
 from podium.errors import DataError, ParameterError
 from podium.files import Output
@@ -27,8 +28,8 @@ from podium.formats import write
 from podium.formats.decimals import shortest
 from podium.formats.scores import SCORES
 from podium.formats.trec import TREC_RUN
+from podium.rankers.opening import open_scorer
 from podium.rules import Choice
-from podium.scoring import load_scorer
 
 TARGETS = (SCORES.name, TREC_RUN.name)
 
@@ -54,9 +55,7 @@ def _run(scores: Any, rows: Rows, model: Path) -> Run:
     return Run.of_scores(scores, rows.data, tag=tag).by_rank()
 
 
-ModelArgument = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A model written by podium train.", show_default=False)
-]
+ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)]
 OutOption = Annotated[
     Path | None,
     typer.Option(
@@ -93,10 +92,11 @@ def score(
     if to is None and format_name in TARGETS:  # as it was spelled before there was --to; no data has these formats
         to, format_name = format_name, None
     target = _target_format(out, to)
+    model, data = model_and_data(model, data)
     source = data_source(data, format_name, read)
     if "labels" in source.format.read_options:
         source = source.with_options({"labels": "ignore", **source.options})
-    scorer = load_scorer(model)
+    scorer = open_scorer(model)
     if out is not None:
         check_outputs(Output(out, target, "--out"), inputs=[model, data], read=read)
     rows = Rows.read(source, threads, [scorer])

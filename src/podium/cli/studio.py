@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import re
 import secrets
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +14,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from podium.cli.console import FormatName, Json, ReadOption, Threads, data_source, note, print_json, say
-from podium.cli.models import Rows, named_files
+from podium.cli.file_order import data_and_rankings
+from podium.cli.models import Rankings, Rows, named_files
+from podium.data import Run
 from podium.errors import DataError, MissingExtraError
+from podium.kinds import kind_of
+from podium.rankers.opening import open_ranker
+from podium.scoring import Scorer
 from podium.serve.keys import ApiKeys
 from podium.serve.settings import ModelSource, ServiceSettings
 
@@ -21,6 +28,10 @@ if TYPE_CHECKING:
     from podium.studio.workspace import Workspace
 
 KEY_BYTES = 24
+REDIRECT = """<!DOCTYPE html>
+<html lang="en"><meta charset="utf-8"><title>Podium studio</title><meta http-equiv="refresh" content="0; url={address}">
+<p><a href="{address}">Open the studio</a></p></html>
+"""
 
 
 def studio(
@@ -36,7 +47,8 @@ def studio(
         list[str] | None,
         typer.Argument(
             metavar="[NAME=]MODEL…",
-            help="Models whose rankings of the data are shown. Each may have a name, as in old=a.podium.",
+            help="Models whose rankings of the data are shown: written by podium train, by another library (podium import --help lists "
+            "which), or files of scores. Each may have a name, as in old=a.podium.",
             show_default=False,
         ),
     ] = None,
@@ -70,11 +82,13 @@ def studio(
         raise MissingExtraError(f"{error.name} is not installed; pip install 'podium[serve]'") from None
     if out.exists() and not out.is_dir():
         raise DataError(f"--out {out} is not a folder; name a folder for the models that are trained")
+    if data is not None:
+        data, models = data_and_rankings(data, models or [], data_first=True)
     files = named_files(models or [], "models", least=0)
     workspace = _demo() if data is None else _load(data, files, format_name, read, threads)
     key = secrets.token_urlsafe(KEY_BYTES)
     keys = ApiKeys.of([key], "the key")
-    sources = tuple(ModelSource(name, path) for name, path in _service_names(files).items())
+    sources = tuple(ModelSource(name, path) for name, path in _service_names(_own_models(files)).items())
     settings = ServiceSettings(sources, keys=keys, access_log=False, reload_seconds=0.0, needs_models=False)
     if host not in LOOPBACK:
         note(
@@ -82,15 +96,21 @@ def studio(
             "with the address of this machine in it"
         )
     page = Studio(workspace, out, keys, start="queries" if files else "forces", num_threads=threads)
-    run_studio(
-        page, settings, host=host, port=port, announce=partial(_announce, key=key, open_page=open_page, json=json)
-    )
+    with tempfile.TemporaryDirectory(prefix="podium-studio-") as folder:
+        shown = Path(folder) if open_page else None
+        announce = partial(_announce, key=key, folder=shown, json=json)
+        run_studio(page, settings, host=host, port=port, announce=announce)
 
 
 def _demo() -> Workspace:
     from podium.studio.demo import demo_workspace
 
     return demo_workspace()
+
+
+def _own_models(files: dict[str, Path]) -> dict[str, Path]:
+    """Return the files that can be served: Podium's own models."""
+    return {name: path for name, path in files.items() if path.suffix == ".podium" or kind_of(path) == "model"}
 
 
 def _service_names(files: dict[str, Path]) -> dict[str, Path]:
@@ -105,24 +125,28 @@ def _service_names(files: dict[str, Path]) -> dict[str, Path]:
 def _load(
     path: Path, models: dict[str, Path], format_name: str | None, read: list[str] | None, threads: int | None
 ) -> Workspace:
-    """Read the data and rank it by every model."""
-    from podium.rankers import load
+    """Read the data and rank it by every model or file of scores."""
     from podium.studio.workspace import Workspace
 
     source = data_source(path, format_name, read)
-    rankers = {name: load(model) for name, model in models.items()}
-    rows = Rows.read(source, threads, [ranker.scorer_ for ranker in rankers.values()])
+    given = Rankings(models.values(), source)
+    rows = Rows.read(source, threads, given.scorers)
     workspace = Workspace(rows.data, path.name)
-    for name, ranker in rankers.items():
-        ranker.num_threads = threads
-        try:
-            workspace.add(name, ranker)
-        except DataError as error:
-            raise DataError(f"{models[name]} cannot score {path}: {error}") from None
+    for name, file in models.items():
+        if isinstance(given.rankings[file], Scorer):
+            ranker = open_ranker(file)
+            ranker.num_threads = threads
+            try:
+                workspace.add(name, ranker)
+            except DataError as error:
+                raise DataError(f"{file} cannot score {path}: {error}") from None
+        else:
+            scores = given.read(file, rows, threads)
+            workspace.add_scores(name, scores.scores_for(rows.data) if isinstance(scores, Run) else scores)
     return workspace
 
 
-def _announce(url: str, *, key: str, open_page: bool, json: bool) -> None:
+def _announce(url: str, *, key: str, folder: Path | None, json: bool) -> None:
     address = f"{url}#key={key}"
     if json:
         print_json({"url": url, "key": key, "page": address})
@@ -130,7 +154,15 @@ def _announce(url: str, *, key: str, open_page: bool, json: bool) -> None:
         say(f"the studio is at {address}")
         say("Ctrl-C ends it")
     sys.stdout.flush()
-    if open_page:
+    if folder is not None:
         import webbrowser
 
-        webbrowser.open(address)
+        webbrowser.open(_redirect(folder, address).as_uri())
+
+
+def _redirect(folder: Path, address: str) -> Path:
+    """Write a page that leads to the studio, which only its owner can read: all users can see the command line of a browser."""
+    page = folder / "studio.html"
+    page.touch(mode=0o600)
+    page.write_text(REDIRECT.format(address=html.escape(address)), encoding="utf-8")
+    return page

@@ -18,7 +18,8 @@ from podium.files import distinct_names
 from podium.formats import read_scores
 from podium.formats.opening import read_head
 from podium.kinds import KINDS, recognize
-from podium.rankers import BaseRanker, ImportedRanker, load
+from podium.rankers import BaseRanker, ImportedRanker
+from podium.rankers.opening import open_ranker
 from podium.scoring import Scorer
 
 LOG_SUFFIX = ".log.jsonl"
@@ -122,16 +123,13 @@ def _read(name: str, path: Path) -> OpenedModel:
             raise FormatError(path, "is a TREC run; a report needs one score per document")
         no_log = f"{name} is a file of scores, which keeps no training log."
         return OpenedModel(name, scores=np.asarray(scores), path=path, no_log=no_log)
-    if kind == "model" or path.suffix == ".podium":
-        ranker = load(path)
-        rows, log_path, reason = _read_log(name, path, ranker)
-        return OpenedModel(name, ranker, ranker.scorer_, path=path, log=rows, log_path=log_path, no_log=reason)
     if kind is not None and kind in DATA_KINDS:
         raise FormatError(path, f"is {KINDS[kind].noun}, not a model; name the models first and the data last")
-    from podium.export import read_model
-
-    imported = ImportedRanker.of(read_model(path))
-    return OpenedModel(name, imported, imported.scorer_, path=path, no_log=_no_log(name, imported, path))
+    ranker = open_ranker(path)
+    if isinstance(ranker, ImportedRanker):
+        return OpenedModel(name, ranker, ranker.scorer_, path=path, no_log=_no_log(name, ranker, path))
+    rows, log_path, reason = _read_log(name, path, ranker)
+    return OpenedModel(name, ranker, ranker.scorer_, path=path, log=rows, log_path=log_path, no_log=reason)
 
 
 DATA_KINDS = ("cache", "parquet", "arrow", "letor", "csv", "tsv", "qrels", "trec-run")

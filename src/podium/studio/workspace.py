@@ -16,6 +16,7 @@ from podium.data.canonical import fingerprint
 from podium.data.feature_names import default_names
 from podium.data.grouping import id_texts
 from podium.data.presentation import document_names, shown_value
+from podium.errors import DataError
 from podium.metrics import Metric, metric
 from podium.serve.problems import RequestError
 
@@ -91,7 +92,10 @@ class Workspace:
 
     def add_scores(self, name: str, scores: Floats) -> LoadedRanking:
         """Keep a ranking that is given by one score per row, in the caller's order."""
-        return self._keep(LoadedRanking(name, np.asarray(self.data.from_caller_order(scores), np.float64)))
+        found = np.asarray(self.data.from_caller_order(np.asarray(scores, np.float64)))
+        if not np.isfinite(found).all():
+            raise DataError(f"{name} has scores that are not finite numbers, which the studio cannot draw")
+        return self._keep(LoadedRanking(name, found))
 
     def _keep(self, ranking: LoadedRanking) -> LoadedRanking:
         free = ranking.name

@@ -33,12 +33,15 @@ class OpenStudio:
     folder: Path
 
     def ask(self, path: str, body: Any = None, **parameters: object) -> Any:
-        """Ask the interface: POST with a body, GET without."""
+        """Ask the interface of the studio: POST with a body, GET without."""
+        return self.request(f"/studio/api/{path}" + (f"?{urlencode(parameters)}" if parameters else ""), body)
+
+    def request(self, address: str, body: Any = None) -> Any:
+        """Ask for JSON at an address."""
         host = self.url.removeprefix("http://").removesuffix("/studio/")
         connection = http.client.HTTPConnection(host, timeout=CEILING)
         headers = {"authorization": f"Bearer {self.key}", "content-type": "application/json"}
         sent = None if body is None else json.dumps(body).encode()
-        address = f"/studio/api/{path}" + (f"?{urlencode(parameters)}" if parameters else "")
         with contextlib.closing(connection):
             connection.request("GET" if sent is None else "POST", address, sent, headers)
             response = connection.getresponse()
@@ -49,7 +52,7 @@ class OpenStudio:
 
 @contextlib.contextmanager
 def studio_process(folder: Path, *words: object) -> Iterator[OpenStudio]:
-    """Run `podium studio WORDS…` on a free port until the end of the block."""
+    """Run `podium studio WORDS…` on a free port until the end of the block, and check that it ends with exit code 0."""
     command = [sys.executable, "-c", PROGRAM, "studio", *map(str, words), "--port", "0", "--json"]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder)
@@ -64,3 +67,4 @@ def studio_process(folder: Path, *words: object) -> Iterator[OpenStudio]:
     finally:
         process.terminate()
         process.communicate(timeout=CEILING)
+    assert process.returncode == 0, (folder / "log").read_text()
