@@ -10,6 +10,7 @@
 #include "forces/cdn.hpp"
 #include "forces/cdn_cells.hpp"
 #include "forces/force_parameters.hpp"
+#include "forces/lambda_top.hpp"
 #include "forces/order_sums.hpp"
 #include "metrics/metric.hpp"
 #include "metrics/ranked.hpp"
@@ -89,6 +90,7 @@ struct ForceScratch {
   SwapDeltas swaps;
   std::vector<double> score, label, weight, exponential, force, curvature, row, extra, noisy;
   std::vector<std::uint32_t> order;
+  TopScratch top;
   OrderSums sums;
   CdnEdges cdn, cdn_part;
   CdnCells cells;

@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <cmath>
-#include <numbers>
+#include <optional>
 
 #include "dispatch.hpp"
 #include "exponentials.hpp"
 #include "forces/kernels.hpp"
+#include "forces/lambda_top.hpp"
 #include "forces/logistic_row.hpp"
 #include "forces/potentials.hpp"
 #include "interrupt.hpp"
@@ -140,18 +141,11 @@ class Lambdas {
   }
 
  private:
-  // Scores with noise: the ranks that the documents could equally well have. π(u₁ + u₂ + u₃ + u₄ − 2) is bell-shaped
-  // and has the variance of the logistic, π²/3, by which pairs are compared; it needs no logarithm.
+  // The ranks that the documents could equally well have.
   std::span<const double> perturbed(std::size_t draw) {
     scratch_.noisy.resize(n_);
-    const std::uint64_t key = random_bits(query_.seed, query_.round, query_.key, draw);
-    const double scale = spec_.noise * std::numbers::pi / 65536;
-    for (std::size_t i = 0; i < n_; ++i) {
-      const std::uint64_t bits = splitmix64(key ^ i);
-      const auto sum =
-          static_cast<std::int32_t>((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48));
-      scratch_.noisy[i] = query_.scores[i] + scale * static_cast<double>(sum - 2 * 65535);
-    }
+    add_noise(query_.scores, spec_.noise, random_bits(query_.seed, query_.round, query_.key, draw),
+              scratch_.noisy.data());
     return scratch_.noisy;
   }
 
@@ -227,7 +221,15 @@ void lambda_force(const Force& force, bool is_step, const ForceQuery& query, For
   if (query.scores.size() < 2) return;
   const ForceSpec& spec = force.spec();
   const std::size_t draws = spec.noise > 0 ? spec.draws : 1;
+  const double share = 1 / static_cast<double>(draws);
+  std::optional<TopLambdas> top;
+  if (!is_step) top.emplace(force, query, scratch);
+  InterruptPace pace;
   for (std::size_t draw = 0; draw < draws; ++draw) {
+    if (top && top->fits() && top->add(draw, share, sums)) {
+      pace.step(query.scores.size());
+      continue;
+    }
     Lambdas lambdas(force, is_step, query, scratch, sums.curvature != nullptr, draw);
     if (query.has_pairs) {
       lambdas.given_pairs();
@@ -237,7 +239,7 @@ void lambda_force(const Force& force, bool is_step, const ForceQuery& query, For
       lambdas.all_pairs();
     }
     if (spec.normalize) lambdas.normalize();
-    lambdas.collect(sums, 1 / static_cast<double>(draws));
+    lambdas.collect(sums, share);
   }
 }
 

@@ -42,6 +42,12 @@ class RankedQuery {
   // groups, and equal scores keep their order. Used if only the order of the first ones matters.
   void rank_first(const QueryView& query, const LabelSummary& summary, std::size_t depth);
 
+  // Takes a query without ranking it, for what does not depend on the order.
+  void describe(const QueryView& query, const LabelSummary& summary) {
+    query_ = query, summary_ = &summary, size_ = query.scores.size();
+    order_.clear(), labels_.clear(), group_ends_.clear();
+  }
+
   std::size_t size() const { return size_; }                            // documents that are ranked
   std::span<const std::uint32_t> order() const { return order_; }       // position → document
   std::span<const double> labels() const { return labels_; }            // by position

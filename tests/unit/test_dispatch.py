@@ -58,3 +58,33 @@ def test_lambdas_without_avx2(name: str, share: float, baseline: None) -> None:
     plain = [part.tobytes() for part in force(scores, data)]
     _core.use_avx2(True)
     assert plain == [part.tobytes() for part in force(scores, data)]
+
+
+@pytest.mark.parametrize("sizes", [[*range(1, 60)], [63, 64, 65, 66, 200, 403]], ids=["short", "long"])
+@pytest.mark.parametrize(
+    "metric", ["ndcg@10", "ndcg@4", "dcg@7", "p@3", "ndcg(gain=(0, 3, 1, 2, 2))@10", "wta", "recall@32"]
+)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "noise=1, draws=3",
+        "normalize=True",
+        "sigma=2.5, noise=0.3, normalize=True",
+        "truncation=2, noise=1",
+        "truncation=13, noise=1",
+        "truncation=500, noise=1",
+    ],
+)
+def test_first_ranks_without_avx2(sizes: list[int], metric: str, settings: str, baseline: None) -> None:
+    """With AVX2, pairs of the first ranks are computed by another way, which has the same bits."""
+    rng = np.random.default_rng(1)
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    labels = rng.choice(5, size=len(qid), p=[0.5, 0.3, 0.1, 0.06, 0.04])
+    data = podium.RankingData(np.zeros((len(qid), 1)), labels, qid)
+    force = podium.force(f"lambdarank({metric}, {settings})")
+    for scores in (rng.normal(size=len(qid)), rng.integers(0, 3, len(qid)).astype(float)):
+        _core.use_avx2(False)
+        plain = [part.tobytes() for part in force(scores, data)]
+        _core.use_avx2(True)
+        assert plain == [part.tobytes() for part in force(scores, data)]
+    assert np.frombuffer(plain[0]).any()

@@ -18,7 +18,7 @@ from podium.metrics import METRICS
 CORE = Path(__file__).parents[2] / "core"
 SOURCES = [
     *sorted((CORE / "metrics").glob("*.cpp")),
-    *(CORE / "forces" / f"{name}.cpp" for name in ("lambda", "force", "force_parameters", "normal")),
+    *(CORE / "forces" / f"{name}.cpp" for name in ("lambda", "lambda_top", "force", "force_parameters", "normal")),
     CORE / "interrupt.cpp",
     *sorted((CORE / "net").glob("dense_*.cpp")),
 ]

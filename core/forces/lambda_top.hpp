@@ -1,0 +1,63 @@
+// LambdaRank's force for metrics of which only the first ranks count: each of these documents against all others, four
+// pairs at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "metrics/metric.hpp"
+#include "metrics/order.hpp"
+
+namespace podium {
+
+class Force;
+struct ForceQuery;
+struct ForceScratch;
+struct ForceSums;
+
+// Scores with noise: out[i] = scores[i] + noise · π(u₁ + u₂ + u₃ + u₄ − 2). The sum is bell-shaped and has the variance
+// of the logistic, π²/3, by which pairs are compared; it needs no logarithm.
+void add_noise(std::span<const double> scores, double noise, std::uint64_t key, double* out);
+
+// Working memory, kept from query to query. Arrays by document or position have room for some more numbers.
+struct TopScratch {
+  MetricScratch metric;
+  OrderScratch counting;
+  std::vector<std::uint32_t> order, rising;      // the first documents by rank, and by number
+  std::vector<double> exponential, gain, noisy;  // by document
+  std::vector<double> ranked_exponential, ranked_gain, weight, force, curvature;  // by position
+  std::vector<double> moved_force, moved_curvature;                               // by document
+};
+
+// The force of one query. It has the bits of the general way, which takes rows of documents one after the other and
+// orders documents anew for each draw of the noise; what does not depend on the order is computed once here.
+class TopLambdas {
+ public:
+  TopLambdas(const Force& force, const ForceQuery& query, ForceScratch& scratch);
+
+  // Whether the query, metric and settings are of the kind that is computed here.
+  bool fits() const { return fits_; }
+  // Adds `share` of the force on the `draw`-th of the orders that noise makes, or returns false, having added nothing,
+  // if too many scores are equal.
+  bool add(std::size_t draw, double share, const ForceSums& sums);
+
+ private:
+  bool prepare();
+  bool order(std::size_t draw);
+  void gather();
+  double add_pairs();
+  void scatter();
+
+  const Force& force_;
+  const ForceQuery& query_;
+  ForceScratch& all_;
+  TopScratch& scratch_;
+  const std::size_t n_;
+  std::size_t first_ = 0;               // documents that are ordered; the others follow as they are
+  std::size_t counted_ = 0, rows_ = 0;  // positions with a weight, and those whose pairs count
+  bool fits_ = false, zero_ = false;
+};
+
+}  // namespace podium
