@@ -204,7 +204,19 @@ class Force:
         return known | dict(self.given)
 
     def core_spec(self, classes: int = 2) -> _core.ForceSpec:
-        """Return the force in the form that the core takes."""
+        """Return the force in the form that the core takes; it is kept, because training asks for it in every round."""
+        acting = self.acting
+        if acting.custom is not None or (acting.metric is not None and acting.metric.custom is not None):
+            return self._make_core_spec(classes)
+        if classes not in self._core_specs:
+            self._core_specs[classes] = self._make_core_spec(classes)
+        return self._core_specs[classes]
+
+    @functools.cached_property
+    def _core_specs(self) -> dict[int, _core.ForceSpec]:
+        return {}
+
+    def _make_core_spec(self, classes: int) -> _core.ForceSpec:
         acting, options = self.acting, dict[str, Any]()
         layer: Force | None = self
         while layer is not None:

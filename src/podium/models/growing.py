@@ -89,6 +89,7 @@ class TreeBooster:
         self.booster.append(features)
         self.histogram_bytes = HISTOGRAM_BYTES if memory is None else min(HISTOGRAM_BYTES, memory.for_histograms)
         self.monotone = [dict(spec.monotone).get(f, 0) for f in range(data.n_features)] if spec.monotone else []
+        self.settings: tuple[float, _core.BoostSettings] | None = None  # with the learning rate they were made for
         self.trees: list[_core.BoostedTree] = []
         self.weights: list[float] = []
         self.train = self._watch(data, None, num_threads)
@@ -122,11 +123,12 @@ class TreeBooster:
 
     def grow(self, force: Floats, curvature: Floats, learning_rate: float) -> None:
         """Grow the trees of the next step, one per output. Scores are not changed."""
-        settings = self._settings(learning_rate)
+        if self.settings is None or self.settings[0] != learning_rate:
+            self.settings = learning_rate, self._settings(learning_rate)
         forces = np.ascontiguousarray(force.reshape(-1, self.n_outputs).T)
         curvatures = np.ascontiguousarray(curvature.reshape(-1, self.n_outputs).T)
-        most = max(np.abs(forces).max(initial=0), curvatures.max(initial=0))
-        if not (most <= LARGEST_FORCE and curvatures.min(initial=0) >= 0):
+        least, most = min(forces.min(initial=0), -curvatures.max(initial=0)), forces.max(initial=0)
+        if not (-LARGEST_FORCE <= least and most <= LARGEST_FORCE and curvatures.min(initial=0) >= 0):
             raise DataError(
                 f"the force of round {self.n_steps // self.forests + 1} has a value that trees cannot take: forces and curvatures must "
                 f"be numbers of at most {LARGEST_FORCE:g} in size, and curvatures not negative; scale the labels or the force, or "
@@ -134,7 +136,7 @@ class TreeBooster:
             )
         for output in range(self.n_outputs):
             draw = _draw(self.seed, self.trees_before + len(self.trees))
-            self.trees.append(self.booster.grow(forces[output], curvatures[output], settings, draw))
+            self.trees.append(self.booster.grow(forces[output], curvatures[output], self.settings[1], draw))
             self.weights.append(1.0 / self.forests)
 
     def _settings(self, learning_rate: float) -> _core.BoostSettings:
