@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from studio_process import OpenStudio, studio_process
 from watching import CEILING_MS, DESKTOP, PHONE, Watcher
 
 import podium
+from studio_process import OpenStudio, studio_process
 
 D1, D2 = 0, 1  # the relevant documents of the example
 READINGS = ("cost", "value", "wta", "ndcg", "pairwise_error", "sum_of_forces")

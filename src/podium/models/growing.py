@@ -128,7 +128,7 @@ class TreeBooster:
         forces = np.ascontiguousarray(force.reshape(-1, self.n_outputs).T)
         curvatures = np.ascontiguousarray(curvature.reshape(-1, self.n_outputs).T)
         least, most = min(forces.min(initial=0), -curvatures.max(initial=0)), forces.max(initial=0)
-        if not (-LARGEST_FORCE <= least and most <= LARGEST_FORCE and curvatures.min(initial=0) >= 0):
+        if not (least >= -LARGEST_FORCE and most <= LARGEST_FORCE and curvatures.min(initial=0) >= 0):
             raise DataError(
                 f"the force of round {self.n_steps // self.forests + 1} has a value that trees cannot take: forces and curvatures must "
                 f"be numbers of at most {LARGEST_FORCE:g} in size, and curvatures not negative; scale the labels or the force, or "
