@@ -125,7 +125,7 @@ def test_metric_at_k_is_the_mean_with_students_interval(parts):
         from scipy import stats
 
         reach = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values))
-        assert (row.low, row.high) == pytest.approx((row.mean - reach, row.mean + reach))
+        assert (row.low, row.high) == pytest.approx((max(0, row.mean - reach), min(1, row.mean + reach)))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from scipy import stats
 
 from podium.data import RankingData
 from podium.errors import ParameterError
-from podium.evaluation import evaluate
-from podium.evaluation.intervals import bootstrap_interval, check_draws, normal_interval, student_interval
+from podium.evaluation import compare, evaluate
+from podium.evaluation.intervals import bootstrap_interval, check_draws, normal_interval, student_interval, within
+from podium.metrics import custom_metric
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 # What values of metrics look like: spread out, skewed, piled up at both ends, a few levels, reciprocal ranks 1 to 5.
@@ -112,7 +113,7 @@ def test_a_confidence_that_no_sample_can_give_is_refused() -> None:
     for confidence in (0.9999999999999999, 0.99991, 1, 0):
         with pytest.raises(ParameterError, match=f"confidence={confidence}"):
             evaluate([1, 2, 3, 4], data, "map", confidence=confidence)
-    assert evaluate([1, 2, 4, 3], data, "map", confidence=0.9999).interval["map"][0] < -100
+    assert evaluate([1, 2, 4, 3], data, "map", confidence=0.9999).interval["map"] == (0, 1)
 
 
 def test_more_confidence_takes_more_draws() -> None:
@@ -120,6 +121,22 @@ def test_more_confidence_takes_more_draws() -> None:
     assert check_draws(40, 0.95) == 40
     with pytest.raises(ParameterError, match=r"bootstrap=39 draws are too few for confidence=0\.95.*at least 40"):
         check_draws(39, 0.95)
+
+
+def test_intervals_end_where_the_range_of_the_metric_does() -> None:
+    """Values 1, 1, 1, 0.5: mean 0.875, SE 0.125, t(0.975; 3) = 3.1824, so that mean + t·SE is 1.2728."""
+    data = RankingData(np.zeros((8, 1)), [1, 0] * 4, np.repeat([1, 2, 3, 4], 2))
+    scores = [2, 1, 2, 1, 2, 1, 1, 2]
+    result = evaluate(scores, data, "map")
+    low, high = student_interval(result.per_query["map"], 0.95)
+    assert (low, high) == pytest.approx((0.4772, 1.2728), abs=1e-4)
+    assert result.interval["map"] == (low, 1)
+    assert evaluate(scores, data, "map", interval="normal").interval["map"] == pytest.approx((0.63, 1.12), abs=1e-4)
+    unbounded = custom_metric(lambda scores, labels: (1 + labels[0]) / 2, name="first", compile=False)
+    assert evaluate(scores, data, unbounded).interval["first"] == pytest.approx((low, high))
+    assert within((math.nan, math.nan), (0, 1)) == pytest.approx((math.nan, math.nan), nan_ok=True)
+    pair = compare({"a": scores, "b": [1, 2, 1, 2, 1, 2, 2, 1]}, data, "pairwise_error").pairs[0]
+    assert (pair.difference, pair.interval) == (-0.5, (-1, 1))  # -0.5 ± 3.1824 · 0.5 without the range
 
 
 def test_the_normal_interval_is_a_named_choice() -> None:

@@ -16,7 +16,7 @@ from podium.data.grouping import plain_ids
 from podium.data.hashing import check_seed
 from podium.errors import DataError, ParameterError, UnknownNameError
 from podium.evaluation.evaluate import Ranking, evaluate
-from podium.evaluation.intervals import Interval, check_confidence, check_count, student_interval
+from podium.evaluation.intervals import Bounds, Interval, check_confidence, check_count, student_interval, within
 from podium.evaluation.paired_tests import TESTS, holm, paired_differences
 from podium.evaluation.result import Evaluation, as_json, interval_text, json_id, percent
 from podium.functions import Function
@@ -262,7 +262,7 @@ def compare(
                 first=a,
                 second=b,
                 difference=math.fsum(each.tolist()) / len(each),
-                interval=student_interval(each, confidence),
+                interval=within(student_interval(each, confidence), _difference_bounds(asked)),
                 p_values=raw[k],
                 corrected={t: corrected[t][k] for t in tests},
                 most_changed=_most_changed(each, (values[a], values[b]), query_ids, n_changed),
@@ -289,6 +289,12 @@ def paired_values(
     if not shared.size:
         raise DataError(f"the systems share no query on which {asked} has a value; nothing can be compared")
     return shared, {name: row[shared] for name, row in zip(results, values, strict=True)}
+
+
+def _difference_bounds(metric: Metric) -> Bounds:
+    """Return the least and the greatest difference of two values of a metric; None for no bound."""
+    low, high = metric.bounds
+    return (None, None) if low is None or high is None else (low - high, high - low)
 
 
 def _most_changed(

@@ -54,7 +54,7 @@ def evaluate(
         metrics: names such as "ndcg@10", functions of yours (see `custom_metric`) or Metrics; one or several. "ndcg@1,3,5"
             is three. By default ndcg@1, ndcg@5, ndcg@10, map and mrr.
         confidence: the confidence of both intervals, at most 0.9999.
-        interval: "student" for mean ± t·SE, which is right for few queries too, or "normal" for mean ± z·SE, the papers'
+        interval: "student" for mean ± t·SE within the metric's range, which is right for few queries too, or "normal" for mean ± z·SE, the papers'
             mean ± 1.96·SE for 95 %.
         bootstrap: how many times the bootstrap draws the queries; by default 2,000, and more for a confidence above 0.99.
         seed: the seed of the bootstrap.

@@ -17,6 +17,7 @@ from podium.errors import ParameterError, UnknownNameError
 
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
+Bounds = tuple[float | None, float | None]
 MAX_CONFIDENCE = 0.9999
 LEAST_DRAWS = 2000
 DRAWS_PER_TAIL = 10
@@ -61,7 +62,7 @@ def bootstrap_interval(
     confidence: float,
     draws: int,
     seed: int,
-    bounds: tuple[float | None, float | None] = (None, None),
+    bounds: Bounds = (None, None),
 ) -> Interval:
     """Return the studentized bootstrap interval of the mean. [Efron and Tibshirani 1993, chapter 12]
 
@@ -83,7 +84,7 @@ def bootstrap_interval(
     tail = (1 - confidence) / 2
     low, high = ratios[math.floor(tail * (draws - 1))], ratios[math.ceil((1 - tail) * (draws - 1))]
     error = scale * _deviation(unit) / math.sqrt(n)
-    return _within(mean - float(high) * error, mean - float(low) * error, bounds)
+    return within((mean - float(high) * error, mean - float(low) * error), bounds)
 
 
 def _student_ratios(centered: Floats, draws: int, seed: int) -> Floats:
@@ -103,8 +104,11 @@ def _student_ratios(centered: Floats, draws: int, seed: int) -> Floats:
     return np.concatenate(parts)
 
 
-def _within(low: float, high: float, bounds: tuple[float | None, float | None]) -> Interval:
-    least, most = bounds
+def within(interval: Interval, bounds: Bounds) -> Interval:
+    """Return an interval that ends where the range of its metric does; None is no bound, and NaN stays NaN."""
+    (low, high), (least, most) = interval, bounds
+    if math.isnan(low) or math.isnan(high):
+        return interval
     return low if least is None else max(low, least), high if most is None else min(high, most)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from podium.data.grouping import plain_ids
 from podium.errors import ParameterError
-from podium.evaluation.intervals import METHODS, Interval, bootstrap_interval
+from podium.evaluation.intervals import METHODS, Interval, bootstrap_interval, within
 from podium.functions import Function
 from podium.metrics import Metric, TieEffect, TieValues, metric, tie_lines
 from podium.result_tables import ResultTable, TabularResult, make_frame
@@ -85,7 +85,7 @@ class Evaluation(TabularResult):
         query_numbers: [queries], the number of each in the data: `query_ids` are `data.query_ids[query_numbers]`.
         mean: by metric, the mean over the queries that count.
         interval: by metric, the confidence interval of the mean: Student's, or what `interval_method` names.
-        interval_method: "student" (mean ± t·SE) or "normal" (mean ± z·SE; 1.96·SE for 95 %).
+        interval_method: "student" (mean ± t·SE, within the metric's range) or "normal" (mean ± z·SE as it is; 1.96·SE for 95 %).
         bootstrap_interval: by metric, the studentized bootstrap interval over queries; computed on first access.
         per_query: by metric, one value per query; NaN for a query that is left out.
         n_empty: by metric, how many queries have no relevant document (metrics over pairs: no two labels).
@@ -152,7 +152,8 @@ class Evaluation(TabularResult):
         return math.fsum(counted.tolist()) / len(counted) if len(counted) else math.nan  # the same for any order
 
     def _interval(self, number: int) -> Interval:
-        return METHODS[self.interval_method](self._values[number], self.confidence)
+        found = METHODS[self.interval_method](self._values[number], self.confidence)
+        return within(found, self.metrics[number].bounds) if self.interval_method == "student" else found
 
     def _draw(self, number: int) -> Interval:
         if number not in self._drawn:
