@@ -92,3 +92,8 @@ def test_two_files_of_data_are_not_exchanged(refused, folder):
     assert "m.podium: is a Podium model, but data or scores are needed here" in refused(
         "compare", "m.podium", "test.txt", "other.txt"
     )
+
+
+def test_a_net_is_told_the_options_of_importance(refused, folder):
+    podium.RankNet(epochs=1, num_threads=1).fit(podium.read(folder / "test.txt")).save(folder / "net.podium")
+    assert "give --kind permutation and judged data" in refused("plot", "importance", "net.podium")

@@ -250,7 +250,7 @@ def follow(frame, row):
     node = next(r for r in frame.itertuples() if not r.branch)
     while node.kind == "split":
         feature, threshold = node.words.split(" ≤ ")
-        node = children[node.node, "yes" if row[int(feature[1:])] <= float(threshold) else "no"]
+        node = children[node.node, "yes" if row[int(feature[1:])] <= float(threshold.replace("−", "-")) else "no"]
     return node
 
 

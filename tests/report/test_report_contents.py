@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -237,3 +238,24 @@ def test_importances_are_those_of_the_ranker(data, trees):
     assert whole.queries == 30
     assert whole.top(1) == [0]
     assert whole.gain.sum() == pytest.approx(1)
+
+
+def test_the_training_code_can_be_pasted_and_the_verdict_is_a_sentence(tmp_path):
+    data = podium.synthetic.polynomial(queries=12, documents=6, features=3, seed=1)
+    ids = [f"query {k}" for k in data.qid]
+    data = podium.RankingData(data.features, data.labels, ids)
+    train, valid = podium.split(data, (0.5, 0.5))
+    ranker = podium.LambdaMART(n_estimators=3, num_threads=1).fit(train, valid=valid)
+    page = podium.report({"new-1": ranker, "same": ranker}, data).html
+    assert f"train = podium.read(&quot;…&quot;)  # SHA-256 of its content: {ranker.fingerprint_}" in page
+    assert "new_1 = podium.LambdaMART(" in page
+    assert "p = 1.0000 by the paired randomization test: this does not show that the two differ." in page
+    assert "Query query" not in re.sub("<[^>]*>", "", page)
+
+
+def test_categories_are_not_ranked_by_their_codes():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 80)
+    features = np.column_stack([rng.normal(size=80), codes])
+    data = podium.RankingData(features, codes, np.repeat(np.arange(10), 8), categorical_features={1: ["a", "b"]})
+    assert summarize_data(data).strongest == [0]

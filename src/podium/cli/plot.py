@@ -86,8 +86,13 @@ def importance(
         typer.Argument(metavar="DATA", help="With --kind permutation: judged data in any format.", show_default=False),
     ] = None,
     kind: Annotated[
-        str, typer.Option("--kind", help="'gain' or 'split', for trees, or 'permutation', for every model.")
-    ] = "gain",
+        str | None,
+        typer.Option(
+            "--kind",
+            help="'gain' or 'split', for trees, 'weight', for linear models, or 'permutation', for every model. By default gain, or weight.",
+            show_default=False,
+        ),
+    ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Maximum number of features to draw.")] = 20,
     metric: Annotated[
         str | None,

@@ -21,7 +21,7 @@ Theme = Annotated[
 
 def out_option() -> Any:
     """Return the option --out of a chart."""
-    return typer.Option("--out", "-o", help="File to write: .png, .html, or else SVG.")
+    return typer.Option("--out", "-o", help="File to write: its name ends in .svg, .png or .html.")
 
 
 class ChartFile:

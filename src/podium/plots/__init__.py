@@ -4,7 +4,7 @@ Every function of a chart returns an Altair chart: show it in a notebook, change
 HTML, without a network. `chart.data` is the pandas DataFrame that is drawn.
 
     learning_curve(runs, *, metric=None, by="epoch")
-    importance(ranker, data=None, *, kind="gain", top=20, …)
+    importance(ranker, data=None, *, kind=None, top=20, …)
     metric_at_k(systems, data, *, metric="ndcg", k=10, …)
     query_differences(systems, data, *, metric="ndcg@10", …)
     score_distribution(system, data, *, bins=40, within_query=False)

@@ -28,12 +28,13 @@ from podium.plots.inputs import (
 )
 from podium.plots.output import themed
 from podium.plots.stack import alt, pd
-from podium.plots.theme import BETTER, INK, PLAIN, RAMP, WORSE
+from podium.plots.theme import BETTER, INK, NAME_LABELS, PLAIN, RAMP, WORSE
 from podium.threads import resolve_threads
 
 MOST_FEATURES = 60
 SWARM_BINS = 70  # along the axis of attributions; points of one bin lie above each other
 ROW_PIXELS = 26
+BAR_TEXT_PIXELS = 44  # of the number beside a bar
 
 
 def waterfall(ranker: Any, data: RankingData, *, document: int | str, query: Any = None, top: int = 10) -> Any:
@@ -92,14 +93,15 @@ def _steps_chart(
 ) -> Any:
     """Draw bars that each begin where the one before ended; those at both ends begin at 0."""
     frame = _steps_frame(steps, top, ends)
-    y = alt.Y("row:N", sort=list(frame["row"]), title=None, axis=alt.Axis(labelLimit=320))
+    y = alt.Y("row:N", sort=list(frame["row"]), title=None, axis=alt.Axis(labelLimit=320, labelExpr=NAME_LABELS))
+    across = alt.X("start:Q", title=unit, scale=alt.Scale(padding=BAR_TEXT_PIXELS), axis=alt.Axis(tickCount=6))
     scale = alt.Scale(domain=["raises", "lowers", "total"], range=[BETTER, WORSE, PLAIN])
     tips = ["feature", "value", alt.Tooltip("contribution:Q", format="+.4f")]
     bars = (
         alt.Chart()
         .mark_bar()
         .encode(
-            x=alt.X("start:Q", title=unit),
+            x=across,
             x2="end:Q",
             y=y,
             color=alt.Color("kind:N", scale=scale, legend=None),
@@ -148,7 +150,7 @@ def beeswarm(ranker: Any, data: RankingData, *, top: int = 15, max_documents: in
     """Draw what the features add to the scores of many documents, one point per document and feature (trees).
 
     The columns of `chart.data` are feature, query, document, value, position (of the value among those drawn, from 0 for the lowest to 1;
-    NaN if it is missing), attribution, and offset (above or below the middle of the feature's row).
+    NaN if it is missing or a category, which has no place), attribution, and offset (above or below the middle of the feature's row).
 
     Args:
         ranker: a trained ranker of trees.
@@ -165,6 +167,7 @@ def beeswarm(ranker: Any, data: RankingData, *, top: int = 15, max_documents: in
     sizes = np.abs(parts).mean(axis=0)
     order = [int(k) for k in np.argsort(-sizes, kind="stable")[:top]]
     names, queries, documents = feature_names(ranker, data), query_names(data), document_names(data)
+    categories = ranker.scorer_.categories or {}
     lowest, highest = float(parts.min(initial=0.0)), float(parts.max(initial=0.0))
     frame = pd.concat(
         [
@@ -174,7 +177,7 @@ def beeswarm(ranker: Any, data: RankingData, *, top: int = 15, max_documents: in
                     "query": [queries[q] for q in data.document_queries[rows]],
                     "document": [documents[row] for row in rows],
                     "value": features[:, k].astype(np.float64),
-                    "position": _positions(features[:, k].astype(np.float64)),
+                    "position": np.nan if k in categories else _positions(features[:, k].astype(np.float64)),
                     "attribution": parts[:, k],
                     "offset": _offsets(parts[:, k], lowest, highest),
                 }
@@ -188,7 +191,9 @@ def beeswarm(ranker: Any, data: RankingData, *, top: int = 15, max_documents: in
     return themed(
         _swarm(frame, named),
         "Attributions of features",
-        f"{words}; gray where the value is missing" if frame["position"].isna().any() else words,
+        f"{words}; gray where the value is missing{' or a category' if categories else ''}"
+        if frame["position"].isna().any()
+        else words,
         some_of(len(named), len(names), "features, those with the largest attributions"),
     )
 
@@ -206,7 +211,7 @@ def _swarm(frame: Any, named: list[str]) -> Any:
         .mark_circle(size=14, opacity=0.85, aria=False, color=PLAIN)
         .encode(
             x=alt.X("attribution:Q", title="attribution: what the feature adds to the score"),
-            y=alt.Y("feature:N", sort=named, title=None, axis=alt.Axis(grid=True)),
+            y=alt.Y("feature:N", sort=named, title=None, axis=alt.Axis(grid=True, labelExpr=NAME_LABELS)),
             yOffset=alt.YOffset("offset:Q", scale=alt.Scale(domain=[-1.15, 1.15])),
             tooltip=[
                 "feature",

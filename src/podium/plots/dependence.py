@@ -49,6 +49,7 @@ def partial_dependence(
 
     Scores are drawn relative to the mean score of the document's query, because only documents of one query are compared. The columns of
     `chart.data` are kind (mean; document, for the curve of one; or own, for the value that it really has), query, document, value and score.
+    Categories are not joined by lines; a missing one is the value after the last.
 
     Args:
         ranker: a trained ranker.
@@ -69,6 +70,9 @@ def partial_dependence(
     column = feature_index(feature, names, len(names))
     features = scorer.features(data)
     grid = _grid(features[:, column].astype(np.float64), most_points, names[column])
+    known = (scorer.categories or {}).get(column)
+    if known is not None and np.isnan(features[:, column]).any():
+        grid = np.append(grid, np.nan)
     rows = sample_documents(data, MEAN_DOCUMENTS, check_seed(seed))
     threads = resolve_threads(ranker.num_threads)
     own = np.asarray(to_scores(scorer.model.scores(features, num_threads=threads)), np.float64)
@@ -78,7 +82,8 @@ def partial_dependence(
     drawn = evenly_spaced(len(rows), curves)
     frame = _frame(data, rows, drawn, grid, table, features[rows, column], own[rows] - base[rows])
     where = query_title(query_names(data)[0]) if query is not None else f"{data.n_queries:,} queries"
-    known = (scorer.categories or {}).get(column)
+    if known is not None:
+        frame["value"] = frame["value"].fillna(len(known))
     unit = names[column] + ("" if scorer.normalize is None else f" ({scorer.normalize} in each query)")
     return themed(
         _chart(frame, unit, known),
@@ -124,28 +129,26 @@ def _chart(frame: Any, unit: str, categories: Any) -> Any:
     scale, axis = alt.Scale(zero=False), alt.Axis()
     if categories is not None:
         codes = sorted(set(frame.loc[frame["kind"] == "mean", "value"].astype(int)))
-        axis = alt.Axis(values=codes, labelExpr=f"{json.dumps([str(name) for name in categories])}[datum.value]")
+        named = json.dumps([*(str(name) for name in categories), "missing"])
+        axis = alt.Axis(values=codes, labelExpr=f"{named}[datum.value]")
     x = alt.X("value:Q", title=unit, scale=scale, axis=axis)
     y = alt.Y("score:Q", title="score − mean score of its query", scale=scale)
     tips = ["query", "document", alt.Tooltip("value:Q", format=".4g"), alt.Tooltip("score:Q", format="+.4f")]
-    single = (
-        alt.Chart()
-        .transform_filter("datum.kind === 'document'")
-        .mark_line(strokeWidth=0.8, opacity=0.6, color=COLORS[0])
-        .encode(x=x, y=y, detail=["query:N", "document:N"], tooltip=tips)
-    )
+    single = alt.Chart().transform_filter("datum.kind === 'document'")
+    if categories is None:
+        single = single.mark_line(strokeWidth=0.8, opacity=0.6, color=COLORS[0])
+    else:
+        single = single.mark_tick(thickness=1, width=28, orient="horizontal", opacity=0.6, color=COLORS[0])
+    single = single.encode(x=x, y=y, detail=["query:N", "document:N"], tooltip=tips)
     own = (
         alt.Chart()
         .transform_filter("datum.kind === 'own' && isValid(datum.value)")
         .mark_point(filled=True, size=22, opacity=0.9, color=COLORS[0])
         .encode(x=x, y=y, tooltip=tips)
     )
-    mean = alt.Chart().transform_filter("datum.kind === 'mean'").mark_line(strokeWidth=2.5, color=INK).encode(x=x, y=y)
-    dot = (
-        alt.Chart()
-        .transform_filter("datum.kind === 'mean'")
-        .mark_point(size=30, filled=True, color=INK)
-        .encode(x=x, y=y)
-    )
-    lone = (frame["kind"] == "mean").sum() == 1 or categories is not None
-    return alt.layer(single, own, mean, *([dot] if lone else []), data=frame)
+    means = alt.Chart().transform_filter("datum.kind === 'mean'")
+    if categories is None and (frame["kind"] == "mean").sum() > 1:
+        mean = means.mark_line(strokeWidth=2.5, color=INK)
+    else:
+        mean = means.mark_point(size=70, filled=True, opacity=1, color=INK)
+    return alt.layer(single, own, mean.encode(x=x, y=y), data=frame)

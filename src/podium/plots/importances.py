@@ -11,14 +11,15 @@ from podium.errors import ParameterError, UnknownNameError
 from podium.evaluation.result import percent
 from podium.explaining import PermutationImportance, permutation_importance
 from podium.metrics import Metric
-from podium.plots.inputs import check_positive, feature_names, some_of
+from podium.plots.inputs import Floats, check_positive, feature_names, some_of, trained_scorer
 from podium.plots.output import themed
 from podium.plots.stack import alt, pd
-from podium.plots.theme import COLORS, QUIET
+from podium.plots.theme import COLORS, NAME_LABELS, QUIET
 
 KINDS = {
     "gain": ("total gain of the feature's splits", "Importance of features by gain"),
     "split": ("number of splits on the feature", "Importance of features by number of splits"),
+    "weight": ("weight of the feature, scaled to variance 1 if the model scales it", "Weights of features"),
 }
 MOST_FEATURES = 200
 
@@ -27,7 +28,7 @@ def importance(
     ranker: Any,
     data: RankingData | None = None,
     *,
-    kind: str = "gain",
+    kind: str | None = None,
     top: int = 20,
     metric: str | Metric | None = None,
     repeats: int = 5,
@@ -36,7 +37,7 @@ def importance(
     confidence: float = 0.95,
     num_threads: int | None = None,
 ) -> Any:
-    """Draw the importance of each feature, largest first.
+    """Draw the importance of each feature, largest first; of a linear model its weight, which may be negative.
 
     The columns of `chart.data` are feature, importance, low and high. The last two are the confidence interval of the importance
     by permutation, and NaN for the others.
@@ -44,7 +45,8 @@ def importance(
     Args:
         ranker: a trained ranker, or a PermutationImportance.
         data: with kind "permutation": judged queries, best such that the ranker was not trained on.
-        kind: "gain" or "split", for trees; or "permutation", for every ranker.
+        kind: "gain" or "split", for trees; "weight", for linear models; or "permutation", for every ranker. By default the gain, or
+            the weight of a linear model.
         top: maximum number of features to draw.
         metric: with kind "permutation": the metric whose fall is measured, as are the other settings of
             `podium.permutation_importance`.
@@ -71,14 +73,9 @@ def importance(
         )
     if found is not None:
         return _permutation(found, top)
-    if kind not in KINDS:
-        raise UnknownNameError("kind of importance", kind, [*KINDS, "permutation"])
+    kind, values = _values(ranker, kind)
     names = feature_names(ranker, data)
-    values = np.asarray(ranker.importance(kind), np.float64)
-    if kind == "gain" and not ranker.scorer_.model.has_gains:
-        rule = "needs the gains of splits, which the file of this model does not hold"
-        raise ParameterError("kind", kind, rule, "draw split or permutation")
-    order = np.argsort(-values, kind="stable")[:top]
+    order = np.argsort(-np.abs(values), kind="stable")[:top]
     frame = pd.DataFrame(
         {"feature": [names[k] for k in order], "importance": values[order], "low": np.nan, "high": np.nan}
     )
@@ -91,8 +88,29 @@ def importance(
     return themed(bars, title, some_of(len(order), len(values), "features, the most important ones"))
 
 
+def _values(ranker: Any, kind: str | None) -> tuple[str, Floats]:
+    """Return the kind of importance that is drawn without data, and its value for each feature."""
+    if kind is not None and kind not in KINDS:
+        raise UnknownNameError("kind of importance", kind, [*KINDS, "permutation"])
+    model = trained_scorer(ranker).model
+    weights = model.feature_weights
+    if (kind is None and weights is not None) or kind == "weight":
+        if weights is None:
+            raise ParameterError("kind", kind, "needs a linear model", "give {kind=permutation}, which every model has")
+        return "weight", np.asarray(weights.standardized, np.float64)
+    if not model.has_splits:
+        rule = f"needs a model of trees, and this {type(ranker).__name__} has another"
+        remedy = "give {kind=permutation} and judged data, which works for every model"
+        raise ParameterError("kind", kind or "gain", rule, remedy)
+    if kind in (None, "gain") and not model.has_gains:
+        rule = "needs the gains of splits, which the file of this model does not hold"
+        raise ParameterError("kind", "gain", rule, "draw split or permutation")
+    return kind or "gain", np.asarray(ranker.importance(kind or "gain"), np.float64)
+
+
 def _features(frame: Any) -> Any:
-    return alt.Y("feature:N", sort=list(frame["feature"]), title=None)
+    axis = alt.Axis(labelExpr=NAME_LABELS)
+    return alt.Y("feature:N", sort=list(frame["feature"]), title=None, axis=axis)
 
 
 def _permutation(found: PermutationImportance, top: int) -> Any:

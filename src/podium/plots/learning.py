@@ -69,7 +69,7 @@ def learning_curve(runs: Any, *, metric: str | None = None, by: str = "epoch") -
         known = sorted({name for curve in curves for row in curve.rows for name in (row.also or {})})
         raise ParameterError("metric", metric, "was not logged", f"logged: {', '.join([shown_names(curves), *known])}")
     frame = pd.DataFrame(rows)
-    several, unit = len(curves) > 1, curves[0].unit if len({curve.unit for curve in curves}) == 1 else "epoch"
+    several, unit = len(curves) > 1, curves[0].unit if len({curve.unit for curve in curves}) == 1 else "epoch or round"
     names = [curve.name for curve in curves] if several else [d for d in ("valid", "train") if d in set(frame["data"])]
     color = alt.Color("run:N" if several else "data:N", scale=category_scale(names), title=None)
     x = alt.X("epoch:Q", title=unit) if by == "epoch" else alt.X("seconds:Q", title="seconds of training")
@@ -189,14 +189,17 @@ def _values(row: Epoch, own: str, metric: str | None) -> list[tuple[str, float]]
 
 
 def _subtitle(curves: Sequence[TrainingCurve], frame: Any) -> str:
+    judged = set(frame.loc[frame["data"] == "valid", "run"])
+    lacking = [curve.name for curve in curves if curve.name not in judged]
     if len(curves) > 1:
-        return (
-            "A point marks the best on the validation data; dashed lines are of training data."
-            if frame["best"].any()
-            else ""
+        told = (
+            "A point marks what was kept by the validation data; dashed lines are of training data." if judged else ""
         )
+        if lacking and judged:
+            told += f" The log of {' and '.join(lacking)} has no values on validation data."
+        return told
     best = frame[frame["best"]]
     if not len(best):
         return ""
     row = best.iloc[0]
-    return f"Best on the validation data: {curves[0].unit} {row['epoch']}, {row['value']:.4f}"
+    return f"Kept by the validation data: {curves[0].unit} {row['epoch']}, {row['value']:.4f}"

@@ -7,6 +7,7 @@ import html
 import json
 import math
 import os
+import re
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,8 @@ FORMATS = ("svg", "png", "html")
 OTHER_FORMATS = ("eps", "gif", "jpeg", "jpg", "json", "pdf", "webp")  # which a name must not promise
 MOST_SCALE = 20
 LETTER_PIXELS = {"text": 8.6, "subtitle": 7.0}  # of a letter in a wide font
+WIDE_FONT = 1.17  # by so much letters of DejaVu Sans, among the widest in use, are wider than those of the layout
+MINUS = re.compile(r"(?<![\w.)])-(?=[\d.])")
 BESIDE_PIXELS = 60  # of the axis next to a chart, above which its title stands too
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -51,7 +54,7 @@ vegaEmbed("#chart", %(spec)s, {renderer: "svg", actions: {export: true, source: 
 
 def themed(chart: Any, title: str, *subtitle: str) -> Any:
     """Return a chart with its title, lines below it, and Podium's look."""
-    lines = [line for line in subtitle if line]
+    title, *lines = [MINUS.sub("−", line) for line in (title, *subtitle) if line]
     words = alt.Title(title, subtitle=lines) if lines else alt.Title(title)
     return chart.properties(title=words, description=". ".join([title, *lines])).configure(**CONFIG)
 
@@ -108,12 +111,38 @@ def to_svg(chart: Any, *, theme: str = "auto") -> str:
         chart: an Altair chart.
         theme: "light", "dark", or "auto" for colors that follow the preference of whoever looks at it.
     """
-    text: str = vl_convert.vegalite_to_svg(to_spec(chart, theme=theme), vl_version=_version())
+    spec, sizes = _with_room(to_spec(chart, theme=theme))
+    text: str = vl_convert.vegalite_to_svg(spec, vl_version=_version())
+    text = re.sub(r'font-size="([^"]+)"', lambda found: f'font-size="{sizes.get(found[1], found[1])}"', text)
     text = text.replace('class="marks"', f'class="{CLASS} marks"', 1)
     if theme == "auto":
         head, end, rest = text.partition(">")
         text = f"{head}{end}<style>{dark_style()}</style>{rest}"
     return text + "\n"
+
+
+def _with_room(spec: Any) -> tuple[Any, dict[str, str]]:
+    """Return a specification with larger letters, and the size in an SVG that each of these stands for.
+
+    An SVG is laid out here, and drawn by a browser whose font may be wider. So it is laid out for wide letters, and gets
+    their right size afterwards.
+    """
+    sizes: dict[str, str] = {}
+
+    def enlarged(value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return {name: enlarged(inner, name) for name, inner in value.items() if name != "datasets"} | (
+                {"datasets": value["datasets"]} if "datasets" in value else {}
+            )
+        if isinstance(value, list):
+            return [enlarged(inner) for inner in value]
+        if key.lower().endswith("fontsize") and isinstance(value, int | float):
+            large = round(value * WIDE_FONT, 2)
+            sizes[f"{large:g}px"] = f"{value:g}px"
+            return large
+        return value
+
+    return enlarged(spec), sizes
 
 
 def to_png(chart: Any, *, theme: str = "light", scale: float = 2.0) -> bytes:

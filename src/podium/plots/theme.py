@@ -18,6 +18,7 @@ BETTER, WORSE, PLAIN = COLORS[0], COLORS[1], COLORS[8]
 RAMP = ("#3987e5", "#9b7fb8", "#e66767")  # from low to high; interpolated, and visible on both backgrounds
 FONT = "system-ui, sans-serif"
 CLASS = "podium-chart"
+LONGEST_LABEL = 34  # letters of a name at an axis
 
 CONFIG: dict[str, Any] = {
     "background": SURFACE,
@@ -43,7 +44,8 @@ CONFIG: dict[str, Any] = {
         "gridColor": GRID,
         "domainColor": GRID,
         "tickColor": GRID,
-        "labelLimit": 220,
+        "labelLimit": 260,
+        "labelSeparation": 6,
     },
     "legend": {
         "labelColor": QUIET,
@@ -62,6 +64,13 @@ CONFIG: dict[str, Any] = {
     "rule": {"color": QUIET},
     "text": {"color": INK, "fontSize": 11},
 }
+
+
+# Names are cut in the middle, because long ones often differ at their ends.
+NAME_LABELS = (
+    f"length(datum.label) > {LONGEST_LABEL} ? substring(datum.label, 0, {LONGEST_LABEL // 2}) + '…' "
+    f"+ substring(datum.label, length(datum.label) - {LONGEST_LABEL // 2 - 1}) : datum.label"
+)
 
 
 def recolored(value: Any) -> Any:

@@ -84,7 +84,7 @@ class _Words:
         elif called is not None:  # the categories are split by the order of their codes
             codes = [float(code) for code in range(len(called)) if code <= threshold]
         else:
-            return f"{self.names[feature]} ≤ {threshold:.5g}"
+            return f"{self.names[feature]} ≤ {threshold:.5g}".replace(" -", " −")
         texts = [called[int(code)] if called is not None and code < len(called) else f"{code:g}" for code in codes]
         more = ", …" if len(texts) > MOST_CATEGORIES else ""
         return f"{self.names[feature]} in {{{', '.join(texts[:MOST_CATEGORIES])}{more}}}"
@@ -144,7 +144,7 @@ def _walk(arrays: Arrays, words: _Words, limit: int, has_counts: bool) -> list[_
         counted = documents if has_counts else None
         if place < 0 or depth >= limit:
             value = float(arrays["value"][~place]) if place < 0 else unknown
-            kind, text = ("leaf", f"{value:+.4f}") if place < 0 else ("cut", f"… {n_leaves} leaves")
+            kind, text = ("leaf", f"{value:+.4f}".replace("-", "−")) if place < 0 else ("cut", f"… {n_leaves} leaves")
             nodes.append(_DrawnNode(text, kind, counted, depth, value, unknown, "", float(n_ends), parent, branch))
             n_ends += 1
             continue

@@ -162,7 +162,7 @@ def prepared(chart: Any) -> tuple[Any, tuple[str, ...]]:
     look = chart.config.to_dict()
     look["view"] = {**look.get("view", {}), "continuousWidth": WIDTH, "continuousHeight": HEIGHT}
     look["legend"] = {**look.get("legend", {}), "orient": "bottom"}
-    look["padding"] = {"left": 0, "right": 8, "top": 8, "bottom": 8}
+    look["padding"] = {"left": 4, "right": 8, "top": 8, "bottom": 8}
     bare.config = type(chart.config)(**look)
     return bare, (lines,) if isinstance(lines, str) else tuple(lines)
 

@@ -46,7 +46,8 @@ class DataSummary:
     Attributes:
         description: what `podium.describe` counts.
         strengths: [features], the share of pairs of different labels in a query that the feature alone orders rightly, its ties
-            counting half, in the better of the two directions; NaN for a feature that is constant or if nothing can be compared.
+            counting half, in the better of the two directions; NaN for a feature that is constant or categorical, whose codes
+            have no order, or if nothing can be compared.
         sampled_queries: number of queries that the strengths were measured on.
         sampled_documents: number of their documents.
         remarks: what to know about the data.
@@ -103,11 +104,11 @@ def sample_queries(data: RankingData, most: int) -> RankingData:
 
 def _single_feature_strengths(data: RankingData, num_threads: int | None) -> tuple[Floats, float]:
     """Return how well each feature alone orders the documents, and how well the order of the rows does."""
-    strengths = np.full(data.n_features, np.nan)
+    strengths, categorical = np.full(data.n_features, np.nan), data.categorical_features or {}
     for column in range(data.n_features):
         values = data.features[:, column].astype(np.float64)
         missing = np.isnan(values)
-        if missing.all() or (not missing.any() and values.min() == values.max()):
+        if missing.all() or (not missing.any() and values.min() == values.max()) or column in categorical:
             continue
         share = _share_in_order(np.where(missing, -np.inf, values), data, num_threads)
         strengths[column] = max(share, 1 - share)

@@ -158,7 +158,7 @@ function documentsOf(query) {
 const dialog = document.getElementById("query-dialog");
 
 function openQuery(query, opener) {
-  document.getElementById("query-title").replaceChildren("Query ", isolated(query.id));
+  document.getElementById("query-title").replaceChildren(/^query\b/i.test(query.id) ? "" : "Query ", isolated(query.id));
   document.getElementById("query-documents").replaceChildren(...documentsOf(query));
   dialog.addEventListener("close", () => opener?.focus(), { once: true });
   dialog.showModal();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from podium.data.presentation import query_title
 from podium.evaluation import PairComparison
 from podium.evaluation.result import percent
 from podium.report.charts import Charts, Picture
@@ -138,7 +139,7 @@ def examples_section(contents: ReportContents) -> Markup:
 
 def _example(contents: ReportContents, row: QueryRow) -> Markup:
     named = zip(contents.models, row.values, strict=True)
-    values: list[Child] = ["Query ", isolated(row.id), ": "]
+    values: list[Child] = ["" if query_title(row.id) == row.id else "Query ", isolated(row.id), ": "]
     for place, (model, value) in enumerate(named):
         values += [", " if place else "", isolated(cut(model.name)), f" {fixed(math.nan if value is None else value)}"]
     known = [value for value in row.values if value is not None]

@@ -173,9 +173,10 @@ def summarize_training(opened: OpenedModel) -> TrainingSummary:
         ("Training data (SHA-256 of its content)", ranker.fingerprint_),
     ]
     settings = {key: _text(value) for key, value in (ranker.resolved_ or ranker.fitted_parameters_).items()}
+    judged = "" if ranker.best_value_ is None else ", valid=valid"
     told = tuple((key, cut(value, LONGEST_FACT)) for key, value in facts if value)
     return TrainingSummary(
-        name, type(ranker).__name__, told, settings, cut(f"podium.{ranker!r}.fit(train, valid=valid)", LONGEST_CODE), ""
+        name, type(ranker).__name__, told, settings, cut(f"podium.{ranker!r}.fit(train{judged})", LONGEST_CODE), ""
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from podium.data.feature_names import feature_name
@@ -68,6 +69,7 @@ def _verdicts(contents: ReportContents) -> Markup:
         p = (pair.corrected if several else pair.p_values)["randomization"]
         shown = f"p {p_value(p)}" if p < 0.0001 else f"p = {p_value(p)}"
         corrected = " after Holm's correction" if several else ""
+        differs = "the two differ" if p < 1 - contents.options.confidence else "this does not show that the two differ"
         sentences.append(
             join(
                 [
@@ -75,7 +77,7 @@ def _verdicts(contents: ReportContents) -> Markup:
                     " − ",
                     isolated(cut(pair.second)),
                     f": {signed(pair.difference)} ({between} interval {interval(pair.interval, signed)}), better on "
-                    f"{pair.wins:,} and worse on {pair.losses:,} queries; {shown} by the paired randomization test{corrected}.",
+                    f"{pair.wins:,} and worse on {pair.losses:,} queries; {shown} by the paired randomization test{corrected}: {differs}.",
                 ]
             )
         )
@@ -164,6 +166,15 @@ def curves_section(contents: ReportContents, charts: Charts) -> Markup:
     return section("Learning curves", "curves", side_by_side(*figures), *reasons)
 
 
+def _training_lines(training: TrainingSummary) -> list[str]:
+    """Return Python that trains a model again. Its file knows the content of the training data, but not where it was."""
+    known = dict(training.facts).get("Training data (SHA-256 of its content)", "")
+    name = re.sub(r"\W", "_", training.name)
+    reading = [f'train = podium.read("…")  # SHA-256 of its content: {known}']
+    reading += ['valid = podium.read("…")'] if "valid=valid" in training.code else []
+    return [*reading, f"{name if name.isidentifier() else f'model_{name}'} = {training.code}"]
+
+
 def reproduce_section(contents: ReportContents) -> Markup:
     """Return how to make the page again: commands, checksums and versions."""
     found = contents.provenance
@@ -177,8 +188,12 @@ def reproduce_section(contents: ReportContents) -> Markup:
         parts.append(paragraph("This page was made in Python, by ", element("code", "podium.report"), "."))
     trained = [each for each in contents.trainings if each.code]
     if trained:
-        lines = "\n".join(f"{each.name}: {each.code}" for each in trained)
-        parts.append(paragraph("In Python, the models are trained again by:"))
+        lines = "\n".join(["import podium", *dict.fromkeys(line for each in trained for line in _training_lines(each))])
+        parts.append(
+            paragraph(
+                "In Python, the models are trained again as follows, with the paths of their data in place of the dots:"
+            )
+        )
         parts.append(element("pre", element("code", lines)))
     rows = [
         (isolated(cut(each.role)), isolated(each.path), f"{each.n_bytes:,}", element("code", each.sha256))
