@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import re
 
-RANKLIB_MODELS = (b"LambdaMART", b"MART")
+RANKLIB_MODELS = (
+    b"LambdaMART",
+    b"MART",
+    b"RankNet",
+    b"RankBoost",
+    b"AdaRank",
+    b"Coordinate Ascent",
+    b"LambdaRank",
+    b"ListNet",
+    b"Random Forests",
+    b"Linear Regression",
+)
 ONNX_PRODUCER = b"\x12\x06podium"  # the second field of a model, as protocol buffers write it
 TREELITE_VERSIONS = range(4, 20)
 

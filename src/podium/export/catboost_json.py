@@ -27,6 +27,7 @@ from podium.export.reading import (
 )
 
 MOST_SPLITS = 16  # of a symmetric tree
+NOT_HELD = "it has {}, which Podium's trees cannot hold"
 CODE = re.compile(r"0|[1-9]\d{0,6}")
 Split = dict[str, Any]
 
@@ -70,12 +71,29 @@ def load_cbm(raw: bytes) -> bytes:
             'model.save_model("model.json", format="json")'
         ) from None
     with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder, "model.cbm"), Path(folder, "model.json")
+        source = Path(folder, "model.cbm")
         source.write_bytes(raw)
         try:
-            CatBoost().load_model(str(source)).save_model(str(target), format="json")
+            model = CatBoost().load_model(str(source))
         except Exception as error:
             raise BadModelError(f"CatBoost cannot read it: {error}") from None
+        return json_of_model(model)
+
+
+def json_of_model(model: Any, pool: Any = None) -> bytes:
+    """Return the JSON of a CatBoost model; `pool` is its training data, which has the texts of its categories."""
+    import tempfile
+    from pathlib import Path
+
+    for kind in ("text", "embedding"):
+        found = getattr(model, f"get_{kind}_feature_indices", list)
+        require(not (model.is_fitted() and found()), NOT_HELD.format(f"{kind} features"))
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder, "model.json")
+        try:
+            model.save_model(str(target), format="json", pool=pool)
+        except Exception as error:
+            raise BadModelError(f"CatBoost cannot save it as JSON: {error}") from None
         return target.read_bytes()
 
 
@@ -84,7 +102,7 @@ class _CatBoostFeatures:
 
     def __init__(self, info: dict[str, Any]) -> None:
         for kind in ("text_features", "embedding_features"):
-            require(not info.get(kind), f"it has {kind.replace('_', ' ')}, which Podium's trees cannot hold")
+            require(not info.get(kind), NOT_HELD.format(kind.replace("_", " ")))
         floats, categorical = info.get("float_features") or [], info.get("categorical_features") or []
         self.floats = {int(f["feature_index"]): f for f in floats}
         self.categorical = {int(f["feature_index"]): f for f in categorical}

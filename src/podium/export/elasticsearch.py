@@ -24,16 +24,18 @@ from podium.models.trees import TreeModel
 from podium.scoring import Scorer
 
 
-def write_elasticsearch(scorer: Scorer, options: ExportOptions, changes: Changes) -> bytes:
-    """Return the body of the request that stores a model together with its features."""
-    features = feature_definitions(scorer, options, field_feature)
+def write_elasticsearch(
+    scorer: Scorer, options: ExportOptions, changes: Changes, *, format: str = "elasticsearch"
+) -> bytes:
+    """Return the body of the request that stores a model together with its features; messages name the `format`."""
+    features = feature_definitions(scorer, options, field_feature, needed=("template",))
     names = [feature["name"] for feature in features]
     model = scorer.model
     if isinstance(model, TreeModel):
-        definition: dict[str, Any] = _trees(model, names, options, changes)
+        definition: dict[str, Any] = _trees(model, names, options, changes, format)
     else:
         assert isinstance(model, Net)
-        definition = _linear(model, names, changes)
+        definition = _linear(model, names, changes, format)
     body = {
         "model": {
             "name": options.name,
@@ -50,15 +52,15 @@ def field_feature(name: str) -> Definition:
     return {"name": name, "params": [], "template_language": "mustache", "template": {"function_score": value}}
 
 
-def _trees(model: TreeModel, names: list[str], options: ExportOptions, changes: Changes) -> dict[str, Any]:
+def _trees(model: TreeModel, names: list[str], options: ExportOptions, changes: Changes, format: str) -> dict[str, Any]:
     if options.trees_as == "ranklib":
-        return {"type": "model/ranklib", "definition": ranklib_text(model, changes, "ranklib")}
-    trees = dump_trees(written_trees(model), float(model.arrays()["base"][0]), names, "elasticsearch")
+        return {"type": "model/ranklib", "definition": ranklib_text(model, changes, format)}
+    trees = dump_trees(written_trees(model), float(model.arrays()["base"][0]), names, format)
     return {"type": "model/xgboost+json", "definition": dumps({"objective": "rank:ndcg", "splits": trees})}
 
 
-def _linear(net: Net, names: list[str], changes: Changes) -> dict[str, Any]:
-    model = without_bias(standardized(net, "elasticsearch", changes), "elasticsearch")
+def _linear(net: Net, names: list[str], changes: Changes, format: str) -> dict[str, Any]:
+    model = without_bias(standardized(net, format, changes), format)
     weights = {
         name: short32(weight) for name, weight in zip(names, model.layers[0].weights[:, 0].tolist(), strict=True)
     }

@@ -7,17 +7,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from podium.data import RankingData
-from podium.errors import OutputError, UnknownNameError
+from podium.errors import OutputError, PodiumError, UnknownNameError
 from podium.export.changes import MISSING_AS_ZERO, NORMALIZED_INPUT, Changes
+from podium.export.floats import LARGEST
 from podium.export.format import ExportFormat
+from podium.export.names import renaming
 from podium.export.options import ExportOptions
 from podium.export.source import depth_of, kind_of_model, refuse
 from podium.export.table import EXPORTS
-from podium.export.verifying import Checked, ExportReport, check_scores
+from podium.export.verifying import DATA_ROWS, Arithmetic, Checked, ExportReport, check_scores
 from podium.files import atomic_write
 from podium.models.feature_rules import ZERO_IS_MISSING
 from podium.models.trees import TreeModel
 from podium.scoring import Scorer
+
+FLOAT64_VALUES = (Arithmetic.SAME, Arithmetic.FLOAT64)
 
 
 def find_export(format: str) -> ExportFormat:
@@ -52,8 +56,9 @@ def export_model(
         if name not in row.options:
             raise UnknownNameError(f"option of format {format!r}", name, row.options)
     asked, changes = ExportOptions(**options), Changes((allow,) if isinstance(allow, str) else allow)
-    _check_model(scorer, row, changes)
-    raw, found = _write_and_score(scorer, row, asked, changes, data)
+    _check_model(scorer, row, asked, changes)
+    raw = _write(scorer, row, asked, changes)
+    found = _score(raw, scorer, row, asked, changes, data, path)
     report = ExportReport(
         format,
         os.fspath(path),
@@ -61,7 +66,7 @@ def export_model(
         row.runtime(),
         **vars(found),
         changes=tuple(changes.made),
-        notes=tuple(_notes(scorer, row, changes)),
+        notes=tuple(_notes(scorer, row, changes, data)),
     )
     if not report.passed:
         raise OutputError(
@@ -72,27 +77,45 @@ def export_model(
     return report
 
 
-def _write_and_score(
-    scorer: Scorer, row: ExportFormat, options: ExportOptions, changes: Changes, data: RankingData | None
-) -> tuple[bytes, Checked]:
-    """Return the bytes of the file, and how its scores compare with the model's."""
-    write, score = row.write, row.score
-    assert write is not None
+def _write(scorer: Scorer, row: ExportFormat, options: ExportOptions, changes: Changes) -> bytes:
+    """Return the bytes of the file."""
+    assert row.write is not None
+    return row.write(scorer, options, changes)
+
+
+def _score(
+    raw: bytes,
+    scorer: Scorer,
+    row: ExportFormat,
+    options: ExportOptions,
+    changes: Changes,
+    data: RankingData | None,
+    path: str | os.PathLike[str],
+) -> Checked:
+    """Return how the scores of the file compare with the model's; what a target's runtime raises becomes an OutputError."""
+    score = row.score
     assert score is not None
-    raw = write(scorer, options, changes)
-    return raw, check_scores(
-        scorer,
-        lambda rows: score(raw, scorer, options, rows),
-        row.arithmetic(options),
-        changes,
-        data,
-        gives_scores=row.gives_scores,
-    )
+
+    def scores(rows: Any) -> Any:
+        try:
+            return score(raw, scorer, options, rows)
+        except PodiumError:
+            raise
+        except Exception as error:
+            said = str(error).partition("\n")[0]
+            raise OutputError(
+                f"{os.fspath(path)}: not written, because {row.runtime()} cannot score the {row.name} file: {said}"
+            ) from error
+
+    arithmetic = row.arithmetic(options)
+    return check_scores(scorer, scores, arithmetic, changes, data, gives_scores=row.gives_scores)
 
 
-def _check_model(scorer: Scorer, row: ExportFormat, changes: Changes) -> None:
+def _check_model(scorer: Scorer, row: ExportFormat, options: ExportOptions, changes: Changes) -> None:
     """Check that a format can hold a model."""
     kind, model = kind_of_model(scorer), scorer.model
+    if model.n_features == 0:
+        raise refuse(row.name, "holds models of at least one feature, and this one has none")
     if kind not in row.models:
         remedy = _others(other for other in EXPORTS.values() if kind in other.models)
         raise refuse(row.name, f"holds {' and '.join(row.models)}, and the model is of the kind {kind}", remedy)
@@ -106,16 +129,22 @@ def _check_model(scorer: Scorer, row: ExportFormat, changes: Changes) -> None:
             f"scores one document at a time, and the model rescales features within each query (normalize={scorer.normalize!r})",
         )
     if isinstance(model, TreeModel):
-        _check_trees(model, row)
+        _check_trees(model, row, options)
 
 
-def _check_trees(model: TreeModel, row: ExportFormat) -> None:
+def _check_trees(model: TreeModel, row: ExportFormat, options: ExportOptions) -> None:
     if row.deepest_tree is not None and (depth := depth_of(model)) > row.deepest_tree:
         raise refuse(
             row.name,
             f"holds trees of at most {row.deepest_tree} levels, and one of the model has {depth}",
             "train with {max_depth}",
         )
+    if row.arithmetic(options) not in FLOAT64_VALUES:
+        arrays = model.arrays()
+        most = max(float(abs(arrays[name]).max(initial=0)) for name in ("value", "base"))
+        if most > LARGEST:
+            wider = [other for other in EXPORTS.values() if other.arithmetic(options) in FLOAT64_VALUES]
+            raise refuse(row.name, f"holds float32 values, and the model has values up to {most:.3g}", _others(wider))
     zeros = (model.rules.rules == ZERO_IS_MISSING).nonzero()[0]
     if len(zeros) and not row.zero_is_missing:
         raise refuse(
@@ -133,8 +162,12 @@ def _others(rows: Iterable[ExportFormat]) -> str:
     return f"use {' or '.join(f'{{format={name!r}}}' for name in names)}"
 
 
-def _notes(scorer: Scorer, row: ExportFormat, changes: Changes) -> list[str]:
+def _notes(scorer: Scorer, row: ExportFormat, changes: Changes, data: RankingData | None) -> list[str]:
     notes = []
+    if data is not None and data.n_documents > DATA_ROWS:
+        notes.append(f"scores were compared on the first {DATA_ROWS:,} of {data.n_documents:,} documents")
+    if renamed := renaming(scorer.feature_names, row.file_names(scorer.feature_names or ())):
+        notes.append(renamed)
     if row.missing_since and isinstance(scorer.model, TreeModel) and MISSING_AS_ZERO not in changes.made:
         notes.append(f"missing values go where the trees send them since {row.missing_since}")
     if isinstance(scorer.model, TreeModel) and len(scorer.model.arrays()["category_features"]):

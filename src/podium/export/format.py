@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,7 @@ class ExportFormat:
         zero_is_missing: Whether a file can count zeros as missing.
         missing_since: The version of the engine from which on missing values go where trees send them, and what older ones do.
         deepest_tree: The largest depth that a tree may have, because readers of such files recurse; None if there is no limit.
+        file_names: Turns the names of features into those that a file can hold.
         kind: The kind of its files, if formats share one.
     """
 
@@ -56,6 +57,7 @@ class ExportFormat:
     zero_is_missing: bool = False
     missing_since: str = ""
     deepest_tree: int | None = None
+    file_names: Callable[[Sequence[str]], list[str]] = list
     kind: str = ""
 
     @property

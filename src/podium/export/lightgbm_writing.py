@@ -12,6 +12,7 @@ import numpy as np
 
 from podium.export.changes import TINY_AS_ZERO, Changes
 from podium.export.floats import below
+from podium.export.names import lightgbm_names
 from podium.export.options import ExportOptions
 from podium.export.source import CategorySides, WrittenTree, refuse, written_trees
 from podium.models.feature_rules import AS_IS, ZERO_IS_MISSING, ZERO_THRESHOLD
@@ -34,7 +35,7 @@ def write_lightgbm(scorer: Scorer, options: ExportOptions, changes: Changes) -> 
     blocks = [_tree_block(number, tree, rules) for number, tree in enumerate(trees)]
     if any(base):
         blocks += [_leaf_block(len(blocks) + output, value) for output, value in enumerate(base)]
-    names = scorer.feature_names or [f"Column_{k}" for k in range(model.n_features)]
+    names = lightgbm_names(scorer.feature_names or [f"Column_{k}" for k in range(model.n_features)])
     head = [
         "tree",
         "version=v4",
@@ -43,7 +44,7 @@ def write_lightgbm(scorer: Scorer, options: ExportOptions, changes: Changes) -> 
         "label_index=0",
         f"max_feature_idx={model.n_features - 1}",
         f"objective={'lambdarank' if model.n_outputs == 1 else f'multiclass num_class:{model.n_outputs}'}",
-        f"feature_names={' '.join(_without_blanks(names))}",
+        f"feature_names={' '.join(names)}",
         f"feature_infos={' '.join(_feature_infos(model))}",
         f"tree_sizes={' '.join(str(len(block.encode())) for block in blocks)}",
         "",
@@ -61,12 +62,6 @@ def write_lightgbm(scorer: Scorer, options: ExportOptions, changes: Changes) -> 
         "",
     ]
     return ("\n".join(head) + "".join(blocks) + "\n".join(tail)).encode()
-
-
-def _without_blanks(names: Sequence[str]) -> list[str]:
-    """Return names as LightGBM's file can hold them; if two become the same, numbered ones."""
-    plain = ["_".join(name.split()) or "_" for name in names]
-    return plain if len(set(plain)) == len(plain) else [f"Column_{k}" for k in range(len(plain))]
 
 
 def _feature_infos(model: TreeModel) -> list[str]:

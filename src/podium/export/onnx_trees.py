@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.export.source import CategorySides, WrittenTree, written_trees
+from podium.export.source import CategorySides, WrittenTree, some_trees
 from podium.models.trees import TreeModel
 
 LEQ, MEMBER = 0, 6  # modes of TreeEnsemble
@@ -22,7 +22,7 @@ def ensemble_regressor(model: TreeModel, onnx: Any) -> dict[str, Any]:
         )
     }  # fmt: skip
     targets: dict[str, list[Any]] = {"treeids": [], "nodeids": [], "ids": [], "weights": []}
-    for number, tree in enumerate(written_trees(model)):
+    for number, tree in enumerate(some_trees(model)):
         for node in _regressor_nodes(tree):
             for name, value in zip(lists, (number, *node), strict=True):
                 lists[name].append(value)
@@ -86,7 +86,7 @@ def tree_ensemble(model: TreeModel, onnx: Any) -> dict[str, Any]:
     members: list[float] = []
     targets: list[int] = []
     weights: list[float] = []
-    for number, tree in enumerate(written_trees(model)):
+    for number, tree in enumerate(some_trees(model)):
         first_node, first_leaf = len(rows), len(weights)
         roots.append(first_node)
         targets += [number % model.n_outputs] * len(tree.value)

@@ -32,7 +32,9 @@ def write_solr(scorer: Scorer, options: ExportOptions, changes: Changes) -> byte
     """Return a JSON object with `features`, for the feature store, and `model`, for the model store."""
     store = f"{options.name}_store"
     model = scorer.model
-    features = feature_definitions(scorer, options, lambda name: field_feature(name, isinstance(model, TreeModel)))
+    features = feature_definitions(
+        scorer, options, lambda name: field_feature(name, isinstance(model, TreeModel)), needed=("class",)
+    )
     names = [feature["name"] for feature in features]
     if isinstance(model, TreeModel):
         kind, parameters, norms = _trees(model, names)
@@ -67,10 +69,10 @@ def _normalizer(mean: float, deviation: float) -> dict[str, Any]:
 
 def _trees(model: TreeModel, names: list[str]) -> tuple[str, dict[str, Any], dict[int, Any]]:
     trees = written_trees(model)
-    powers = {}
-    for feature in model.used_features.tolist():
-        found = {t for tree in trees for t in _thresholds(tree, feature)}
-        powers[feature] = _power_of_two(found, names[feature])
+    thresholds: dict[int, set[float]] = {}
+    for tree in trees:
+        _add_thresholds(tree, thresholds)
+    powers = {feature: _power_of_two(found, names[feature]) for feature, found in thresholds.items()}
     parts = [{"weight": "1.0", "root": _root(tree, names, powers)} for tree in trees]
     base = float(model.arrays()["base"][0])
     if base:
@@ -79,14 +81,16 @@ def _trees(model: TreeModel, names: list[str]) -> tuple[str, dict[str, Any], dic
     return "MultipleAdditiveTreesModel", {"isNullSameAsZero": False, "trees": parts}, norms
 
 
-def _thresholds(tree: WrittenTree, feature: int) -> Iterable[float]:
+def _add_thresholds(tree: WrittenTree, found: dict[int, set[float]]) -> None:
+    """Add the thresholds of a tree to those of each feature."""
     if tree.categories:
         raise refuse(
             "solr",
             "has no splits by category",
             "train without {categorical}, or use {format='onnx'} or {format='vespa'}",
         )
-    return (t for f, t in zip(tree.feature, tree.threshold, strict=True) if f == feature)
+    for feature, threshold in zip(tree.feature, tree.threshold, strict=True):
+        found.setdefault(feature, set()).add(threshold)
 
 
 def _power_of_two(thresholds: Iterable[float], name: str) -> int:

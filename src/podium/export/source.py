@@ -58,9 +58,17 @@ class WrittenTree:
         return counts
 
 
+EMPTY_TREE = WrittenTree([], [], [], [], [], [], [0.0], [1], {})  # one leaf, which adds nothing
+
+
 def written_trees(model: TreeModel) -> list[WrittenTree]:
     """Return the trees of a forest as plain lists."""
     return [written_tree(model, number) for number in range(model.n_trees)]
+
+
+def some_trees(model: TreeModel) -> list[WrittenTree]:
+    """Return the trees of a forest, or empty trees if it has none, for formats that need at least one per output."""
+    return written_trees(model) or [EMPTY_TREE] * model.n_outputs
 
 
 def written_tree(model: TreeModel, number: int) -> WrittenTree:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from podium.export.catboost_json import read_catboost
@@ -17,6 +18,7 @@ from podium.export.evaluators import (
 from podium.export.format import ExportFormat
 from podium.export.lightgbm_text import read_lightgbm
 from podium.export.lightgbm_writing import write_lightgbm
+from podium.export.names import lightgbm_names, xgboost_names
 from podium.export.onnx_graph import score_onnx, write_onnx
 from podium.export.options import ExportOptions
 from podium.export.ranklib_writing import write_ranklib
@@ -78,7 +80,7 @@ def _ltr_plugin(name: str, engine: str, missing_since: str) -> ExportFormat:
         f"The body of PUT _ltr/_model/NAME for {engine}'s learning to rank: features and model.",
         (".json",),
         looks_like_ltr_plugin,
-        write=write_elasticsearch,
+        write=partial(write_elasticsearch, format=name),
         models=("trees", "linear"),
         options=("name", "features", "trees_as"),
         score=lambda raw, scorer, options, rows: score_elasticsearch(raw, rows),
@@ -103,6 +105,7 @@ EXPORTS: dict[str, ExportFormat] = {
             runtime=lightgbm_runtime,
             arithmetic=lambda options: Arithmetic.SAME,
             zero_is_missing=True,
+            file_names=lightgbm_names,
         ),
         ExportFormat(
             "xgboost",
@@ -114,6 +117,7 @@ EXPORTS: dict[str, ExportFormat] = {
             outputs=True,
             score=score_xgboost,
             runtime=xgboost_runtime,
+            file_names=xgboost_names,
         ),
         ExportFormat(
             "xgboost-dump",

@@ -26,7 +26,8 @@ from podium.scoring import Scorer, match_features
 Features = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
 DATA_ROWS = 20_000  # of the caller's data that are scored
-BLOCK = 1024  # rows whose leaves are looked at together
+BLOCK = 1024  # rows whose leaves are looked at together,
+BLOCK_LEAVES = 1 << 21  # if they have no more leaves than this
 FLOAT32, FLOAT64 = 2.0**-24, 2.0**-53  # half the distance to the next number, relative to it
 SLACK = 1.001  # for what second-order terms add to a bound
 
@@ -133,7 +134,8 @@ def check_scores(
     groups = [probes]
     if data is not None:
         matched = match_features(data, scorer.model.n_features, scorer.feature_names, scorer.categories)
-        bounds = matched.query_offsets[matched.query_offsets <= DATA_ROWS]
+        last = min(matched.n_documents, DATA_ROWS)
+        bounds = [*matched.query_offsets[matched.query_offsets < last], last]
         groups += [matched.features[a:b] for a, b in itertools.pairwise(bounds)]
     rows = np.ascontiguousarray(np.concatenate(groups), np.float32)
     seen = changes.apply(rows)
@@ -166,14 +168,15 @@ def _reversed_pairs(wanted: Floats, found: Floats) -> int:
     """Return how many pairs of rows stand in opposite orders; a tie in either is no order."""
     count = 0
     for k in range(len(wanted) - 1):
-        count += int(((wanted[k] - wanted[k + 1 :]) * (found[k] - found[k + 1 :]) < 0).sum())
+        count += int((np.sign(wanted[k] - wanted[k + 1 :]) * np.sign(found[k] - found[k + 1 :]) < 0).sum())
     return count
 
 
 def bounds_of(model: Any, rows: Features, arithmetic: Arithmetic) -> Floats:
     """Return how far rounding can move the score of each row."""
     if isinstance(model, TreeModel):
-        blocks = [_tree_bounds(model, rows[k : k + BLOCK], arithmetic) for k in range(0, len(rows), BLOCK)]
+        size = max(1, min(BLOCK, BLOCK_LEAVES // max(1, model.n_trees)))
+        blocks = [_tree_bounds(model, rows[k : k + size], arithmetic) for k in range(0, len(rows), size)]
         return np.concatenate([np.empty(0), *blocks])
     unit = FLOAT32 if arithmetic is Arithmetic.FLOAT32 else FLOAT64
     return _net_bounds(model, rows, unit)

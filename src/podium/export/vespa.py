@@ -23,8 +23,8 @@ from podium.models.net import Net
 from podium.models.trees import TreeModel, categories_of
 from podium.scoring import Scorer
 
-IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-RANK_FEATURE = re.compile(r"[A-Za-z_]\w*(\([\w$., \"'-]*\))?(\.\w+)*")
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+RANK_FEATURE = re.compile(r"[A-Za-z_]\w*(\([\w$., \"'-]*\))?(\.\w+)*", re.ASCII)
 FUNCTIONS = {"tanh": "tanh", "relu": "relu", "sigmoid": "sigmoid"}
 
 
@@ -69,7 +69,7 @@ def _forest(scorer: Scorer, model: TreeModel, names: list[str]) -> dict[str, Any
     known = {k: [value for value in values.tolist() if value >= 0] for k, values in categories_of(model).items()}
     trees = [_tree(number, tree, known) for number, tree in enumerate(written_trees(model))]
     base = float(model.arrays()["base"][0])
-    if base:
+    if base or not trees:  # Vespa reads no model without trees
         trees.append({"tree_index": len(trees), "num_leaves": 1, "tree_structure": {"leaf_value": base}})
     infos = {
         name: {"min_value": 0, "max_value": 0, "values": [int(value) for value in known[k]] if k in known else []}

@@ -45,6 +45,10 @@ LARGEST_CATEGORY = 2**24
 
 def read_xgboost(raw: bytes) -> ReadModel:
     """Return the model of an XGBoost file, JSON or UBJSON."""
+    require(
+        raw.lstrip()[:1] == b"{",
+        "it is neither JSON nor UBJSON; if it is XGBoost's older binary format, load it with XGBoost and save it as JSON",
+    )
     document = read_ubjson(raw) if looks_like_xgboost_ubjson(raw[:64]) else json.loads(raw)
     learner = document["learner"]
     booster = learner["gradient_booster"]

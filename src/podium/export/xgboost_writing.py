@@ -13,6 +13,7 @@ from typing import Any
 from podium.export.changes import Changes
 from podium.export.deep_json import dumps
 from podium.export.floats import LARGEST, above, short32
+from podium.export.names import xgboost_names
 from podium.export.options import ExportOptions
 from podium.export.source import WrittenTree, feature_names, refuse, written_trees
 from podium.export.xgboost_model import ATTRIBUTE, values_digest
@@ -49,7 +50,7 @@ def write_xgboost(scorer: Scorer, options: ExportOptions, changes: Changes) -> b
     document = {
         "learner": {
             "attributes": attributes,
-            "feature_names": list(scorer.feature_names or ()),
+            "feature_names": xgboost_names(scorer.feature_names or ()),
             "feature_types": ["c" if k in categorical else "float" for k in range(model.n_features)],
             "gradient_booster": {
                 "model": {
@@ -185,9 +186,12 @@ def condition_of(tree: WrittenTree, node: int) -> tuple[float, bool, list[int] |
 
 
 def dump_trees(trees: Sequence[WrittenTree], base: float, names: Sequence[str], format: str) -> list[dict[str, Any]]:
-    """Return the trees as XGBoost's `dump_model` nests them; a base score, which a dump loses, becomes an additional tree."""
+    """Return the trees as XGBoost's `dump_model` nests them; a base score, which a dump loses, becomes an additional tree.
+
+    Engines refuse a model without trees, so that there is at least one.
+    """
     dumped = [_dumped(tree, names, format) for tree in trees]
-    return [*dumped, {"nodeid": 0, "leaf": short32(base)}] if base else dumped
+    return [*dumped, {"nodeid": 0, "leaf": short32(base)}] if base or not dumped else dumped
 
 
 def _dumped(tree: WrittenTree, names: Sequence[str], format: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from podium.errors import ParameterError
-from podium.export import ReadModel, parse_model, read_model
+from podium.export import ReadModel, parse_catboost_model, parse_model, read_model
 from podium.forces import Force
 from podium.models import Spec
 from podium.models.trees import TreeModel
@@ -117,14 +117,8 @@ def from_catboost(model_or_path: Any, *, pool: Any = None) -> ImportedRanker:
     """
     if isinstance(model_or_path, str | os.PathLike):
         return ImportedRanker.of(read_model(model_or_path, format="catboost"))
-    import tempfile
-    from pathlib import Path as File
-
-    save = _saved(model_or_path, "save_model", "a CatBoost model")
-    with tempfile.TemporaryDirectory() as folder:
-        path = File(folder, "model.json")
-        save(str(path), format="json", pool=pool)
-        return ImportedRanker.of(parse_model(path.read_bytes(), "the model", "catboost"))
+    _saved(model_or_path, "is_fitted", "a CatBoost model")
+    return ImportedRanker.of(parse_catboost_model(model_or_path, pool))
 
 
 def from_ranklib(path: Path, *, n_features: int | None = None) -> ImportedRanker:
