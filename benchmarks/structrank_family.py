@@ -3,8 +3,9 @@
 Run: PODIUM_DATA=… python benchmarks/structrank_family.py [--settings ohsumed-nw,ohsumed-linear,…] [--members "full;winner"]
 
 A setting is a set, a model and a schedule; a member of the family is a network. In a setting every member is trained alike: the
-validation queries choose the epoch or round and, for linear models, one of two rates; that model is judged once on the test queries. Members are compared with `independent`, the sigmoid of each preference alone (RankNet with a learned steepness), query by
-query, by Wilcoxon's test with Holm's correction for the number of members. Members that have run are kept in
+validation queries choose the epoch or round and, for linear models, one of two rates; that model is judged once on the test
+queries. Members are compared with `independent`, the sigmoid of each preference alone (RankNet with a learned steepness), query
+by query, by Wilcoxon's test with Holm's correction for the number of members. Members that have run are kept in
 benchmarks/results/structrank_family.json, so that the same command resumes a run that was stopped, and prints the table at the end.
 `python benchmarks/tables.py` writes the table into docs/structrank.md.
 

@@ -79,18 +79,33 @@ double add_alone(CdnEdges& edges, const CdnSpec& spec, CdnAsked asked) {
   return weight;
 }
 
+// The number of preferences of labels.
+double count_preferences(std::span<const double> labels, std::vector<double>& sorted) {
+  sorted.assign(labels.begin(), labels.end());
+  std::sort(sorted.begin(), sorted.end());
+  double count = 0;
+  for (std::size_t i = 0, equal = 0; i < sorted.size(); ++i) {
+    if (sorted[i] != sorted[equal]) equal = i;
+    count += static_cast<double>(equal);
+  }
+  return count;
+}
+
 // Independent sigmoids over labels are RankNet, and come from where RankNet does: no preference is listed.
 void independent_sigmoids(const CdnSpec& spec, std::span<const double> values, const ForceQuery& query,
                           ForceScratch& scratch, const ForceSums& sums) {
   const std::size_t n = query.labels.size();
   std::vector<double> on_w(spec.components, 0.0);
-  double weight = 0;
-  for_each_edge(query, scratch.order, [&](std::size_t i, std::size_t j, double v) {
-    weight += v;
-    if (!sums.parameter_force) return;
-    const double gap = std::clamp(query.scores[i] - query.scores[j], -CdnEdges::kFarthest, CdnEdges::kFarthest);
-    for (std::size_t k = 0; k < spec.components; ++k) on_w[k] += v * gap * falling_logistic(values[k] * gap);
-  });
+  const bool visits = sums.parameter_force || !query.weights.empty();
+  double weight = visits ? 0 : count_preferences(query.labels, scratch.label);
+  if (visits) {
+    for_each_edge(query, scratch.order, [&](std::size_t i, std::size_t j, double v) {
+      weight += v;
+      if (!sums.parameter_force) return;
+      const double gap = std::clamp(query.scores[i] - query.scores[j], -CdnEdges::kFarthest, CdnEdges::kFarthest);
+      for (std::size_t k = 0; k < spec.components; ++k) on_w[k] += v * gap * falling_logistic(values[k] * gap);
+    });
+  }
   if (!(weight > 0)) return;
   const double divisor = spec.mean ? weight : 1;
   for (std::size_t k = 0; k < spec.components; ++k) {

@@ -99,6 +99,48 @@ def test_without_validation_data_the_last_epoch_is_kept(cli, parts):
     assert "epoch 4: train ndcg@10" in shown.err
 
 
+def test_without_validation_data_starts_and_restarts_are_judged_on_the_training_data(cli, parts):
+    given = ("train", "train.txt", "--epochs", 2, "--ranker", "structrank", "--set", "norm=5", "--set", "starts=2")
+    assert "without --valid, the best epoch on the training data is kept" in cli(*given).out
+    restarted = cli("train", "train.txt", "--ranker", "ranknet", "--epochs", 2, "--set", "restart_rounds=1").out
+    assert "without --valid, the best epoch on the training data is kept" in restarted
+
+
+def test_numbers_are_short_but_a_correlation_below_one_is_not_one():
+    from podium.cli.train import _short
+
+    assert [_short(found) for found in (0.999999, 1.0, 0.123456, (2.0, 0.99999), "settled")] == [
+        "0.999999",
+        "1",
+        "0.1235",
+        "(2, 0.99999)",
+        "settled",
+    ]
+
+
+def test_errors_in_functions_of_a_network_are_the_users_own(cli, parts):
+    (cli.folder / "own.py").write_text(
+        "def chain(preferences):\n    return preferences.nothing\n\ndef wide(features):\n    raise KeyError('my own words')\n"
+    )
+    for force, words in (
+        ("structrank(own:chain)", "In the topology of own:chain"),
+        ("structrank(noise_scale='own:wide')", "In the noise_scale of own:wide"),
+    ):
+        said = cli("train", "train.txt", "--force", force, "--epochs", 1, code=1).err
+        assert words in said
+        assert "/podium/" not in said
+
+
+def test_errors_name_what_was_given(cli, parts):
+    told = cli("train", "train.txt", "--force", "structrank(components=0)", code=2).err
+    assert "podium: components=0 must be a whole number" in told
+    told = cli("train", "train.txt", "--ranker", "structrank", "--set", "components=0", code=2).err
+    assert "podium: --set components=0 must be a whole number" in told
+    told = cli("train", "train.txt", "--ranker", "adarank", "--metric", "dcg@5", code=2).err
+    assert "podium: --metric dcg@5 has no bounds" in told
+    assert "use --set target=ndcg@10" in told
+
+
 def test_other_metrics_are_shown_besides_the_one_that_decides(cli, parts):
     said = cli(*TRAIN, "--ranker", "lambdamart", "--n-estimators", 2, "--set", "also=['map', 'mrr']", "-o", "m.podium")
     row = json.loads((cli.folder / "m.podium.log.jsonl").read_text().splitlines()[-1])

@@ -179,6 +179,27 @@ def test_the_axes_spell_the_same_ranker() -> None:
     assert spelled.predict(data).tobytes() == trained(data).predict(data).tobytes()
 
 
+@pytest.mark.parametrize("weak", ["features", "stumps"])
+def test_queries_of_which_none_counts_are_refused(weak: str) -> None:
+    data = judged()
+    for given, metric in (
+        (data.replace(query_weights=np.zeros(12)), "ndcg"),
+        (data.replace(labels=np.zeros(108)), "map(empty='skip')"),
+    ):
+        with pytest.raises(podium.DataError, match="no training query has both a weight above 0 and a value of"):
+            trained(given, metric=metric, weak=weak)
+
+
+def test_a_metric_without_bounds_is_refused_by_the_name_it_was_given_by() -> None:
+    with pytest.raises(podium.ParameterError, match=r"metric='dcg@5' has no bounds.*use target='ndcg@10'"):
+        trained(judged(), metric="dcg@5")
+    with pytest.raises(podium.ParameterError, match=r"target='dcg' has no bounds"):
+        trained(judged(), target="dcg")
+    own = podium.custom_metric(lambda s, l: float(s[0]), compile=False)
+    with pytest.raises(podium.ParameterError, match=r"target=.* declare its bounds: podium.custom_metric"):
+        trained(judged(), target=own)
+
+
 def test_data_without_anything_to_choose_is_refused() -> None:
     flat = podium.RankingData(np.zeros((6, 2)), [0.0, 1, 2] * 2, [0, 0, 0, 1, 1, 1])
     with pytest.raises(podium.DataError, match="no feature takes two values"):

@@ -144,6 +144,8 @@ def test_names_of_functions_print_and_read_back():
         ([(2, 2)], "preference 2 meets itself"),
         ([1, 2, 3], "one pair per row"),
         ([(0.5, 1.0)], "one pair per row"),
+        ([(0, 1), (1,)], r"the pairs of preferences of query 5 are \[\(0, 1\), \(1,\)\]"),
+        (None, "query 5 are None"),
     ],
 )
 def test_wrong_pairs_are_answered(answer, message):
@@ -260,10 +262,22 @@ def test_features_that_are_not_there_are_refused(rest, message):
 
 def test_scales_must_be_above_zero():
     data = DATA.replace(features=np.where(np.arange(14)[:, None] == 5, 0, FEATURES).astype(np.float32))
-    with pytest.raises(podium.DataError, match=r"the scale of document 5 is 0; scales must lie between"):
+    with pytest.raises(podium.DataError, match=r"the scale of row 5 is 0; scales must lie between"):
         compute("structrank(noise_scale='a')", data)
+    scattered = podium.RankingData(
+        [[1.0], [-3.0], [1.0], [1.0]], [0, 0, 1, 1], [1, 0, 1, 0]
+    )  # row 1 is in another group
+    with pytest.raises(podium.DataError, match=r"the scale of row 1 is -3"):
+        compute("structrank(noise_scale=0)", scattered)
     with pytest.raises(podium.ParameterError, match="noise_scale=-1 must be a feature's name or number"):
         podium.force("structrank(noise_scale=-1)")
+
+
+@pytest.mark.parametrize("answer", [["wide"] * 6, 1.0, [1.0, 2.0], [[1.0], [2.0, 3.0]]], ids=str)
+def test_scales_of_a_wrong_kind_or_number_are_answered(answer):
+    force = podium.forces.Force.of(podium.forces.FORCES["structrank"], noise_scale=lambda features: answer)
+    with pytest.raises(podium.DataError, match=r"the scales of query 5 are .*; give 6 numbers, one per document"):
+        compute(force)
 
 
 # ---- in training

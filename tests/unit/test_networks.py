@@ -243,6 +243,20 @@ def test_shared_preferences_of_four_documents():
     assert_sum(compute("structrank(shared)", scores, both_ways), [compute("structrank(full)", scores, both_ways)])
 
 
+def test_a_query_with_too_many_preferences_is_refused_before_they_are_listed():
+    labels = np.repeat([0.0, 1.0, 3.0], [20_000, 5_000, 1])
+    data = podium.RankingData(np.zeros((len(labels), 1)), labels, np.repeat(["long"], len(labels)))
+    count = 20_000 * 5_000 + 25_000
+    for name in ("structrank", "structrank(shared)", "structrank(independent, function='gaussian')", "structrank(winner, noise_features=(0,))"):  # fmt: skip
+        with pytest.raises(podium.DataError, match=f"query 'long' has {count:,} preferences, and at most 100,000,000"):
+            podium.force(name)(np.zeros(len(labels)), data)
+    assert np.isfinite(podium.force("structrank(winner)")(np.zeros(len(labels)), data)[0]).all()
+    equal = data.replace(labels=np.repeat([0.0, 1.0], [24_999, 2]))  # many documents, few preferences
+    podium.force("structrank(winner)")(np.zeros(len(labels)), equal)
+    with pytest.raises(podium.DataError, match="100,025,000 preferences"):
+        podium.Ranker(force="structrank", model="linear", schedule="adam(epochs=1)").fit(data)
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

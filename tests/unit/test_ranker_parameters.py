@@ -163,6 +163,24 @@ def test_cross_validation_needs_a_ranker():
         podium.cross_validate("ranksvm", data)
 
 
+def test_pairs_that_teach_nothing_are_warned_of():
+    from podium.rankers.training_warnings import NothingRankedWarning
+
+    data = DATA.replace(labels=np.zeros(len(DATA)))
+    first = data.query_offsets[:-1]
+    circles = podium.Pairs.of(np.r_[first, first + 1, first + 2], np.r_[first + 1, first + 2, first])
+    with pytest.warns(NothingRankedWarning, match="all documents of each training query get the same score"):
+        podium.Ranker(force="ranknet", model="linear", schedule="sgd(epochs=1)").fit(data.replace(pairs=circles))
+    single = data.replace(pairs=podium.Pairs.of(first, first + 1))
+    for ranker in (
+        podium.Ranker(force="structrank(shared)", model="linear", schedule="adam(epochs=1)"),
+        podium.StructRank(epochs=1, starts=1, norm=5.0),
+    ):
+        with pytest.warns(NothingRankedWarning, match="no training query has two preferences that structrank"):
+            ranker.fit(single)
+    podium.StructRank(topology="winner", epochs=1, starts=1, norm=5.0).fit(single)
+
+
 def test_every_warning_of_training_has_a_class_of_its_own():
     from podium.rankers import training_warnings as kinds
 

@@ -404,5 +404,23 @@ def test_queries_without_preferences():
     with pytest.warns(UserWarning, match="nothing is ranked"):
         make().fit(alone)
     two = podium.RankingData([[0.0], [1.0]], [0.0, 1.0], [0, 0])  # one preference, so no two to join
-    for topology in ("full", "independent"):
-        assert np.isfinite(make(topology=topology).fit(two).predict(two)).all()
+    assert np.isfinite(make(topology="independent").fit(two).predict(two)).all()
+    with pytest.warns(
+        UserWarning, match=r"no training query has two preferences that structrank couples; use topology"
+    ):
+        assert np.isfinite(make(topology="full").fit(two).predict(two)).all()
+
+
+def test_a_start_of_what_is_learned_cannot_be_given():
+    """Feasible steps draw it; a number that is not learned may have any value."""
+    schedule = "feasible(epochs=1, starts=1)"
+    for name in ("structrank(w1=5)", "structrank(function='gaussian', rho=0.1)", "regularized(structrank(w2=(2, 3), components=2))"):  # fmt: skip
+        with pytest.raises(podium.ParameterError, match=r"is learned, and feasible draws its own start; leave it out"):
+            podium.Ranker(force=name, model="nadaraya-watson", schedule=schedule).fit(TRAIN)
+    found = [
+        podium.Ranker(force=f"structrank(learn=False{rest})", model="nadaraya-watson", schedule=schedule, metric="map")
+        .fit(TRAIN)
+        .predict(VALID)
+        for rest in ("", ", w1=5, w2=5")
+    ]
+    assert (found[0] != found[1]).any()

@@ -60,6 +60,17 @@ def test_independent_preferences_are_ranknet(kind, w, scale):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-11 * np.abs(other).max())
 
 
+@pytest.mark.parametrize("labels", [[0, 2, 1, 0, 2, 5], [1, 1], [0.5, -1, 0.5, 7.25], [3]])
+def test_a_mean_of_independent_preferences_is_divided_by_their_number(labels):
+    labels = np.array(labels, float)
+    scores, count = np.random.default_rng(3).normal(size=len(labels)), (labels[:, None] > labels).sum()
+    mean, total = (compute(f"structrank(independent, scale='{scale}')", scores, make(labels)) for scale in ("mean", "sum"))  # fmt: skip
+    with_w = compute("structrank(independent)", scores, make(labels), parameters=(1,))
+    for name in ("force", "curvature", "cost"):
+        np.testing.assert_allclose(getattr(mean, name), getattr(total, name) / max(count, 1), rtol=1e-15)
+        assert getattr(mean, name).tobytes() == getattr(with_w, name).tobytes()
+
+
 def test_listmle_is_a_product_of_sigmoids_of_many_gaps():
     """P(order) = Π_i 1 / (1 + Σ_{k below i} e^{−(s_i − s_k)})."""
     rng = np.random.default_rng(2)

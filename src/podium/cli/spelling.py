@@ -9,7 +9,8 @@ from typing import Any
 
 from podium.errors import DataError, ParameterError, PodiumError, python_spelling
 
-NOTES = ("In the force of ", "In the cost of ", "In the metric of ", "In the module ")
+OWN_CODE = ("force", "cost", "metric", "topology", "noise_scale")
+NOTES = (*(f"In the {role} of " for role in OWN_CODE), "In the module ")
 ENTRY = re.compile(r"(?P<of>\w+)\['(?P<name>\w+)'\]")  # of an argument that is a mapping, as in ranges['l2']
 # What is shown after an option that an error mentions without a value.
 PLACEHOLDERS = {
@@ -57,10 +58,21 @@ def spell(command: Any, name: str, value: str | None) -> str:
     if flag:
         behind = PLACEHOLDERS.get(name, "") if plain is None else {"None": "none", "True": ""}.get(plain, plain)
         return f"{flag} {behind}".rstrip()
+    if _in_force_name(options, name):
+        return name if value is None else python_spelling(name, value)
     for way, names in (("read", _reading_options()), ("settings", _ranker_settings())):
         if way in options and name in names:
             return f"{options[way]} {name}={plain or ''}"
     return name if value is None else python_spelling(name, value)
+
+
+def _in_force_name(options: dict[str, str], name: str) -> bool:
+    """Return whether the command was given a force by name, so that settings of forces stand in its parentheses."""
+    from podium.forces import FORCES
+
+    flag = options.get("force", "--force")
+    given = any(word == flag or word.startswith(f"{flag}=") for word in sys.argv[1:])
+    return given and name in {parameter.name for each in FORCES.values() for parameter in each.parameters}
 
 
 def _plain(value: str) -> str:

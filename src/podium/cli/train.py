@@ -264,7 +264,9 @@ def _short(found: Any) -> str:
     """Return a number, a tuple or a word in a short form."""
     if isinstance(found, tuple):
         return f"({', '.join(map(_short, found))})"
-    return f"{found:.4g}" if isinstance(found, float) else str(found)
+    if not isinstance(found, float):
+        return str(found)
+    return f"{found:.4g}" if found == 1 or f"{found:.4g}" != "1" else f"{found:.8g}"  # a correlation is below 1
 
 
 def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> None:
@@ -294,4 +296,6 @@ def _tell(ranker: BaseRanker, job: Job, seconds: float, *, has_valid: bool) -> N
             f"the training metric did not change in {len(ranker.log_)} {ranker.unit}s; try another --learning-rate or other features"
         )
     if not has_valid:
-        say(f"without --valid, the last {ranker.unit} is kept; podium data split can set validation data aside")
+        say(
+            f"without --valid, {ranker.kept_without_validation} is kept; podium data split can set validation data aside"
+        )

@@ -105,6 +105,7 @@ class ForceDefinition:
         has_thresholds: whether its own parameters are rising thresholds between the levels.
         learns: whether gradient steps move the force's own parameters.
         check: raises ParameterError if settings that are fine alone do not go together.
+        check_data: raises DataError if the force cannot be computed on some data.
         own_values: the values of its own parameters that training starts from, given the data and the number of levels.
         draws: whether it draws new random numbers in each round.
         starting_score: the score that boosting starts from, given the data; 0 if there is none.
@@ -139,6 +140,7 @@ class ForceDefinition:
     outputs: Literal["one", "levels"] = "one"
     has_thresholds: bool = False
     check: Callable[[Force], None] = lambda force: None
+    check_data: Callable[[Force, RankingData], None] = lambda force, data: None
     learns: Callable[[Force], bool] = lambda force: force.definition.has_thresholds
     own_values: Callable[[Force, RankingData | None, int], Floats] = lambda force, data, levels: np.empty(0)
     draws: Callable[[Force], bool] = lambda force: force.parameter("noise", 0) > 0

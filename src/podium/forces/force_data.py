@@ -49,9 +49,11 @@ class ForceData:
         """Return the data as the core takes it for a force."""
         acting = force.acting
         if not acting.definition.needs_documents(acting):
+            acting.definition.check_data(acting, self._data)
             self._plain = self._make_core() if self._plain is None else self._plain
             return self._plain
         if acting not in self._special:
+            acting.definition.check_data(acting, self._data)
             core = self._make_core()
             self._inputs_for(acting, core).pass_to(core)
             self._special[acting] = core

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import RankingData
+from podium.data.checks import caller_row
 from podium.data.feature_names import feature_index, feature_indices
 from podium.errors import DataError, short_repr
 from podium.functions import UNNAMED, find_function, printed_path
@@ -128,11 +129,11 @@ def find_joins(function: NamedFunction | None, data: RankingData, core: _core.Fo
 
 
 def _checked_joins(function: NamedFunction, found: Any, seen: Preferences) -> Integers:
-    joins = np.asarray(found)
-    if not joins.size:
-        return np.empty((0, 2), np.int64)
     rule = f"give pairs of numbers from 0 to {len(seen) - 1}, one pair per row"
-    if joins.ndim != 2 or joins.shape[1] != 2 or joins.dtype.kind not in "iu":
+    joins = _as_array(found)
+    if joins is not None and not joins.size:
+        return np.empty((0, 2), np.int64)
+    if joins is None or joins.ndim != 2 or joins.shape[1] != 2 or joins.dtype.kind not in "iu":
         raise DataError(
             f"{function}: the pairs of preferences of query {seen.query_id!r} are {short_repr(found)}; {rule}"
         )
@@ -143,6 +144,14 @@ def _checked_joins(function: NamedFunction, found: Any, seen: Preferences) -> In
     for row in joins[joins[:, 0] == joins[:, 1]][:1]:
         raise DataError(f"{function}: in query {seen.query_id!r} preference {row[0]} meets itself; leave that pair out")
     return joins.astype(np.int64)
+
+
+def _as_array(found: Any, dtype: Any = None) -> npt.NDArray[Any] | None:
+    """Return what a function of yours returned as an array, or None if it cannot be one."""
+    try:
+        return np.asarray(found, dtype)
+    except (ValueError, TypeError):
+        return None
 
 
 def noise_inputs(features: tuple[Any, ...], data: RankingData) -> Floats:
@@ -158,11 +167,15 @@ def noise_scales(scale: Any, data: RankingData) -> Floats:
         return np.empty(0)
     if isinstance(scale, NamedFunction):
         parts = []
-        for begin, end in zip(data.query_offsets[:-1], data.query_offsets[1:], strict=True):
-            found = np.asarray(scale.call("noise_scale", data.features[begin:end].copy()), np.float64)
-            if found.shape != (end - begin,):
-                raise DataError(f"{scale}: {end - begin} scales are needed for a query; found shape {found.shape}")
-            parts.append(found)
+        for query, name in enumerate(data.query_ids.tolist()):
+            begin, end = data.query_offsets[query : query + 2]
+            found = scale.call("noise_scale", data.features[begin:end].copy())
+            scales = _as_array(found, np.float64)
+            if scales is None or scales.shape != (end - begin,):
+                raise DataError(
+                    f"{scale}: the scales of query {name!r} are {short_repr(found)}; give {end - begin} numbers, one per document"
+                )
+            parts.append(scales)
         scales = np.concatenate(parts)
     else:
         column = feature_index(scale, data.feature_names, data.n_features, parameter="noise_scale")
@@ -170,7 +183,7 @@ def noise_scales(scale: Any, data: RankingData) -> Floats:
     wrong = np.flatnonzero(~((scales >= LEAST_SCALE) & (scales <= MOST_SCALE)))
     if len(wrong):
         raise DataError(
-            f"noise_scale={scale!r}: the scale of document {wrong[0]} is {scales[wrong[0]]:g}; scales must lie between "
+            f"noise_scale={scale!r}: the scale of row {caller_row(data, int(wrong[0]))} is {scales[wrong[0]]:g}; scales must lie between "
             f"{LEAST_SCALE:g} and {MOST_SCALE:g}"
         )
     return scales

@@ -102,7 +102,8 @@ LEARN = Parameter(
     "learn",
     True,
     Flag(),
-    "Whether w1, w2, rho and the weights of the noise are learned together with the model, starting from the given values.",
+    "Whether w1, w2, rho and the weights of the noise are learned together with the model. Otherwise they keep their values, which are "
+    "1, 1 and 0.5 unless the force is given others.",
 )
 NOISE_SCALE = Parameter(
     "noise_scale",

@@ -8,7 +8,7 @@ import numpy as np
 
 from podium import _core
 from podium.data import RankingData
-from podium.errors import ParameterError
+from podium.errors import DataError, ParameterError
 from podium.forces.definition import Floats, ForceDefinition
 from podium.forces.force import Force
 from podium.forces.network_inputs import DocumentInputs, NamedFunction, find_joins, noise_inputs, noise_scales
@@ -30,6 +30,7 @@ from podium.forces.network_settings import (
 )
 
 LEAST_CORRELATION = 0.01  # that training starts from
+MAX_PREFERENCES = 100_000_000  # of one query; each takes about 200 bytes
 
 
 def _numbers(force: Force, spread: float = 1.0) -> list[float]:
@@ -101,6 +102,28 @@ def _check(force: Force) -> None:
         )
 
 
+def _lists_preferences(force: Force) -> bool:
+    """Return whether the core makes a list of the preferences of a query."""
+    alone = topology(force) == "independent" and force.choice("function") == "sigmoid"
+    noisy = force.setting("noise_scale") is not None or bool(_noise_features(force))
+    return noisy or not (alone or topology(force) == "winner")
+
+
+def _check_sizes(force: Force, data: RankingData) -> None:
+    sizes = np.diff(data.query_offsets)
+    if data.pairs is not None or not _lists_preferences(force):
+        return
+    for query in np.flatnonzero(sizes * (sizes - 1) // 2 > MAX_PREFERENCES):
+        labels = data.labels[data.query_offsets[query] : data.query_offsets[query + 1]]
+        equal = np.unique(labels, return_counts=True)[1].astype(np.int64)
+        count = (int(sizes[query]) ** 2 - int((equal**2).sum())) // 2
+        if count > MAX_PREFERENCES:
+            raise DataError(
+                f"{force}: query {data.query_ids[query].item()!r} has {count:,} preferences, and at most {MAX_PREFERENCES:,} can be "
+                "listed; use the topology 'winner', which lists none, or take a sample of the documents"
+            )
+
+
 def _network(force: Force) -> dict[str, Any]:
     return {
         "cdn": _core.CdnSpec(
@@ -143,6 +166,7 @@ FORCES = (
         ),
         leading="topology",
         check=_check,
+        check_data=_check_sizes,
         learns=lambda force: bool(force.parameter("learn")),
         own_values=_start,
         over="preferences",

@@ -63,7 +63,7 @@ DOCUMENTS = (
     Document("d", "Learning to Rank with Nonsmooth Cost Functions (LambdaRank)", "Burges, Ragno and Le, NIPS 2006"),
     Document("e", "Structured Ranking Learning using CDNs (StructRank)", "Huang and Frey, NIPS 2008"),
 )
-DRAWING = "it is a drawing and shows nothing that is measured"
+DRAWING = "no measurement is shown, only how something works"
 ENGINE = "the data is a search engine's and not public"
 
 DISPLAYS = (

@@ -186,6 +186,11 @@ class BaseRanker(CommonSettings, DataMixin, SaveMixin, ExportMixin, ExplainMixin
         """What one step of training is called: epoch or round."""
         return self._schedule().unit
 
+    @property
+    def kept_without_validation(self) -> str:
+        """Which epoch or round is kept if there is no validation data, in words."""
+        return self._schedule().kept_without_validation
+
     @explain_misuse
     def fit(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
+from podium.errors import ParameterError
 from podium.forces import FORCES, Force
 from podium.metrics import Metric, metric
 from podium.models import Spec
@@ -83,9 +84,16 @@ class AdaRank(ReweightingSettings, InputSettings, BaseRanker):
         return Force(FORCES["finite_difference"], metric=self._target())
 
     def _target(self) -> Metric:
-        if self.target is not None:
-            return metric(self.target)
-        judged = metric(self.metric)
+        given = "metric" if self.target is None else "target"
+        found = metric(getattr(self, given))
+        if None in found.bounds:
+            own = "declare its bounds: podium.custom_metric(function, bounds=(0, 1))"
+            remedy = "use {target='ndcg@10'}" if found.custom is None else own
+            raise ParameterError(given, str(found), "has no bounds, and AdaRank needs a metric with bounds", remedy)
+        return self._averaged(found) if self.target is None else found
+
+    def _averaged(self, judged: Metric) -> Metric:
+        """Return the metric; for stumps, which tie many documents, its mean over all orders of tied documents."""
         averages = (
             self.weak == "stumps" and judged.custom is None and judged.parameters.get("ties") in ("auto", "input")
         )

@@ -44,7 +44,7 @@ class InterruptedWarning(TrainingWarning):
 
 
 class NothingRankedWarning(TrainingWarning):
-    """All documents of each query have the same score."""
+    """All documents of each query have the same score, or nothing in the data could move a score."""
 
 
 class UnsolvedWarning(TrainingWarning, ConvergenceWarning):  # type: ignore[misc]
@@ -98,8 +98,7 @@ def _poor_choice(ranker: BaseRanker, plan: Plan) -> TrainingWarning | None:
 
 def _constant_scores(ranker: BaseRanker, force: Force, data: RankingData) -> NothingRankedWarning | None:
     """Return a warning if all documents of each query have the same score though their labels differ, or None."""
-    differ = np.flatnonzero(np.diff(data.labels) * (np.diff(data.document_queries) == 0))
-    queries = np.unique(data.document_queries[differ])
+    queries = _compared_queries(data)
     if not len(queries):
         if not force.compares or data.pairs is not None:
             return None
@@ -112,6 +111,11 @@ def _constant_scores(ranker: BaseRanker, force: Force, data: RankingData) -> Not
             f"nothing is ranked: {found}",
             "documents are compared only if they share a query id, so check the query ids and the labels",
         )
+    if _has_nothing_to_couple(force, data, queries):
+        return NothingRankedWarning(
+            f"nothing was learned: no training query has two preferences that {force} couples",
+            "use topology 'independent' or 'winner', which learn from single preferences",
+        )
     if _scores_differ(ranker, data, queries):
         return None
     tried = next((name for name, parameter in ranker.parameters().items() if parameter.suspect), None)
@@ -119,6 +123,29 @@ def _constant_scores(ranker: BaseRanker, force: Force, data: RankingData) -> Not
         "nothing is ranked: all documents of each training query get the same score",
         "" if tried is None else f"try another {tried}, or features of another scale",
     )
+
+
+def _compared_queries(data: RankingData) -> npt.NDArray[np.int64]:
+    """Return the queries in which a document should rank above another one: by pairs, if there are any, or by labels."""
+    if data.pairs is not None:
+        says = (data.pairs.weight > 0) & (data.pairs.probability != 0.5)
+        return np.unique(data.document_queries[data.pairs.winner[says]])
+    differ = np.flatnonzero(np.diff(data.labels) * (np.diff(data.document_queries) == 0))
+    return np.unique(data.document_queries[differ])
+
+
+def _has_nothing_to_couple(force: Force, data: RankingData, queries: npt.NDArray[np.int64]) -> bool:
+    """Return whether a force over pairs of preferences finds no two of them in any query, so that every cost is 0."""
+    acting = force.acting
+    if acting.definition.over != "preferences" or acting.definition.needs_documents(acting):
+        return False
+    for block in np.split(
+        queries, range(1, len(queries), SCORE_BLOCK)
+    ):  # the first query alone is nearly always enough
+        some = data.select(block)
+        if acting.cost(np.zeros(len(some)), some).any():
+            return False
+    return True
 
 
 def _scores_differ(ranker: BaseRanker, data: RankingData, queries: npt.NDArray[np.int64]) -> bool:

@@ -17,7 +17,7 @@ from podium.training.force_parameters import LearnedParameters
 from podium.training.judging import check_choice
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Trained, TrainingRun
-from podium.training.schedule import Schedule
+from podium.training.schedule import BEST_ON_TRAINING, Schedule
 from podium.training.steps import Steps, Task
 
 Floats = npt.NDArray[np.float64]
@@ -37,6 +37,11 @@ class DescentSchedule(Schedule):
     def max_epochs(self) -> int:
         """Maximum number of epochs."""
         return self.epochs
+
+    @property
+    def kept_without_validation(self) -> str:
+        """Which epoch is kept if there is no validation data: with restarts, the last one may be a bad one."""
+        return super().kept_without_validation if self.restart_rounds is None else BEST_ON_TRAINING
 
     @property
     def starting_rate(self) -> float:

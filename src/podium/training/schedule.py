@@ -54,6 +54,9 @@ class EpochSettings(Settings):
     )
 
 
+BEST_ON_TRAINING = "the best epoch on the training data"
+
+
 class Schedule(Value, ABC):
     """How a model is fitted to the forces: settings, and the runner that executes them.
 
@@ -87,6 +90,11 @@ class Schedule(Value, ABC):
     @abstractmethod
     def max_epochs(self) -> int:
         """Maximum number of epochs or rounds."""
+
+    @property
+    def kept_without_validation(self) -> str:
+        """Which epoch is kept if there is no validation data, in words."""
+        return f"the last {self.unit}"
 
     def first_choice(self, epochs: int) -> int:
         """Return the first epoch that validation can choose after so many epochs."""

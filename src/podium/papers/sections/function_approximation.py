@@ -5,9 +5,9 @@ from podium.papers.sections.topic import Topics, checked_by, command, experiment
 TOPICS: Topics = (
     topic("§1.1", "queries, documents, feature vectors and labels; documents are compared within their query", page("data.md"), name("podium.RankingData")),
     topic("§1.1", "labels of any number of levels, and features that may be missing", page("data.md"), command("podium data describe train.txt")),
+    topic("§1.1", "after training, scores order new documents", command("podium train train.txt --ranker lambdarank --epochs 2 --out ranked.podium"), command("podium score ranked.podium test.txt --out ranked.scores"), page("ship.md")),
     topic("§1.2", "preferences as arcs of a graph: incomplete, contradictory, cyclic", name("podium.Pairs"), page("posteriors.md#training-on-preferences-that-contradict-each-other")),
     topic("§1.2", "Table 1: three mathematicians in a circle", page("posteriors.md#consistency"), checked_by("tests/unit/test_posteriors.py::test_table_1_of_the_paper")),
-    topic("§1.1", "after training, scores order new documents", command("podium train train.txt --ranker lambdarank --epochs 2 --out ranked.podium"), command("podium score ranked.podium test.txt --out ranked.scores"), page("ship.md")),
     topic("§2", "pairwise error, NDCG, MRR and winner takes all", page("metrics.md#the-table"), command("podium metrics"), command("podium evaluate baseline.scores train.txt -m ndcg@10 -m mrr -m wta -m pairwise_error")),
     topic("§2", "measures are averaged over the queries; what ties and queries without a relevant document count", page("metrics.md#conventions"), page("evaluation.md#tied-scores")),
     topic("§2", "no measure is differentiable, and all depend on many documents", page("forces.md"), command('podium laws "finite_difference(ndcg)" --draws 5')),

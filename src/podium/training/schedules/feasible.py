@@ -23,7 +23,7 @@ from podium.training.force_parameters import LearnedParameters
 from podium.training.judging import labels_choose
 from podium.training.progress import Epoch, Progress
 from podium.training.run import Plan, Trained, TrainingRun
-from podium.training.schedule import EPOCHS, LEARNING_RATE, Schedule, early_stopping, time_limit
+from podium.training.schedule import BEST_ON_TRAINING, EPOCHS, LEARNING_RATE, Schedule, early_stopping, time_limit
 
 Floats = npt.NDArray[np.float64]
 START_STREAM = 1 << 41
@@ -94,6 +94,21 @@ class FeasibleSteps(FeasibleSettings, Schedule):
                 f"learns thresholds, which {self.name} cannot keep in order",
                 "use {schedule='adam'}",
             )
+
+        own, force = plan.force.own_parameters(None).names if plan.force.learns else [], plan.force.acting
+        for name, value in force.given:
+            if name in own:
+                raise ParameterError(
+                    name,
+                    value,
+                    f"is learned, and {self.name} draws its own start",
+                    f"leave it out, or keep it fixed: {{learn=False}} in {force.name}",
+                )
+
+    @property
+    def kept_without_validation(self) -> str:
+        """Which epoch is kept if there is no validation data: that of the best start and norm."""
+        return BEST_ON_TRAINING
 
     @property
     def norms(self) -> tuple[float, ...]:

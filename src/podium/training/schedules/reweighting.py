@@ -100,7 +100,10 @@ class Reweighting(ReweightingSettings, Schedule):
             )
         if None in plan.force.metric.bounds:
             raise ParameterError(
-                "force", str(plan.force), f"needs a bounded metric for {self}, and {plan.force.metric} has no bounds"
+                "force",
+                str(plan.force),
+                f"needs a bounded metric for {self}, and {plan.force.metric} has no bounds",
+                "use {force='finite_difference(ndcg@10)'}",
             )
         self.check_start(plan)
         self.check_memory(plan)
@@ -178,6 +181,11 @@ class ReweightingRun(TrainingRun):
         weights = np.ones(data.n_queries) if data.query_weights is None else data.query_weights
         none = np.isnan(self.values.of(np.zeros(data.n_documents)))
         self.start = np.where(none, 0.0, np.asarray(weights, np.float64)[self.values.order])
+        if not self.start.any():
+            raise DataError(
+                f"no training query has both a weight above 0 and a value of {plan.force.metric}; check the labels and the query "
+                "weights"
+            )
         self.weights = self.start / self.start.sum()
         self.train_scores = np.zeros(data.n_documents)
         self.valid_scores = np.zeros(0 if valid is None else valid.n_documents)
