@@ -9,6 +9,7 @@
 
 #include "random.hpp"
 #include "trees/fixed_point.hpp"
+#include "trees/pick.hpp"
 #include "trees/symmetric.hpp"
 #include "unreachable.hpp"
 
@@ -201,16 +202,13 @@ void Booster::copy_rows(GrowRows& rows) {
     rows.blocks.push_back({sampled_rows_.bins[k].data(), first, count, stride});
     std::uint8_t* to = sampled_rows_.bins[k].data();
     const bool whole = count == from.count;
+    const BytePicker picker(places, from.stride);
     pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
+      if (!whole) return picker.copy(from.bins.data(), rows.document, begin, end, to, stride);
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t document = rows.document ? rows.document[i] : i;
         if (rows.document && i + 16 < end) __builtin_prefetch(from.bins.data() + rows.document[i + 16] * from.stride);
-        const std::uint8_t* source = from.bins.data() + document * from.stride;
-        if (whole) {
-          std::memcpy(to + i * stride, source, count);
-        } else {
-          for (std::size_t c = 0; c < count; ++c) to[i * stride + c] = source[places[c]];
-        }
+        std::memcpy(to + i * stride, from.bins.data() + document * from.stride, count);
       }
     });
   }

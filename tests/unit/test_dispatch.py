@@ -88,3 +88,20 @@ def test_first_ranks_without_avx2(sizes: list[int], metric: str, settings: str, 
         _core.use_avx2(True)
         assert plain == [part.tobytes() for part in force(scores, data)]
     assert np.frombuffer(plain[0]).any()
+
+
+@pytest.mark.parametrize("n_features", [7, 20, 46, 140])
+@pytest.mark.parametrize("growth", ["leaf", "symmetric"])
+def test_sampled_columns_without_avx2(n_features: int, growth: str, baseline: None) -> None:
+    rng = np.random.default_rng(n_features)
+    data = podium.RankingData(rng.normal(size=(600, n_features)), rng.integers(0, 3, 600), np.repeat(np.arange(30), 20))
+
+    def trained() -> list[bytes]:
+        ranker = podium.LambdaMART(
+            n_estimators=5, growth=growth, column_sampling=0.5, query_sampling=0.7, forests=1, num_threads=1
+        ).fit(data)
+        return [value.tobytes() for value in ranker.model_.arrays().values()]
+
+    plain = trained()
+    _core.use_avx2(True)
+    assert plain == trained()
