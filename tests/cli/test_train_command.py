@@ -453,6 +453,24 @@ def test_advice_names_options_of_the_command(refused, tmp_path):
     assert "use --read scattered=group if both belong to one query" in refused("data", "describe", "t.txt")
 
 
+def test_columns_of_categories_are_split_by_category(cli, refused):
+    rows = [f"{2 * (k % 4 in (0, 2)) + (k % 3 == 0)},{k // 8},{'abcd'[k % 4]},{k % 7}" for k in range(80)]
+    (cli.folder / "t.csv").write_text("\n".join(["label,qid,brand,x", *rows, ""]))
+    words = ["train", "t.csv", "--read", "categorical_features=brand"]
+    found = cli(*words, "--n-estimators", 3, "-o", "a.podium", "--json").json
+    assert found["parameters"]["categorical"] is None
+    assert found["resolved"]["categorical"] == [0]
+    assert "categorical=(0,)" in found["resolved"]["model"]
+    assert json.loads((cli.folder / "a.podium.log.jsonl").read_text().splitlines()[0])["resolved"] == found["resolved"]
+    assert podium.load_scorer(cli.folder / "a.podium").model.category_features.tolist() == [0]
+    numbers = cli(*words, "--n-estimators", 3, "--set", "categorical=", "-o", "b.podium", "--json").json
+    assert numbers["resolved"]["categorical"] == []
+    wrong = refused(*words, "--set", "growth=symmetric", "-o", "c.podium")
+    assert wrong.endswith("or --set categorical= to compare the codes of categories as numbers")
+    wrong = refused(*words, "--ranker", "ranksvm", "-o", "c.podium")
+    assert "leave it out with --read ignore=brand; or make plain numbers of the codes with podium data convert" in wrong
+
+
 def test_names_of_rankers_ignore_case_and_may_be_those_of_classes(cli, parts):
     for k, name in enumerate(("ranknet", "RankNet", "RANKNET")):
         cli("train", "train.txt", "--ranker", name, "--epochs", 1, "-o", f"{k}.podium")

@@ -144,12 +144,13 @@ COLORS = pd.DataFrame(
 
 
 def test_categories_get_the_codes_of_the_training_data() -> None:
-    """The training data had blue as code 0 and red as code 1; green has no code there and gets the next one."""
+    """The training data had blue as code 0 and red as code 1; green has no code there, so that it is missing: 0 to this model."""
     scorer = replace(linear(1, 10), feature_names=("color", "x"), categories={0: ("blue", "red")})
     assert scorer.scores(COLORS).tolist() == [11, 20, 30, 41]
     assert scorer.scores(podium.from_frame(COLORS.assign(label=0, qid=1))).tolist() == [11, 20, 30, 41]
     green = pd.DataFrame({"color": pd.Categorical(["green", "red"]), "x": [0.0, 0.0]})
-    assert scorer.scores(green).tolist() == [2, 1]
+    assert scorer.scores(green).tolist() == [0, 1]
+    assert scorer.scores(np.array([[0, 0], [1, 0], [2, 0], [7, 0], [np.nan, 0]])).tolist() == [0, 1, 0, 0, 0]
     with pytest.raises(
         podium.DataError, match="feature 'x' is categorical here and a number in the data the model was"
     ):

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data.feature_names import feature_indices, feature_name
-from podium.errors import DataError, short_repr
+from podium.errors import DataError, short_list, short_repr
 
 if TYPE_CHECKING:
     from podium.data.conversion import Features
@@ -86,6 +86,25 @@ def _check_codes(feature: str, codes: npt.NDArray[np.float32], names: tuple[str,
         raise DataError(f"feature {feature!r} is categorical and holds {value:g}; its codes must be {rule}")
 
 
+def refuse_categories(data: RankingData, reader: str) -> None:
+    """Raise DataError if the data has categorical features, for a reader that takes every feature as a number.
+
+    Args:
+        data: the training data.
+        reader: what takes numbers, as the subject of a sentence.
+    """
+    names = [feature_name(column, data.feature_names) for column in data.categorical_features or ()]
+    if not names:
+        return
+    many = len(names) > 1
+    found = f"{'features' if many else 'feature'} {short_list([repr(name) for name in names])}"
+    raise DataError(
+        f"{reader} takes numbers, and the codes of the categorical {found} are not quantities",
+        remedy=f"train boosted trees, which split by category; or leave {'them' if many else 'it'} out with "
+        f"{{ignore={names!r}}}; or make plain numbers of the codes with {{without=categorical_features}}",
+    )
+
+
 def recode(
     features: npt.NDArray[np.float32], own: Categories | None, wanted: Categories | None, names: Sequence[str] | None
 ) -> tuple[npt.NDArray[np.float32], Categories | None]:
@@ -123,6 +142,24 @@ def with_categories(data: RankingData, wanted: Categories | None) -> RankingData
     if features is data.features and held == data.categorical_features:
         return data
     return data.replace_grouped(features=features, categorical_features=held)
+
+
+def without_unknown(features: npt.NDArray[np.float32], known: Categories) -> npt.NDArray[np.float32]:
+    """Return features with codes of unknown categories as missing values; the same array if there are none.
+
+    Args:
+        features: one row per document.
+        known: the known categories of some columns; those without names have no unknown ones.
+    """
+    out = features
+    for column, names in known.items():
+        if names is None or column >= features.shape[1]:
+            continue
+        unknown = features[:, column] >= len(names)
+        if unknown.any():
+            out = features.copy() if out is features else out
+            out[unknown, column] = np.nan
+    return out
 
 
 def _recoding(mine: tuple[str, ...], names: tuple[str, ...]) -> tuple[tuple[str, ...], npt.NDArray[np.float32]]:

@@ -17,9 +17,10 @@ from podium.data.feature_names import feature_name
 from podium.data.hashing import query_hashes, splitmix64
 from podium.errors import DataError
 from podium.memory import MemoryLimit
+from podium.models.continuing import as_start, check_start, joined_forest
 from podium.models.model import Floats
 from podium.models.tree_settings import TreesSpec
-from podium.models.trees import MOST_FEATURES, Arrays, TreeModel, categories_of, forest_of
+from podium.models.trees import MOST_FEATURES, Arrays, TreeModel, forest_of
 
 BIN_SAMPLE_DOCUMENTS = 100_000  # documents from which the bins are chosen
 SHARED_BYTE_DOCUMENTS = 40_000  # from this many documents, two features with few bins share a byte
@@ -69,7 +70,7 @@ class TreeBooster:
             scores = 8 * len(base) * (1 if spec.forests == 1 else 1 + (spec.forests or 1))
             memory.check_documents(data.n_documents, DOCUMENT_BYTES + 2 * scores)  # a checkpoint needs a copy
         self.spec, self.seed, self.n_outputs, self.n_features = spec, seed, len(base), data.n_features
-        start = None if start is None else _as_start(start)
+        start = None if start is None else as_start(start)
         self.trees_before = (
             0 if start is None else start.n_trees
         )  # random draws continue where those of the other model ended
@@ -83,7 +84,7 @@ class TreeBooster:
         self.categories = {feature: bins.cuts(feature) for feature in spec.categorical}
         _warn_of_numbers(data, spec)
         if start is not None:
-            _check_start(start, self)
+            check_start(start, self.n_features, self.n_outputs, self.categories, data.feature_names)
         offsets, share = np.ascontiguousarray(data.query_offsets), data.n_documents >= SHARED_BYTE_DOCUMENTS
         self.booster = _core.Booster(bins, offsets, keys, share, "" if memory is None else memory.folder, num_threads)
         self.booster.append(features)
@@ -177,15 +178,7 @@ class TreeBooster:
     def finished(self, weights: Sequence[float]) -> TreeModel:
         """Return the trained forest, including the one that training started from."""
         grown = TreeModel(self.grown(weights), self.n_features, self.n_outputs)
-        if self.start is None:
-            return grown
-        before = [self.start.tree(t) for t in range(self.start.n_trees)]
-        after = [grown.tree(t) for t in range(grown.n_trees)]
-        return TreeModel(
-            forest_of(before + after, self.base, categories_of(self.start) | self.categories),
-            self.n_features,
-            self.n_outputs,
-        )
+        return grown if self.start is None else joined_forest(self.start, grown)
 
 
 def _warn_of_numbers(data: RankingData, spec: TreesSpec) -> None:
@@ -198,42 +191,6 @@ def _warn_of_numbers(data: RankingData, spec: TreesSpec) -> None:
                 f"feature {feature_name(feature, data.feature_names)!r} is categorical and has {len(values):,} values, which are not "
                 "whole numbers; codes of categories are, so leave it out of categorical if it is a quantity",
                 stacklevel=2,
-            )
-
-
-def _as_start(start: TreeModel) -> TreeModel:
-    """Return the model as training can continue from it."""
-    if start.rules:
-        raise DataError(
-            "training cannot continue from a model that was imported with rules for single features (zeros that count as missing, "
-            "or categories of another library); train a new model"
-        )
-    return start.with_float64_sums()
-
-
-def _check_start(start: TreeModel, now: TreeBooster) -> None:
-    if (start.n_features, start.n_outputs) != (now.n_features, now.n_outputs):
-        raise DataError(
-            f"the model to start from has {start.n_features} features and {start.n_outputs} outputs, this training "
-            f"{now.n_features} and {now.n_outputs}; they must be the same"
-        )
-    split = set(start.arrays()["feature"].tolist())
-    for feature in now.categories.keys() - categories_of(start).keys():
-        if feature in split:
-            raise DataError(
-                f"feature {feature} is categorical now and was a number in the model to start from; train a new model, or leave it out "
-                "of categorical"
-            )
-    for feature, values in categories_of(start).items():
-        if feature not in now.categories:
-            raise DataError(
-                f"feature {feature} is categorical in the model to start from; give categorical={sorted(categories_of(start))} "
-                "(growth='symmetric' cannot start from such a model)"
-            )
-        if not np.array_equal(values, now.categories[feature]):
-            raise DataError(
-                f"feature {feature} has other categories than in the model to start from; train a new model, or use "
-                "data with the same categories"
             )
 
 

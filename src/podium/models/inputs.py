@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
+from podium.data.categories import refuse_categories
 from podium.errors import DataError
 from podium.parameters import Settings, setting
 from podium.rules import Flag
@@ -30,8 +31,11 @@ class InputSettings(Settings):
         fixed_by_first_call=True,
     )
 
+    name: ClassVar[str]  # of the model
+
     def resolved_inputs(self, data: RankingData) -> Self:
-        """Return the same settings with `standardize` chosen."""
+        """Return the same settings with `standardize` chosen, after checking that every feature is a number."""
+        refuse_categories(data, f"the model {self.name}")
         return self if self.standardize is not None else replace(self, standardize=not on_one_scale(data))
 
 

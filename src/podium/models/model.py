@@ -146,6 +146,11 @@ class Model(ABC):
         """The columns of the features that scores can depend on."""
         return np.arange(self.n_features)
 
+    @property
+    def category_features(self) -> npt.NDArray[np.int64]:
+        """The columns of the features whose values are looked up as categories, and not compared as numbers."""
+        return np.empty(0, np.int64)
+
     @abstractmethod
     def scores(self, features: Features, *, num_threads: int = 1) -> Floats:
         """Return the scores of every row: [documents], or [documents × outputs] if there are several."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from podium.data import RankingData
 from podium.data.feature_names import feature_index, feature_name
-from podium.errors import ParameterError, is_integer
+from podium.errors import ParameterError, is_integer, short_list
 from podium.models.model import Spec, WeakRankerForm
 from podium.models.trees import TreeModel
 from podium.parameters import Search, Settings, setting
@@ -39,8 +39,6 @@ def _sorted(features: Any) -> Any:
 
 
 def _features(given: Any) -> tuple[int | str, ...]:
-    if given is None:
-        return ()
     if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray | set | frozenset):
         raise TypeError
     return tuple(_sorted({_feature(feature) for feature in given}))
@@ -168,14 +166,16 @@ class TreeSettings(Settings):
         core=True,
     )
     categorical: Any = setting(
-        (),
+        None,
         Custom(
             _features,
             "must be a list of features, numbered from 0 or by name, as in [3, 'brand']",
             parse_list,
             "FEATURE,…",
         ),
-        "Features whose values are categories without an order. If there are more than `max_bins` categories, the rarest count as missing.",
+        "Features whose values are categories without an order; an empty list compares all codes as numbers. If there are more than "
+        "`max_bins` categories, the rarest count as missing.",
+        none="the categorical features of the data",
     )
 
 
@@ -198,12 +198,12 @@ class TreesSpec(TreeSettings, Spec):
                 "takes no monotone and no categorical features",
                 "use {growth='leaf'} or {growth='depth'}",
             )
-        both = {feature for feature, _ in self.monotone} & set(self.categorical)
+        both = {feature for feature, _ in self.monotone} & set(self.categorical or ())
         if both:
             _refuse_monotone_category(_sorted(both)[0])
 
     def resolve(self, data: RankingData) -> Self:
-        """Choose what is None by the size of the data, and turn names of features into numbers."""
+        """Choose what is None from the data, and turn names of features into numbers."""
         large = data.n_documents >= LARGE_DATA_DOCUMENTS
         chosen: dict[str, Any] = {
             "num_leaves": (32 if large else 8) - (self.growth != "symmetric"),
@@ -218,14 +218,29 @@ class TreesSpec(TreeSettings, Spec):
             return feature_index(feature, data.feature_names, data.n_features, parameter=parameter)
 
         given["monotone"] = tuple((column(feature, "monotone"), sign) for feature, sign in self.monotone)
-        given["categorical"] = tuple(column(feature, "categorical") for feature in self.categorical)
+        given["categorical"] = tuple(column(feature, "categorical") for feature in self._categorical_features(data))
         for feature, _ in given["monotone"]:
-            if feature in (data.categorical_features or {}):
+            if feature in given["categorical"]:
                 _refuse_monotone_category(feature_name(feature, data.feature_names))
         out = replace(self, **given)
         if out.forests is None:
             out = replace(out, forests=1 if large or not out.is_random else SMALL_DATA_FORESTS)
         return out
+
+    def _categorical_features(self, data: RankingData) -> Sequence[int | str]:
+        """Return the features to split by category: those that were given, or else the categorical ones of the data."""
+        if self.categorical is not None:
+            return tuple(self.categorical)
+        found = tuple(data.categorical_features or ())
+        if found and self.growth == "symmetric":
+            names = short_list([feature_name(feature, data.feature_names) for feature in found])
+            raise ParameterError(
+                "growth",
+                self.growth,
+                f"takes no categorical features, and the data has {names}",
+                "use {growth='leaf'} or {growth='depth'}, or {categorical=()} to compare the codes of categories as numbers",
+            )
+        return found
 
     @property
     def is_stumps(self) -> bool:
@@ -234,7 +249,7 @@ class TreesSpec(TreeSettings, Spec):
 
     @property
     def weak_rankers(self) -> WeakRankerForm | None:
-        """Stumps, if trees have two leaves and every feature is a number."""
+        """Threshold stumps, if trees have two leaves and no feature is to be split by category."""
         if not self.is_stumps or self.categorical:
             return None
         from podium.models.weak_rankers import stump_rankers
@@ -242,7 +257,7 @@ class TreesSpec(TreeSettings, Spec):
         def make(data: RankingData, num_threads: int) -> StumpRankers:
             return stump_rankers(data, self.max_bins, num_threads)
 
-        return WeakRankerForm(make, frozenset({"num_leaves", "max_bins"}))
+        return WeakRankerForm(make, frozenset({"num_leaves", "max_bins", "categorical"}))
 
     @property
     def is_random(self) -> bool:

@@ -99,6 +99,11 @@ class TreeModel(Model):
         return np.unique(self._arrays["feature"]).astype(np.int64)
 
     @property
+    def category_features(self) -> npt.NDArray[np.int64]:
+        """The columns of the features that trees split by category."""
+        return self._arrays["category_features"].astype(np.int64)
+
+    @property
     def has_gains(self) -> bool:
         """Whether the gains of the splits are known. Files of some libraries do not hold them; they are read as 0."""
         return not len(self._arrays["gain"]) or bool(self._arrays["gain"].any())

@@ -32,7 +32,7 @@ from podium.rankers.exporting import ExportMixin
 from podium.rankers.inputs import DataMixin, Valid
 from podium.rankers.saving import SaveMixin
 from podium.rankers.training_warnings import warn_of
-from podium.scoring import Scorer, check_names
+from podium.scoring import Scorer
 from podium.threads import resolve_threads
 from podium.training import Checkpoint, Plan, Schedule, Trained, train
 from podium.training.judging import effect_of_ties
@@ -227,9 +227,9 @@ class BaseRanker(CommonSettings, DataMixin, SaveMixin, ExportMixin, ExplainMixin
         start = self._start_model(start_from)
         with self._features_kept():
             data = self._as_data(X, y, qid, sample_weight, reset=True)
-            judged = self._as_valid(valid, data)
             if start is not None:
-                check_names(data.feature_names, start.feature_names_)
+                data = start.scorer_.coded(data)
+            judged = self._as_valid(valid, data)
             plan = replace(self._plan(data), start_from=None if start is None else start.model_)
             seen = None if judged is None else self._prepare_valid(judged)
             trained = self._learn(plan, self._prepare(data), seen, called, checkpoint)

@@ -33,7 +33,7 @@ class RankBoost(StumpSettings, BaseRanker):
 
     Every round chooses the stump h(x) = 1 if x_f > θ, else 0, with the largest |r|, where r = Σ_pairs D·(h(winner) − h(loser)) and
     D are the weights e^{−o} of the pairs, normalized to sum to 1. It adds α·h with α = ½ ln((1 + r)/(1 − r)). The pairs are never
-    enumerated: r is computed as a sum over documents.
+    enumerated: r is computed as a sum over documents. For a categorical feature of the data, h(x) = 1 if x_f is outside a set.
     """
 
     max_bins: int = inherit(TreeSettings.parameters()["max_bins"])

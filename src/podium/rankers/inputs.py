@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from podium.data import RankingData
 from podium.data.arrays import fill_masked, refuse_masked
 from podium.data.canonical import refuse_path
+from podium.data.categories import without_unknown
 from podium.data.conversion import as_weights
 from podium.data.frame_columns import is_frame, whole_frame
 from podium.data.matching import convert_like
@@ -128,7 +129,9 @@ class DataMixin:
                 raise DataError("valid must be a RankingData or (X, y, qid)")
             valid = self._as_data(*valid, reset=False, like=data)
         names = {"what": "the validation data", "known_by": "the training data has"}
-        return match_features(valid, data.n_features, data.feature_names, data.categorical_features, **names)
+        valid = match_features(valid, data.n_features, data.feature_names, data.categorical_features, **names)
+        features = without_unknown(valid.features, data.categorical_features or {})
+        return valid if features is valid.features else valid.replace_grouped(features=features)
 
 
 def _weights(given: Any, rows: int) -> npt.NDArray[np.float64]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from podium import _core
 from podium.artifact import load_artifact
 from podium.data import RankingData
-from podium.data.categories import Categories, recode, with_categories
+from podium.data.categories import Categories, recode, with_categories, without_unknown
 from podium.data.checks import caller_row
 from podium.data.conversion import Features as ConvertedFeatures
 from podium.data.conversion import convert_features
@@ -109,6 +109,7 @@ class Scorer:
             or rows.ndim != 2
             or self.normalize is not None
             or not self.model.reads_any_floats
+            or self.number_categories
         ):
             return None
         if not rows.flags.aligned or rows.dtype not in (np.float32, np.float64):
@@ -120,8 +121,31 @@ class Scorer:
         """Return the features of a frame, found by name and converted as those of the training data were."""
         return convert_like(frame, self.feature_names, self.model.n_features, self.categories)
 
+    def coded(self, data: RankingData) -> RankingData:
+        """Return data to continue training with: the same features, with categories coded as those of the training data were."""
+        check_names(data.feature_names, self.feature_names)
+        if data.n_features != self.model.n_features:  # refused by training, in its own words
+            return data
+        own = (data.categorical_features or {}).keys() & set(self.model.category_features.tolist())
+        return with_categories(data, {**dict.fromkeys(own), **(self.categories or {})} or None)
+
+    @property
+    def number_categories(self) -> Categories:
+        """The categorical features whose codes the model compares or weights as if they were numbers."""
+        if self.categories is None:
+            return {}
+        split = set(self.model.category_features.tolist())
+        return {column: names for column, names in self.categories.items() if column not in split}
+
     def features(self, rows: RankingData | npt.ArrayLike) -> Features:
-        """Return the features of rows as the model takes them; those of a RankingData in its grouped order."""
+        """Return the features of rows as the model takes them; those of a RankingData in its grouped order.
+
+        A category that was not in the training data is a missing value to a model that takes codes as numbers: its place in a
+        list of names says nothing about it. Splits by category send unknown categories where missing values go.
+        """
+        return without_unknown(self._converted(rows), self.number_categories)
+
+    def _converted(self, rows: RankingData | npt.ArrayLike) -> Features:
         if isinstance(rows, RankingData):
             data = match_features(rows, self.model.n_features, self.feature_names, self.categories)
             return data.features if self.normalize is None else normalize(data, self.normalize).features

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
+from podium.data.categories import refuse_categories
 from podium.errors import DataError, ParameterError
 from podium.metrics import Documents, Metric, per_query
 from podium.models.weak_rankers import WeakRankers
@@ -113,6 +114,8 @@ class Reweighting(ReweightingSettings, Schedule):
         model: Any = plan.model
         assert model.weak_rankers is not None
         chosen = model.resolve(data)
+        if chosen.weak_rankers is None:
+            refuse_categories(data, "a threshold stump")
         return replace(plan, model=replace(model, **{name: getattr(chosen, name) for name in model.weak_rankers.reads}))
 
     def make_run(
