@@ -46,7 +46,18 @@ def test_reports_as_json(cli, folder, tmp_path):
     assert made["bytes"] == (tmp_path / "a.json").stat().st_size
     assert json.loads((tmp_path / "a.json").read_text())["model"]["name"] == "mine"
     made = cli("import", FOREIGN / "lightgbm-nan.txt", "--out", "a.podium", "--json").json
+    (note,) = made.pop("notes")
     assert made == {"file": "a.podium", "source": "lightgbm", "trees": 5, "features": 4, "outputs": 1}
+    assert note.startswith("scores are the same for float32 values; lightgbm compares float64 values")
+
+
+def test_import_says_where_scores_can_differ(cli):
+    """Only LightGBM compares float64 values."""
+    said = cli("import", FOREIGN / "lightgbm-nan.txt", "--out", "a.podium")
+    assert "note: scores are the same for float32 values" in said.out + said.err
+    for name in ("ranklib-lambdamart.txt", next(FOREIGN.glob("xgboost*.json")), next(FOREIGN.glob("catboost*.json"))):
+        said = cli("import", FOREIGN / name, "--out", "b.podium")
+        assert "float32" not in said.out + said.err
 
 
 def test_definitions_of_features_come_from_a_file(cli, folder, tmp_path):

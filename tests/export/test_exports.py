@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import importlib.util
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,12 +81,66 @@ def test_categories(format, tmp_path):
     need(format)
     report = ranker("categories").export(tmp_path / "a", format=format, allow=ALLOWED, data=training_data("categories"))
     assert report.passed
-    assert "categories are given as whole numbers" in str(report)
+    text = "categories are compared as text" if format == "vespa" else "categories are given as whole numbers"
+    assert text in str(report)
+
+
+BRANDS = ["acme", "globex", "hooli, inc.", "initech", "umbrella", "wayne", "stark"]
+CODES = "brand (acme = 0, globex = 1, hooli, inc. = 2, initech = 3, umbrella = 4, …)"
+
+
+def branded(**more: Any) -> podium.RankingData:
+    rng = np.random.default_rng(8)
+    X = np.column_stack([rng.integers(0, 7, 400), rng.normal(size=400)]).astype(np.float32)
+    X[::19, 0] = np.nan
+    labels = np.isin(X[:, 0], [1, 3, 6]) + (X[:, 1] > 0)
+    named = {"feature_names": ["brand", "price"], "categorical_features": {"brand": BRANDS}}
+    return podium.RankingData(X, labels, np.repeat(np.arange(40), 10), **named | more)
+
+
+def test_categories_of_the_data_reach_lightgbm(tmp_path):
+    """The splits are LightGBM's own, and its runtime gives the same bits, for known, unknown and missing categories."""
+    need("lightgbm")
+    lightgbm = pytest.importorskip("lightgbm")
+    fitted = podium.LambdaMART(n_estimators=10, num_leaves=5, min_documents=3).fit(branded())
+    report = fitted.export(tmp_path / "a.txt", format="lightgbm", allow=ALLOWED, data=branded())
+    assert f"the engine must be given codes: {CODES}" in str(report)
+    booster = lightgbm.Booster(model_file=tmp_path / "a.txt")
+    assert any("cat_threshold" in line for line in (tmp_path / "a.txt").read_text().splitlines())
+    rows = np.array([[code, price] for code in (*range(9), np.nan) for price in (-1.0, 0.0, 1.0)])
+    assert booster.predict(rows, raw_score=True).tolist() == fitted.model_.scores(rows.astype(np.float32)).tolist()
+
+
+@pytest.mark.parametrize("format", ["xgboost-dump", "elasticsearch", "opensearch", "solr", "ranklib"])
+def test_categories_of_the_data_are_refused_by_search_engines(format, tmp_path):
+    fitted = podium.LambdaMART(n_estimators=3, num_leaves=5, min_documents=3).fit(branded())
+    with pytest.raises(ParameterError, match="has no splits by category; train without the categorical features"):
+        fitted.export(tmp_path / "a", format=format, allow=ALLOWED)
+
+
+@pytest.mark.parametrize("format", WRITABLE)
+def test_codes_that_are_taken_as_numbers_are_announced(format, tmp_path):
+    need(format)
+    fitted = podium.LambdaMART(n_estimators=5, num_leaves=5, min_documents=3, categorical=()).fit(branded())
+    report = fitted.export(tmp_path / "a", format=format, allow=ALLOWED)
+    words = "the model takes the codes of categories as numbers, and the engine must be given codes and not text"
+    assert f"note: {words}: {CODES}" in str(report)
+    unnamed = branded(categorical_features=["brand"])
+    fitted = podium.LambdaMART(n_estimators=5, num_leaves=5, min_documents=3, categorical=()).fit(unnamed)
+    assert f"note: {words}: brand" in str(fitted.export(tmp_path / "a", format=format, allow=ALLOWED)).splitlines()
+
+
+def test_codes_in_a_linear_model_are_announced(tmp_path):
+    """New linear models have no categories, but older files do."""
+    numbers = podium.RankSVM().fit(branded(categorical_features=None)).scorer_
+    scorer = dataclasses.replace(numbers, categories={0: tuple(BRANDS)})
+    assert CODES in str(export_model(scorer, tmp_path / "a", format="elasticsearch", allow=ALLOWED))
+    assert "note" not in str(export_model(numbers, tmp_path / "a", format="elasticsearch", allow=ALLOWED))
 
 
 @pytest.mark.parametrize("format", ["xgboost-dump", "elasticsearch", "solr", "ranklib"])
 def test_categories_are_refused_where_there_is_no_place_for_them(format, tmp_path):
-    with pytest.raises(ParameterError, match="has no splits by category; train without categorical="):
+    with pytest.raises(ParameterError, match="has no splits by category; train without the categorical features"):
         ranker("categories").export(tmp_path / "a", format=format, allow=ALLOWED)
     assert not (tmp_path / "a").exists()
 

@@ -248,3 +248,26 @@ def real_data(folder: Any, name: str) -> tuple[Any, Any]:
         return train, test
     train, test = (podium.read(folder / "yandex" / f"{part}.txt") for part in ("train", "test"))
     return train, test.replace_grouped(features=np.ascontiguousarray(test.features[:, : train.n_features]))
+
+
+def test_scores_are_those_of_lightgbm_for_float32_values():
+    """LightGBM compares decimals as float64: a threshold on 46.62 exactly sends it left there, and its float32 may lie above."""
+    lightgbm = pytest.importorskip("lightgbm")
+    values = np.round(np.arange(4000) / 100, 2)
+    rng = np.random.default_rng(0)
+    data = lightgbm.Dataset(values[:, None], rng.normal(size=4000), params={"min_data_in_leaf": 1, "max_bin": 255})
+    booster = lightgbm.train({"verbose": -1, "num_leaves": 200, "min_data_in_leaf": 1, "num_threads": 1}, data, 20)
+    imported = podium.from_lightgbm(booster)
+    rows = np.round(rng.integers(0, 4000, 20_000) / 100, 2)[:, None]
+    edges = np.array(
+        [
+            [float(text)]
+            for line in booster.model_to_string().splitlines()
+            if line.startswith("threshold=")
+            for text in line[10:].split()
+        ]
+    )
+    rows = np.concatenate([rows, edges])
+    single = rows.astype(np.float32)
+    assert imported.predict(rows).tolist() == booster.predict(single, raw_score=True).tolist()
+    assert (imported.predict(rows) != booster.predict(rows, raw_score=True)).any()

@@ -9,6 +9,7 @@ import typer
 
 from podium.cli.console import Json, check_outputs, print_json, say
 from podium.export import EXPORTS, read_model
+from podium.export.notes import rounding_notes
 from podium.files import Output
 
 IMPORTABLE = [name for name, row in EXPORTS.items() if row.read is not None]
@@ -43,7 +44,10 @@ def import_model(
     n_features: NFeaturesOption = None,
     json: Json = False,
 ) -> None:
-    """Turn a model of LightGBM, XGBoost, CatBoost or RankLib into a Podium model that scores the same, to the last bit.
+    """Turn a model of LightGBM, XGBoost, CatBoost or RankLib into a Podium model with the same scores.
+
+    For float32 values, the scores are the same to the last bit. LightGBM compares float64 values, so that a few scores of other data
+    can differ from its own; give LightGBM float32 values to compare with.
 
     The result can be used wherever a model of podium train can: score, evaluate, compare, explain, export.
     """
@@ -59,8 +63,11 @@ def import_model(
         "trees": ranker.n_trees_,
         "features": ranker.model_.n_features,
         "outputs": ranker.model_.n_outputs,
+        "notes": rounding_notes(EXPORTS[ranker.source]),
     }
     if json:
         print_json(made)
     else:
         say(f"wrote {out}: {made['trees']} trees of {made['source']} over {made['features']} features")
+        for note in rounding_notes(EXPORTS[ranker.source]):
+            say(f"note: {note}")

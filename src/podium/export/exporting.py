@@ -8,14 +8,14 @@ from typing import Any
 
 from podium.data import RankingData
 from podium.errors import OutputError, PodiumError, UnknownNameError
-from podium.export.changes import MISSING_AS_ZERO, NORMALIZED_INPUT, Changes
+from podium.export.changes import NORMALIZED_INPUT, Changes
 from podium.export.floats import LARGEST
 from podium.export.format import ExportFormat
-from podium.export.names import renaming
+from podium.export.notes import notes_of
 from podium.export.options import ExportOptions
 from podium.export.source import depth_of, kind_of_model, refuse
 from podium.export.table import EXPORTS
-from podium.export.verifying import DATA_ROWS, Arithmetic, Checked, ExportReport, check_scores
+from podium.export.verifying import Arithmetic, Checked, ExportReport, check_scores
 from podium.files import atomic_write
 from podium.models.feature_rules import ZERO_IS_MISSING
 from podium.models.trees import TreeModel
@@ -66,7 +66,7 @@ def export_model(
         row.runtime(),
         **vars(found),
         changes=tuple(changes.made),
-        notes=tuple(_notes(scorer, row, changes, data)),
+        notes=tuple(notes_of(scorer, row, changes, data)),
     )
     if not report.passed:
         raise OutputError(
@@ -160,24 +160,3 @@ def _others(rows: Iterable[ExportFormat]) -> str:
     if not names:
         return "score with podium.load_scorer instead"
     return f"use {' or '.join(f'{{format={name!r}}}' for name in names)}"
-
-
-def _notes(scorer: Scorer, row: ExportFormat, changes: Changes, data: RankingData | None) -> list[str]:
-    notes = []
-    if data is not None and data.n_documents > DATA_ROWS:
-        notes.append(f"scores were compared on the first {DATA_ROWS:,} of {data.n_documents:,} documents")
-    if renamed := renaming(scorer.feature_names, row.file_names(scorer.feature_names or ())):
-        notes.append(renamed)
-    if row.missing_since and isinstance(scorer.model, TreeModel) and MISSING_AS_ZERO not in changes.made:
-        notes.append(f"missing values go where the trees send them since {row.missing_since}")
-    if isinstance(scorer.model, TreeModel) and len(scorer.model.arrays()["category_features"]):
-        notes.append(
-            "categories are given as whole numbers; other values of a categorical feature may score differently"
-        )
-        if scorer.categories is not None and any(names is not None for names in scorer.categories.values()):
-            notes.append("categories have names, and the file holds only their codes")
-    if scorer.model.n_outputs > 1 and not row.gives_scores:
-        notes.append(
-            "the file gives several outputs per document; Podium's score is Σ p_k (2^k − 1) with p their softmax"
-        )
-    return notes

@@ -35,6 +35,8 @@ class ExportFormat:
         runtime: What does that.
         arithmetic: How the target adds.
         zero_is_missing: Whether a file can count zeros as missing.
+        compares_float64: Whether the target compares float64 values with thresholds, and not float32 values as Podium does.
+        category_names: Whether a file compares the names of categories, and not their codes.
         missing_since: The version of the engine from which on missing values go where trees send them, and what older ones do.
         deepest_tree: The largest depth that a tree may have, because readers of such files recurse; None if there is no limit.
         file_names: Turns the names of features into those that a file can hold.
@@ -55,6 +57,8 @@ class ExportFormat:
     runtime: Callable[[], str] = lambda: "an evaluator of its rules"
     arithmetic: Callable[[ExportOptions], Arithmetic] = lambda options: Arithmetic.FLOAT32
     zero_is_missing: bool = False
+    compares_float64: bool = False
+    category_names: bool = False
     missing_since: str = ""
     deepest_tree: int | None = None
     file_names: Callable[[Sequence[str]], list[str]] = list

@@ -26,7 +26,7 @@ def ranklib_text(model: TreeModel, changes: Changes, format: str) -> str:
         raise refuse(
             format,
             "has no splits by category",
-            "train without {categorical}, or use {format='onnx'} or {format='vespa'}",
+            "train without the categorical features, or use {format='onnx'} or {format='vespa'}",
         )
     if not missing_is_zero(model):
         changes.need(MISSING_AS_ZERO, format, "takes a missing value as 0, and the model sends it elsewhere")

@@ -87,7 +87,7 @@ def _add_thresholds(tree: WrittenTree, found: dict[int, set[float]]) -> None:
         raise refuse(
             "solr",
             "has no splits by category",
-            "train without {categorical}, or use {format='onnx'} or {format='vespa'}",
+            "train without the categorical features, or use {format='onnx'} or {format='vespa'}",
         )
     for feature, threshold in zip(tree.feature, tree.threshold, strict=True):
         found.setdefault(feature, set()).add(threshold)

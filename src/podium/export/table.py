@@ -106,6 +106,7 @@ EXPORTS: dict[str, ExportFormat] = {
             arithmetic=lambda options: Arithmetic.SAME,
             zero_is_missing=True,
             file_names=lightgbm_names,
+            compares_float64=True,
         ),
         ExportFormat(
             "xgboost",
@@ -169,6 +170,7 @@ EXPORTS: dict[str, ExportFormat] = {
             options=("name", "features"),
             score=_score_vespa,
             arithmetic=lambda options: Arithmetic.FLOAT32_VALUES,
+            category_names=True,
             deepest_tree=NESTED_DEPTH,
         ),
         ExportFormat(

@@ -204,7 +204,7 @@ def _dumped(tree: WrittenTree, names: Sequence[str], format: str) -> dict[str, A
             raise refuse(
                 format,
                 "has no splits by category",
-                "train without {categorical}, or use {format='onnx'} or {format='vespa'}",
+                "train without the categorical features, or use {format='onnx'} or {format='vespa'}",
             )
         condition, swapped, _ = condition_of(tree, node)
         yes, no = (right[node], left[node]) if swapped else (left[node], right[node])

@@ -73,7 +73,8 @@ class ImportedRanker(BaseRanker):
 def from_lightgbm(booster_or_path: Any) -> ImportedRanker:
     """Return the ranker of a LightGBM model: a Booster, a scikit-learn estimator of LightGBM, or the path of a text file.
 
-    Its scores are LightGBM's raw scores, to the last bit. The trees up to the best iteration are taken.
+    For float32 values, its scores are LightGBM's raw scores, to the last bit. LightGBM compares float64 values: for other data, give it
+    `X.astype("float32")` to compare with. The trees up to the best iteration are taken.
 
     Args:
         booster_or_path: the model, or the path of its file.
