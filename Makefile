@@ -49,7 +49,7 @@ docs: $(VENV)/.dev
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/mkdocs build --strict
 
-# A manylinux wheel in dist/, tried in an empty environment with no compiler on PATH.
+# A manylinux wheel in dist/, tried in an empty environment with no compiler on PATH, and in a second one with the extras of the pages.
 TRIAL := build/wheel/venv
 wheel: $(VENV)/.release
 	rm -rf build/wheel dist
@@ -58,6 +58,9 @@ wheel: $(VENV)/.release
 	$(PYTHON) -m venv $(TRIAL)
 	PATH="$(abspath $(TRIAL)/bin)" $(TRIAL)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: dist/*.whl
 	PATH="$(abspath $(TRIAL)/bin)" $(TRIAL)/bin/python tests/wheel/smoke.py
+	$(PYTHON) -m venv $(TRIAL)-extras
+	PATH="$(abspath $(TRIAL)-extras/bin)" $(TRIAL)-extras/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: "$$(ls dist/*.whl)[serve,plots]"
+	PATH="$(abspath $(TRIAL)-extras/bin)" $(TRIAL)-extras/bin/python tests/wheel/extras.py
 
 # Says what a release still needs; `python .ci/release_check.py --quick` leaves out what takes minutes.
 release-check: $(VENV)/.release

@@ -147,3 +147,23 @@ def test_the_report_of_the_docs_has_a_picture(watcher: Watcher, size, dark, requ
         watched.page.get_by_role("dialog").locator("tbody tr").first.wait_for()
         if view in ("desktop-dark", "phone-light"):
             watched.picture(f"report-query-{view}")
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_no_label_of_a_chart_is_cut_off_in_a_wide_font(watcher: Watcher, page: Path, size):
+    with watcher.page(size, bypass_csp=True) as watched:
+        watched.page.goto(page.as_uri())
+        watched.page.add_style_tag(content=".chart text { font-family: 'DejaVu Sans', Verdana, sans-serif !important }")
+        outside = watched.page.evaluate(
+            """() => [...document.querySelectorAll('.chart svg')].flatMap((svg) => {
+              const box = svg.getBoundingClientRect();
+              return [...svg.querySelectorAll('text')].filter((text) => {
+                const own = text.getBoundingClientRect();
+                return own.width && (own.left < box.left - 1 || own.right > box.right + 1);
+              }).map((text) => text.textContent);
+            })"""
+        )
+        assert outside == []
+        if size == DESKTOP:
+            widths = watched.page.locator(".chart svg").evaluate_all("(all) => all.map((each) => each.clientWidth)")
+            assert min(widths) > 0.4 * size[0]

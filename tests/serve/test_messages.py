@@ -71,3 +71,13 @@ def test_an_unknown_column_of_arrow_is_named(service: Running):
     reply = service.call("/v1/models/shop/score", sink.getvalue(), STREAM)
     message = "the table has the column 'more', which the model was not trained on; leave it out"
     assert (reply.status, reply.json["error"]["message"]) == (422, message)
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [(b'{"features": [[NaN]]}', True), (b'{"documents": [{"price": -Infinity}]}', True), (b"{bad", False)],
+)
+def test_null_is_advised_only_for_numbers_that_json_does_not_have(service: Running, body, hint):
+    reply = service.call("/v1/models/shop/score", body)
+    assert reply.status == 400
+    assert ("write null for a missing value" in reply.json["error"]["message"]) == hint

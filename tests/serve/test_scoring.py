@@ -204,8 +204,13 @@ def test_the_client(service: Running, scorer):
         assert (caught.value.status, caught.value.code) == (404, "unknown_model")
 
 
+def test_a_scorer_says_what_it_is(models):
+    assert repr(podium.load_scorer(models / "linear.podium")).endswith("over 5 features>")
+    assert repr(podium.load_scorer(models / "colors.podium")) == "<Scorer: TreeModel over 2 features, 20 trees>"
+
+
 def test_a_client_without_a_service_says_so():
-    with pytest.raises(podium.serve.ServiceError, match="cannot be reached"):
+    with pytest.raises(podium.serve.ServiceError, match=r"http://127\.0\.0\.1:\d+ cannot be reached"):
         podium.serve.Client("http://127.0.0.1:1", retries=1).score("shop", X)
 
 

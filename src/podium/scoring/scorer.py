@@ -47,6 +47,10 @@ class Scorer:
     normalize: str | None = None
     categories: Categories | None = None
 
+    def __repr__(self) -> str:
+        trees = f", {self.model.n_trees:,} trees" if self.model.has_splits else ""
+        return f"<Scorer: {type(self.model).__name__} over {self.model.n_features:,} features{trees}>"
+
     @classmethod
     def of(cls, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], path: str | os.PathLike[str]) -> Scorer:
         """Return the scorer of a saved model."""

@@ -81,6 +81,7 @@ class Client:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ParameterError("url", url, "must be an address such as http://127.0.0.1:8080")
         self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._address = f"{parts.scheme}://{parts.hostname}:{parts.port or (443 if self._secure else 80)}"
         self._base = parts.path.rstrip("/")
         self._headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
         self._timeout, self._retries = timeout, retries
@@ -203,11 +204,13 @@ class Client:
                 status, answer = self._exchange(method, path, body, headers or {})
             except TimeoutError as error:
                 self.close()
-                raise ServiceError(f"{self._host} did not answer within {self._timeout:g} s", code="timeout") from error
+                raise ServiceError(
+                    f"{self._address} did not answer within {self._timeout:g} s", code="timeout"
+                ) from error
             except (http.client.HTTPException, OSError) as error:
                 self.close()
                 if attempt == self._retries:
-                    raise ServiceError(f"{self._host} cannot be reached: {error or type(error).__name__}") from error
+                    raise ServiceError(f"{self._address} cannot be reached: {error or type(error).__name__}") from error
             else:
                 if status < 400:
                     return answer

@@ -24,6 +24,7 @@ from podium.serve.settings import ServiceLimits
 LARGEST_FLOAT = float(np.finfo(np.float32).max)
 # Most bodies begin with their features; these are read without looking at them twice.
 FEATURES_FIRST = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"features"[ \t\r\n]*:[ \t\r\n]*(?=\[)')
+NOT_JSON_NUMBERS = re.compile(rb"[:,\[]\s*(-?inf|nan)", re.IGNORECASE)  # what some writers of JSON write
 MAX_DIGITS = 9  # of a number of a feature
 NO_FAULT, SYNTAX, NOT_A_NUMBER, TOO_LARGE, WIDTH, TOO_MANY_ROWS = range(6)
 Value = float | str | bool | None  # a truth value is read only to refuse it by name
@@ -76,7 +77,8 @@ def _decode(body: bytes) -> RequestBody:
         raise unprocessable(f"the JSON body does not fit: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise malformed(f"the body cannot be read as JSON: {reason}; write null for a missing value") from None
+        hint = "; write null for a missing value" if NOT_JSON_NUMBERS.search(body) else ""
+        raise malformed(f"the body cannot be read as JSON: {reason}{hint}") from None
 
 
 def _read_features_first(
