@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from podium.kinds import FOREIGN_MODELS, kind_of
+from podium.kinds import FOREIGN_MODELS, KINDS, kind_of
 
 DATA_KINDS = frozenset(("cache", "parquet", "arrow", "letor", "csv", "tsv", "qrels"))
 RANKING_KINDS = FOREIGN_MODELS | {"model", "scores", "trec-run"}
@@ -15,7 +15,7 @@ def data_and_rankings(data: Path, rankings: Sequence[str], *, data_first: bool) 
     """Return the data and the words [NAME=]FILE of rankings, exchanged if the data was given among the rankings.
 
     That is so if the file in the place of the data holds a ranking, and exactly one of the others holds data. The rankings
-    keep their order.
+    keep their order. No file is opened if the names of all rankings end as those of models, scores or runs do.
 
     Args:
         data: the file in the place of the data.
@@ -23,7 +23,7 @@ def data_and_rankings(data: Path, rankings: Sequence[str], *, data_first: bool) 
         data_first: whether the place of the data is before those of the rankings.
     """
     words = list(rankings)
-    if _kind(data) not in RANKING_KINDS:
+    if all(map(_is_named_as_ranking, words)) or _kind(data) not in RANKING_KINDS:
         return data, words
     places = [place for place, word in enumerate(words) if _kind(Path(word)) in DATA_KINDS]
     if len(places) != 1:
@@ -36,6 +36,10 @@ def model_and_data(model: Path, data: Path) -> tuple[Path, Path]:
     """Return a model, or another ranking, and the data, exchanged if they were given the other way round."""
     found, (ranking,) = data_and_rankings(data, [str(model)], data_first=False)
     return Path(ranking), found
+
+
+def _is_named_as_ranking(word: str) -> bool:
+    return any(KINDS[name].suffixes and KINDS[name].fits_name(word) for name in RANKING_KINDS)
 
 
 def _kind(path: Path) -> str | None:
