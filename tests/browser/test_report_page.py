@@ -143,6 +143,8 @@ def test_the_report_of_the_docs_has_a_picture(watcher: Watcher, size, dark, requ
         watched.page.goto(EXAMPLE.as_uri())
         if view in ("desktop-light", "phone-dark"):
             watched.picture(f"report-{view}")
+        watched.page.evaluate("document.getElementById('importance').scrollIntoView({behavior: 'instant'})")
+        watched.picture(f"report-charts-{view}")
         watched.page.locator("#query-table tbody button").first.click()
         watched.page.get_by_role("dialog").locator("tbody tr").first.wait_for()
         if view in ("desktop-dark", "phone-light"):
