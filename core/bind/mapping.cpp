@@ -1,13 +1,21 @@
 // Files mapped into memory. If one becomes shorter while it is in use, the system sends SIGBUS to whoever reads past
 // its new end, which would kill the process. Here the missing pages are replaced by zeros, so that the reader gets to
 // its end, and Python's handler for SIGBUS is asked to run, which raises an exception.
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <stdexcept>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "bind/bind.hpp"
 
@@ -20,7 +28,7 @@ struct Mapping {
 };
 
 // The signal handler may neither allocate nor wait, so there are so many places and no more.
-std::array<Mapping, 512> mappings;
+std::array<Mapping, 4096> mappings;
 struct sigaction handler_before;
 std::uintptr_t page_size = 4096;
 
@@ -63,6 +71,73 @@ std::int64_t watch_mapping(std::uintptr_t begin, std::size_t size) {
   return -1;
 }
 
+struct FilePart {
+  int descriptor;
+  std::int64_t offset;
+  std::size_t size;
+};
+
+[[noreturn]] void fail() {
+  throw std::system_error(errno, std::generic_category(), "mapping files");
+}
+
+// Copies a piece of a file that does not fill a page of the mapping; its neighbor may have the rest of the page.
+void copy_edge(const FilePart& part, std::size_t skipped, std::uint8_t* to, std::size_t count,
+               std::uintptr_t& open_page) {
+  const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(to) / page_size * page_size;
+  void* const pages = reinterpret_cast<void*>(page);
+  if (page != open_page &&
+      mmap(pages, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
+    fail();
+  }
+  open_page = page;
+  for (std::size_t done = 0; done < count;) {
+    const ssize_t got = pread(part.descriptor, to + done, count - done,
+                              static_cast<off_t>(part.offset + static_cast<std::int64_t>(skipped + done)));
+    if (got < 0 && errno == EINTR) continue;
+    if (got == 0) errno = EIO;
+    if (got <= 0) fail();
+    done += static_cast<std::size_t>(got);
+  }
+}
+
+// Maps pieces of files one after the other, without a gap. Pages that two pieces share are copies.
+auto map_parts(const std::vector<std::tuple<int, std::int64_t, std::size_t>>& given) {
+  page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  std::size_t total = 0;
+  for (const auto& [descriptor, offset, size] : given) {
+    if (offset < 0 || static_cast<std::size_t>(offset) % page_size != total % page_size) {
+      throw std::invalid_argument("a piece does not lie in its page as the end of the one before does");
+    }
+    total += size;
+  }
+  const std::size_t reserved = std::max<std::size_t>(total, 1);
+  void* const region = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (region == MAP_FAILED) fail();
+  auto* const owner = new std::pair<void*, std::size_t>(region, reserved);
+  nb::capsule free(owner, [](void* held) noexcept {
+    auto* const mapped = static_cast<std::pair<void*, std::size_t>*>(held);
+    munmap(mapped->first, mapped->second);
+    delete mapped;
+  });
+  auto* const base = static_cast<std::uint8_t*>(region);
+  std::uintptr_t open_page = 0;
+  std::size_t at = 0;
+  for (const auto& [descriptor, offset, size] : given) {
+    const FilePart part{descriptor, offset, size};
+    const std::size_t first = std::min((at + page_size - 1) / page_size * page_size, at + size);
+    const std::size_t last = std::max((at + size) / page_size * page_size, first);
+    if (first > at) copy_edge(part, 0, base + at, first - at, open_page);
+    if (last > first && mmap(base + first, last - first, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor,
+                             static_cast<off_t>(offset + static_cast<std::int64_t>(first - at))) == MAP_FAILED) {
+      fail();
+    }
+    if (at + size > last) copy_edge(part, last - at, base + last, at + size - last, open_page);
+    at += size;
+  }
+  return nb::ndarray<std::uint8_t, nb::numpy, nb::ndim<1>>(base, {total}, free);
+}
+
 }  // namespace
 
 void bind_mapping(nb::module_& m) {
@@ -85,6 +160,9 @@ void bind_mapping(nb::module_& m) {
         return to_numpy(std::move(lost));
       },
       "The places of the watched ranges of which pages were missing.");
+  m.def("map_parts", &map_parts, nb::arg("parts"),
+        "Map pieces of files, each given as (descriptor, offset, size), one after the other. Each must lie in its page "
+        "as the end of the one before does.");
 }
 
 }  // namespace podium::bind

@@ -14,7 +14,17 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "evaluation": ("Comparison", "Evaluation", "compare", "evaluate"),
     "explaining": ("PermutationImportance", "Reason", "Why", "permutation_importance", "why"),
     "forces": ("Force", "Verdict", "custom_force", "force", "laws", "regularized"),
-    "formats": ("convert", "from_frame", "read", "read_all_folds", "read_folds", "read_scores", "to_frame", "write"),
+    "formats": (
+        "convert",
+        "from_frame",
+        "read",
+        "read_all_folds",
+        "read_folds",
+        "read_scores",
+        "to_frame",
+        "write",
+        "write_shards",
+    ),
     "metrics": ("Metric", "custom_metric", "metric"),
     "rankers": (
         *RANKER_MODULES,

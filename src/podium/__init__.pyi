@@ -42,6 +42,7 @@ from podium.formats import read_folds as read_folds
 from podium.formats import read_scores as read_scores
 from podium.formats import to_frame as to_frame
 from podium.formats import write as write
+from podium.formats import write_shards as write_shards
 from podium.metrics import Metric as Metric
 from podium.metrics import custom_metric as custom_metric
 from podium.metrics import metric as metric

@@ -117,6 +117,12 @@ def atomic_write(path: PathLike, kind: str) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
 
 
+def check_folder(folder: Path) -> None:
+    """Raise an OutputError unless a directory can be made here, or is there and empty."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OutputError(f"{folder}: exists and is not an empty directory; give the name of a new one")
+
+
 def make_folder(folder: Path) -> None:
     """Create a folder, and those above it, unless they exist."""
     try:

@@ -25,6 +25,7 @@ METADATA_KEY = "podium"
 CHECKPOINT_KIND = "podium checkpoint 1"
 STUDY_NAME = "podium study 2"  # of the one study that an Optuna journal of podium tune holds
 CACHE_KIND = "podium-data"
+MANIFEST_KIND = "podium shards"
 LETOR_LINE = re.compile(rb"([^\s,;]+\s+)?qid:\S+(\s|$)|[-+.0-9eE]+\s+\d+:\S+(\s|$)")
 
 
@@ -137,6 +138,10 @@ def _is_study(head: bytes) -> bool:
 
 def _is_training_log(head: bytes) -> bool:
     return {"ranker", "parameters"} <= _first_json_line(head).keys()
+
+
+def _is_manifest(head: bytes) -> bool:
+    return re.match(rb'\{\s*"kind": "' + MANIFEST_KIND.encode(), head) is not None
 
 
 def _is_svg(head: bytes) -> bool:
@@ -252,6 +257,7 @@ KINDS: dict[str, Kind] = {
         Kind("cache", "judged data (podium-data)", looks_like_cache, (".podium-data",)),
         Kind("parquet", "a Parquet table", looks_like_parquet, (".parquet", ".pq")),
         Kind("arrow", "an Arrow table", looks_like_arrow, (".arrow", ".feather", ".ipc")),
+        Kind("shards", "a manifest of shards", _is_manifest),
         Kind("study", "a study of podium tune", _is_study),
         Kind("log", "a training log", _is_training_log),
         Kind("svg", "an SVG picture", _is_svg, (".svg",)),

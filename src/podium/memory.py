@@ -13,7 +13,8 @@ from podium.errors import ParameterError, is_integer
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", re.IGNORECASE)
 LEAST_LIMIT = 256 << 20
-LIBRARIES = 160 << 20  # bytes that the interpreter and the libraries take
+LIBRARIES = 192 << 20  # bytes that the interpreter and the libraries take
+LEAST_FOR_HISTOGRAMS = 32 << 20
 DISK_FOLDER = Path("/var/tmp")  # unlike /tmp, it is on disk by convention, and never in memory
 
 
@@ -29,21 +30,20 @@ class MemoryLimit:
     bytes: int
     folder: str
 
-    @property
-    def for_histograms(self) -> int:
-        """The part of the limit that the histograms of a tree's nodes may take."""
-        return self.bytes // 8
+    def for_histograms(self, n_documents: int, each: int) -> int:
+        """Return what is left for the histograms of a tree's nodes, given the bytes that each document takes.
 
-    def check_documents(self, n_documents: int, each: int) -> None:
-        """Raise a ParameterError if documents that take so many bytes each do not fit, with the libraries and the histograms."""
-        least = max(LEAST_LIMIT, (LIBRARIES + n_documents * each) * 8 // 7)
-        if self.bytes < least:
+        A ParameterError is raised if that is too little.
+        """
+        left = self.bytes - LIBRARIES - n_documents * each
+        if left < LEAST_FOR_HISTOGRAMS:
             raise ParameterError(
                 "memory_limit",
                 self.bytes,
-                f"is too small for {n_documents:,} documents, whose scores and forces are kept in memory",
-                f"give at least {{memory_limit={-(-least >> 20)}M}}",
+                f"is too small for {n_documents:,} documents, whose labels, scores and forces are kept in memory",
+                f"give at least {{memory_limit={-(-(self.bytes + LEAST_FOR_HISTOGRAMS - left) >> 20)}M}}",
             )
+        return left
 
 
 def parse_bytes(given: object) -> int:

@@ -84,9 +84,18 @@ def test_what_is_not_a_size(given):
 
 def test_a_limit_that_documents_do_not_fit_into_is_refused_before_any_work():
     limit = MemoryLimit(1 << 30, "/nowhere")
-    limit.check_documents(7_000_000, 100)
-    with pytest.raises(ParameterError, match=r"1073741824 is too small for 10,000,000 documents.*memory_limit=1273M"):
-        limit.check_documents(10_000_000, 100)  # (160 MiB + 10⁹ bytes) · 8/7 = 1272.7 MiB
+    assert limit.for_histograms(7_000_000, 100) == 2**30 - 192 * 2**20 - 700_000_000
+    with pytest.raises(ParameterError, match=r"1073741824 is too small for 10,000,000 documents.*memory_limit=1178M"):
+        limit.for_histograms(10_000_000, 100)  # 192 MiB + 10⁹ bytes + 32 MiB = 1177.7 MiB
+    with pytest.raises(ParameterError, match=r"268435456 is too small for 1,000,000 documents"):
+        growing.TreeBooster(
+            podium.models.TreesSpec(),
+            podium.RankingData(np.zeros((1_000_000, 1), np.float32), np.zeros(1_000_000), np.arange(1_000_000) // 100),
+            base=np.zeros(1),
+            seed=0,
+            num_threads=1,
+            memory=MemoryLimit(256 << 20, "/nowhere"),
+        )
 
 
 @pytest.mark.parametrize("kind", [podium.RankNet, podium.RankSVM, podium.AdaRank, podium.PRank, podium.ListNet])

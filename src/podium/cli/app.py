@@ -25,6 +25,7 @@ from podium.cli import (
     report,
     score,
     serve,
+    shard,
     split,
     studio,
     synth,
@@ -43,7 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-data = typer.Typer(help="Describe, convert, split, generate and normalize judged data.", no_args_is_help=True)
+data = typer.Typer(help="Describe, convert, split, shard, generate and normalize judged data.", no_args_is_help=True)
 
 plots = typer.Typer(help="Draw charts of trainings, evaluations, explanations and forces.", no_args_is_help=True)
 
@@ -68,6 +69,7 @@ app.command("votes")(votes.votes)
 data.command("describe")(describe.describe)
 data.command("convert")(convert.convert)
 data.command("split")(split.split)
+data.command("shard")(shard.shard)
 data.command("synth")(synth.synth)
 data.command("normalize")(normalize.normalize)
 app.add_typer(data, name="data")

@@ -23,7 +23,7 @@ from podium.errors import OutputError, ParameterError, UnknownNameError
 from podium.files import Output
 from podium.files import check_outputs as check_files
 from podium.forces import FORCES, Force, force
-from podium.formats import FORMATS, Format, Source, read_sources, resolve
+from podium.formats import FORMATS, Format, Source, read_on_disk, read_sources, resolve
 from podium.formats.format import Progress as ProgressCall
 from podium.formats.sizes import side_files
 from podium.metrics import METRICS
@@ -228,13 +228,23 @@ def read_data(source: Source, threads: int | None, drop: list[str] | None = None
 
 
 def read_parts(
-    paths: Sequence[Path], format_name: str | None, options: list[str] | None, threads: int | None
+    paths: Sequence[Path],
+    format_name: str | None,
+    options: list[str] | None,
+    threads: int | None,
+    *,
+    on_disk: bool = False,
 ) -> list[RankingData]:
-    """Read training and validation data with the same features. A note says if features of sparse text had to be added."""
+    """Read training and validation data with the same features. A note says if features of sparse text had to be added.
+
+    With `on_disk`, features are kept in files, and document ids are left out.
+    """
     sources = [data_source(path, format_name, options) for path in paths]
     found: list[int] = []
+    more: dict[str, Any] = {"document_ids": False} if on_disk else {}
     with progress(f"reading {', '.join(path.name for path in paths)}") as bar:
-        parts = read_sources(sources, num_threads=threads, progress=bar, on_widths=found.extend)
+        read = read_on_disk if on_disk else read_sources
+        parts = read(sources, num_threads=threads, progress=bar, on_widths=found.extend, **more)
     note_replaced()
     most = max(found, default=0)
     for path, width in zip(paths, found, strict=False):

@@ -23,10 +23,11 @@ from podium.cli.file_order import model_and_data
 from podium.cli.models import MODEL_HELP, Rows, scores_of
 from podium.data import Run
 from podium.errors import DataError, ParameterError
-from podium.files import Output
-from podium.formats import write
+from podium.files import Output, check_folder, make_folder
+from podium.formats import FORMATS, SHARDS, Source, write
 from podium.formats.decimals import shortest
 from podium.formats.scores import SCORES
+from podium.formats.shards import folder_sources
 from podium.formats.trec import TREC_RUN
 from podium.rankers.opening import open_scorer
 from podium.rules import Choice
@@ -61,7 +62,7 @@ OutOption = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="File to write. By default scores are printed. A file named *.run becomes a TREC run.",
+        help="File to write. By default scores are printed. A file named *.run becomes a TREC run. If DATA is a directory: the directory to write one file per file of it to.",
         show_default=False,
     ),
 ]
@@ -88,14 +89,18 @@ def score(
     """Score documents with a model: one score per row of DATA, in its order.
 
     Higher scores are better, and only scores of the same query can be compared. With --to trec-run, or a file named *.run, a TREC run is written, which names queries and documents. Each score is written so that exactly the same number is read back. DATA needs no labels, and those that it has are ignored: a table may lack the column, and a line of LETOR text may begin with qid:.
+
+    DATA may be a directory of shards. They are scored one after the other in their order, so that only one of them is in memory at a time, and --out is a directory with one file per shard.
     """
     if to is None and format_name in TARGETS:  # as it was spelled before there was --to; no data has these formats
         to, format_name = format_name, None
     target = _target_format(out, to)
     model, data = model_and_data(model, data)
     source = data_source(data, format_name, read)
-    if "labels" in source.format.read_options:
-        source = source.with_options({"labels": "ignore", **source.options})
+    if source.format is SHARDS:
+        _score_folder(model, source, out, target, threads, json)
+        return
+    source = _without_labels(source)
     scorer = open_scorer(model)
     if out is not None:
         check_outputs(Output(out, target, "--out"), inputs=[model, data], read=read)
@@ -110,3 +115,36 @@ def score(
         sys.stdout.writelines(f"{text}\n" for text in shortest(scores))
     else:
         say(f"wrote {out}: {len(scores)} scores")
+
+
+def _without_labels(source: Source) -> Source:
+    has_option = "labels" in source.format.read_options
+    return source.with_options({"labels": "ignore", **source.options}) if has_option else source
+
+
+def _score_folder(model: Path, folder: Source, out: Path | None, target: str, threads: int | None, json: bool) -> None:
+    """Score the files of a directory one after the other."""
+    files = folder_sources(folder, threads)
+    scorer = open_scorer(model)
+    if out is not None:
+        check_folder(out)
+        make_folder(out)
+    documents, found = 0, []
+    for source in map(_without_labels, files):
+        rows = Rows.read(source, threads, [scorer])
+        scores = scores_of(scorer, model, rows, threads)
+        documents += len(scores)
+        if out is None and json:
+            found += scores.tolist()
+        elif out is None:
+            sys.stdout.writelines(f"{text}\n" for text in shortest(scores))
+        else:
+            suffix = FORMATS[target].suffixes[0]
+            path = out / f"{Path(source.path).name.split('.')[0]}{suffix}"
+            write(_run(scores, rows, model) if target == TREC_RUN.name else scores, path, format=target)
+            found.append(str(path))
+    if json:
+        made = {"scores": found} if out is None else {"files": found}
+        print_json({"model": str(model), "data": str(folder.path), "documents": documents, **made})
+    elif out is not None:
+        say(f"wrote {out}: {documents} scores in {len(files)} files")

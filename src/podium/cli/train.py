@@ -100,7 +100,8 @@ def train(
     if valid is None:
         refuse_idle_stopping(ranker, "--valid FILE")
     more = _start(start_from)
-    judged, *checked = read_parts([data] if valid is None else [data, valid], format_name, read, ranker.num_threads)
+    files, on_disk = [data] if valid is None else [data, valid], ranker.memory_limit is not None
+    judged, *checked = read_parts(files, format_name, read, ranker.num_threads, on_disk=on_disk)
     note_same_data(judged, checked[0] if checked else None)
     if fresh:
         remove(job.checkpoint, "checkpoint")

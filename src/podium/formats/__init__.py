@@ -4,111 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from podium.data import RankingData, Run
 from podium.data.matching import match_columns, select_features
-from podium.errors import FormatError, ParameterError, UnknownNameError
+from podium.errors import FormatError, ParameterError
 from podium.files import Output, check_outputs
-from podium.formats.arrow import ARROW, PARQUET
 from podium.formats.cache import CACHE, convert_letor
-from podium.formats.delimited import CSV, TSV
 from podium.formats.folds import fold_files, fold_folders
 from podium.formats.format import Format, Progress, Source
 from podium.formats.frames import from_frame, to_frame
 from podium.formats.letor import LETOR, Widths, read_letor_together
 from podium.formats.letor_rows import LetorOptions
-from podium.formats.opening import read_head
+from podium.formats.on_disk import read_on_disk, read_on_disk_together
+from podium.formats.resolving import FORMATS, SHARDS, find_target_format, resolve
 from podium.formats.scores import SCORES
+from podium.formats.shards import write_shards
 from podium.formats.sizes import read_sizes, side_files, sizes_to_qid, write_sizes
-from podium.formats.trec import QRELS, TREC_RUN
-from podium.kinds import KINDS, recognize
-
-FORMATS: dict[str, Format] = {
-    format.name: format
-    for format in (
-        LETOR,
-        CACHE,
-        CSV,
-        TSV,
-        PARQUET,
-        ARROW,
-        QRELS,
-        TREC_RUN,
-        SCORES,
-    )
-}
-
-
-def named_format(path: str | os.PathLike[str]) -> Format | None:
-    """Return the format that the ending of a file's name says, or None."""
-    return next((format for format in FORMATS.values() if KINDS[format.name].fits_name(path)), None)
-
-
-def find_target_format(path: str | os.PathLike[str], format: str | None) -> Format:
-    """Return the format to write a file in: the one that is named, or else the one that the file's ending says."""
-    if format is not None:
-        return _known_format(format)
-    found = named_format(path) or (LETOR if Path(path).name.lower().removesuffix(".gz").endswith(".txt") else None)
-    if found is None:
-        endings = ", ".join(suffix for known in FORMATS.values() for suffix in known.suffixes)
-        raise ParameterError(
-            "format",
-            rule=f"is needed, because the ending of {os.fspath(path)!r} does not say the format",
-            remedy=f"name the format, or use one of the endings {endings}, .txt",
-        )
-    return found
-
-
-def _known_format(name: str) -> Format:
-    if name not in FORMATS:
-        raise UnknownNameError("format", name, FORMATS)
-    return FORMATS[name]
-
-
-def resolve(
-    path: str | os.PathLike[str],
-    format: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    *,
-    head: bytes | None = None,
-) -> Source:
-    """Find out what a file is, by looking at it once.
-
-    Args:
-        path: The path of the file.
-        format: The name of its format; by default the ending of its name says it, or else its first bytes.
-        options: Options of the format's reader.
-        head: The first bytes of the file, if they have been read already.
-
-    Returns:
-        The file, ready to be read. A file that holds a model or something else that is not a format is a FormatError.
-    """
-    known = None if format is None else _known_format(format)
-    start = read_head(path) if head is None else head
-    kind, named = recognize(path, start), named_format(path)
-    if known is None and kind is not None and kind not in FORMATS and not (named and KINDS[kind].fits_name(path)):
-        raise FormatError(
-            path, f"is {KINDS[kind].noun}, but data or scores are needed here; check the order of the files"
-        )
-    found = known or named or (None if kind is None else FORMATS[kind])
-    if found is None:
-        raise _unknown_content(path, start)
-    return Source(path, found, options or {})
-
-
-def _unknown_content(path: str | os.PathLike[str], head: bytes) -> FormatError:
-    if not head.strip():
-        return FormatError(path, "the file is empty")
-    shown = head[:40].decode(errors="backslashreplace").splitlines()[0]
-    return FormatError(
-        path,
-        f"begins with {shown!r}, which no known format does",
-        line=1,
-        column=1,
-        remedy=f"give {{format=…}}, one of {', '.join(FORMATS)}",
-    )
+from podium.formats.trec import TREC_RUN
 
 
 def read(
@@ -117,18 +30,25 @@ def read(
     format: str | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
+    on_disk: bool = False,
     **options: Any,
 ) -> RankingData:
-    """Read judged queries from a file of any format.
+    """Read judged queries from a file of any format, or from a directory of files.
+
+    The features of a directory are mapped, not read: they take no memory of their own. So are those of a file with `on_disk`.
 
     Args:
-        path: The path of the file.
+        path: The path of the file, or of a directory of data files such as `podium data shard` writes.
         format: The name of its format; by default the ending of its name says it, or else its first bytes.
         num_threads: Number of threads; by default every core this process may use.
         progress: Called now and then with (bytes done, bytes in all).
+        on_disk: Whether to keep the features in a temporary file, for data that is larger than memory.
         **options: Options of the format's reader.
     """
-    return resolve(path, format, options).read_data(num_threads=num_threads, progress=progress)
+    source = resolve(path, format, options)
+    if on_disk:
+        return read_on_disk([source], num_threads=num_threads, progress=progress)[0]
+    return source.read_data(num_threads=num_threads, progress=progress)
 
 
 def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
@@ -310,12 +230,14 @@ def read_sources(
     progress: Progress | None = None,
     on_widths: Widths | None = None,
 ) -> list[RankingData]:
-    """Read files of one data set, so that all have the same features.
+    """Read files of one data set, so that all have the same features. If one is a directory, the features of all are mapped.
 
     LETOR files count their features from the same index, and narrower ones get the features they lack, since sparse text leaves
     features out; `on_widths` is called with how many each shows. In files of other formats, the features of the first file are
     found by name in the others, and columns that it does not have are left out; without names, all must have as many.
     """
+    if any(source.format is SHARDS for source in sources):
+        return read_on_disk(sources, num_threads=num_threads, progress=progress, on_widths=on_widths)
     if all(source.format is LETOR for source in sources):
         return read_letor_together(
             [source.path for source in sources],
@@ -341,6 +263,7 @@ def read_sources(
 
 __all__ = [
     "FORMATS",
+    "SHARDS",
     "Format",
     "Source",
     "convert",
@@ -351,6 +274,8 @@ __all__ = [
     "read",
     "read_all_folds",
     "read_folds",
+    "read_on_disk",
+    "read_on_disk_together",
     "read_ranking",
     "read_scores",
     "read_sizes",
@@ -360,5 +285,6 @@ __all__ = [
     "sizes_to_qid",
     "to_frame",
     "write",
+    "write_shards",
     "write_sizes",
 ]

@@ -27,6 +27,7 @@ from podium.formats.columns import (
     plan_writing,
     row_blocks,
 )
+from podium.formats.feature_file import FeatureFile
 from podium.formats.flatbuffers import DamageError
 from podium.formats.format import Format
 from podium.formats.gathering import gather
@@ -35,6 +36,7 @@ from podium.formats.parquet_checks import check_footer
 from podium.threads import resolve_threads
 
 Progress = Callable[[int, int], None]
+STREAMED_ROWS = 1 << 14  # rows of Parquet that are read at a time if features are put into a file
 
 
 def require_pyarrow() -> Any:
@@ -48,12 +50,16 @@ def require_pyarrow() -> Any:
 
 def read_parquet(
     path: str | os.PathLike[str],
+    into: FeatureFile | None = None,
     *,
     num_threads: int | None = None,
     progress: Progress | None = None,
     **roles: Unpack[RoleOptions],
 ) -> RankingData:
-    """Read a Parquet file, one row group at a time; see `Roles` for the options."""
+    """Read a Parquet file, one row group at a time; see `Roles` for the options.
+
+    If features are put into a file, fewer rows are read at a time, because a row group may be as large as memory.
+    """
     pa = require_pyarrow()
     import pyarrow.parquet as pq
 
@@ -68,15 +74,20 @@ def read_parquet(
     ):
         footer.check_types(file.schema_arrow)
         plan = plan_reading(file.schema_arrow.names, Roles.of(roles))
-        groups = (
-            file.read_row_group(group, columns=plan.names, use_threads=use_threads)
-            for group in range(file.num_row_groups)
-        )
-        return gather(plan, map(Frame, groups), footer.n_rows, Path(path).stat().st_size, progress)
+        if into is None:
+            groups = (
+                file.read_row_group(group, columns=plan.names, use_threads=use_threads)
+                for group in range(file.num_row_groups)
+            )
+        else:
+            batches = file.iter_batches(STREAMED_ROWS, columns=plan.names, use_threads=use_threads)
+            groups = (pa.Table.from_batches([batch]) for batch in batches)
+        return gather(plan, map(Frame, groups), footer.n_rows, Path(path).stat().st_size, progress, into)
 
 
 def read_arrow(
     path: str | os.PathLike[str],
+    into: FeatureFile | None = None,
     *,
     num_threads: int | None = None,
     progress: Progress | None = None,
@@ -96,7 +107,7 @@ def read_arrow(
         for message in layout.messages:
             check_batch(file, message, None if message.type == DICTIONARY else types)
         rows = sum(message.n_rows for message in layout.batches)
-        return gather(plan, _checked_batches(layout, reader, plan), rows, size, progress)
+        return gather(plan, _checked_batches(layout, reader, plan), rows, size, progress, into)
 
 
 def _checked_batches(layout: ArrowLayout, reader: Any, plan: ColumnPlan) -> Iterator[Frame]:
@@ -196,6 +207,7 @@ PARQUET = Format(
     write_parquet,
     read_options=ROLE_RULES,
     write_options=COLUMN_NAMES,
+    read_into=read_parquet,
 )
 ARROW = Format(
     "arrow",
@@ -205,4 +217,5 @@ ARROW = Format(
     write_arrow,
     read_options=ROLE_RULES,
     write_options=COLUMN_NAMES,
+    read_into=read_arrow,
 )

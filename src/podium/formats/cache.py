@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
@@ -15,12 +17,13 @@ import numpy.typing as npt
 
 from podium import _core
 from podium.data import Pairs, RankingData, Strings
-from podium.data.categories import Categories, as_categorical_features
+from podium.data.categories import Categories, as_categorical_features, recode
 from podium.data.checks import check_pairs
 from podium.data.grouping import text_array
 from podium.data.ordering import check_row_order
 from podium.errors import DataError, FormatError, ParameterError
 from podium.files import atomic_write
+from podium.formats.feature_file import FeatureFile
 from podium.formats.format import Format, Progress
 from podium.formats.letor import iterate_blocks
 from podium.formats.letor_rows import LetorOptions, LetorRows
@@ -36,16 +39,57 @@ DTYPES = {"F32": np.float32, "F64": np.float64, "I64": np.int64, "U8": np.uint8}
 NAMES = {np.dtype(kind): name for name, kind in DTYPES.items()}
 
 
-def write_cache(data: RankingData, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
-    """Write every part of the data, exactly."""
+@dataclass(frozen=True)
+class LetorShape:
+    """Which features a LETOR file has.
+
+    Attributes:
+        base: Index of the first feature.
+        width: Number of features.
+        found: Number of features that its lines show, which may be fewer.
+    """
+
+    base: int
+    width: int
+    found: int
+
+
+def write_cache(
+    data: RankingData,
+    path: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+    begin: int = HEADER_BYTES,
+    categories: Categories | None = None,
+) -> None:
+    """Write every part of the data, exactly.
+
+    The features begin at the byte `begin`, a multiple of 4. If `categories` are given, which include those of the data, their
+    codes are written.
+    """
+    wanted = data.categorical_features if categories is None else categories
     with atomic_write(path, "cache") as file:
-        file.seek(HEADER_BYTES)
+        file.seek(begin)
         step = max(1, (16 << 20) // (4 * data.n_features + 4))
-        for begin in range(0, data.n_documents, step):
-            file.write(np.ascontiguousarray(data.features[begin : begin + step]).data)
+        for row in range(0, data.n_documents, step):
+            block, _ = recode(data.features[row : row + step], data.categorical_features, wanted, data.feature_names)
+            file.write(np.ascontiguousarray(block).data)
             if progress is not None:
-                progress(min(begin + step, data.n_documents), data.n_documents)
-        _finish(file, data.features.shape, _tensors(path, data))
+                progress(min(row + step, data.n_documents), data.n_documents)
+        _finish(file, data.features.shape, _tensors(path, data, wanted), begin)
+
+
+def write_streamed(
+    path: str | os.PathLike[str], read: Callable[[FeatureFile], RankingData], begin: int = HEADER_BYTES
+) -> None:
+    """Write the data that a reader returns after it has put the features into the file, so that memory never holds them."""
+    with atomic_write(path, "cache") as file:
+        data = read(FeatureFile(file, begin))
+        if data.row_order is not None:
+            raise DataError(
+                "the rows of a query are not together; data that is larger than memory must be sorted by query: sort the file"
+            )
+        _finish(file, data.features.shape, _tensors(path, data), begin)
 
 
 def convert_letor(
@@ -55,16 +99,17 @@ def convert_letor(
     *,
     num_threads: int | None = None,
     progress: Progress | None = None,
-) -> None:
+    begin: int = HEADER_BYTES,
+) -> LetorShape:
     """Convert LETOR text to the cache block by block, so that only labels and ids are held in memory, never the features.
 
-    The first block shows how many features there are. If a later block has more, the rest of the file is read only to learn the
+    It returns which features the file shows. The features begin at the byte `begin`. The first block shows how many features there are. If a later block has more, the rest of the file is read only to learn the
     number, and everything is written in a second pass.
     """
     threads = resolve_threads(num_threads)
     with open_file(source) as text, atomic_write(path, "cache") as file:
         rows = LetorRows(source, options)
-        shape: tuple[int, int] | None = None  # (index of the first feature, number of features) as written
+        shape: tuple[int, int] | None = None  # as written
         for block, _ in iterate_blocks(source, text, options, threads, progress):
             rows.add(block)
             needed = (rows.base, rows.width(rows.base))
@@ -72,12 +117,12 @@ def convert_letor(
                 shape = needed
             rows.refuse_absurd_width(needed[1])
             if needed == shape:
-                _write_block(file, block, rows.n_rows - block.rows, needed, options.absent_value)
+                _write_block(file, begin, block, rows.n_rows - block.rows, needed, options.absent_value)
         parts = rows.parts()
         if needed != shape:
             written = 0
             for block, _ in iterate_blocks(source, text, options, threads, progress):
-                _write_block(file, block, written, needed, options.absent_value)
+                _write_block(file, begin, block, written, needed, options.absent_value)
                 written += block.rows
             if written != rows.n_rows:
                 raise FormatError(
@@ -87,13 +132,16 @@ def convert_letor(
         offsets, nothing = np.append(0, np.cumsum(counts)), np.empty((rows.n_rows, 0), np.float32)
         parts |= {"query_ids": ids, "query_offsets": offsets, "absent_value": options.absent_value}
         shell = RankingData.of_parts(check=False, features=nothing, **parts)
-        _finish(file, (rows.n_rows, needed[1]), _tensors(path, shell))
+        _finish(file, (rows.n_rows, needed[1]), _tensors(path, shell), begin)
+    return LetorShape(needed[0], needed[1], rows.found_width(needed[0]))
 
 
-def _write_block(file: IO[bytes], block: _core.LetorBlock, row: int, shape: tuple[int, int], absent: float) -> None:
+def _write_block(
+    file: IO[bytes], begins: int, block: _core.LetorBlock, row: int, shape: tuple[int, int], absent: float
+) -> None:
     """Write the features of a block to their place, a few rows at a time, because rows of sparse text may be wide."""
     base, width = shape
-    file.seek(HEADER_BYTES + 4 * row * width)
+    file.seek(begins + 4 * row * width)
     step = max(1, (16 << 20) // (4 * width + 4))
     for begin in range(0, block.rows, step):
         features = np.empty((min(step, block.rows - begin), width), np.float32)
@@ -101,8 +149,9 @@ def _write_block(file: IO[bytes], block: _core.LetorBlock, row: int, shape: tupl
         file.write(features.data)
 
 
-def _tensors(path: Any, data: RankingData) -> dict[str, Array]:
+def _tensors(path: Any, data: RankingData, categories: Categories | None = None) -> dict[str, Array]:
     """Return every part but the features, by name."""
+    categories = data.categorical_features if categories is None else categories
     tensors: dict[str, Array] = {"labels": data.labels, "query_offsets": data.query_offsets}
     ids = data.query_ids.astype(np.float64) if data.query_ids.dtype.kind == "f" else data.query_ids
     if ids.dtype.kind == "U":
@@ -123,8 +172,8 @@ def _tensors(path: Any, data: RankingData) -> dict[str, Array]:
         tensors |= _text("document_ids", data.document_ids.compact())
     if data.feature_names is not None:
         tensors |= _text("feature_names", Strings.of(data.feature_names))
-    if data.categorical_features is not None:
-        tensors |= _categories(data.categorical_features)
+    if categories is not None:
+        tensors |= _categories(categories)
     if data.absent_value is not None:
         tensors["absent_value"] = np.array([data.absent_value])
     return tensors
@@ -145,16 +194,16 @@ def _text(name: str, strings: Strings) -> dict[str, Array]:
     return {f"{name}.offsets": strings.offsets, f"{name}.bytes": strings.data}
 
 
-def _finish(file: IO[bytes], shape: tuple[int, ...], tensors: dict[str, Array]) -> None:
-    """Write the small arrays after the features, those of eight-byte numbers first, and then the header."""
+def _finish(file: IO[bytes], shape: tuple[int, ...], tensors: dict[str, Array], begin: int) -> None:
+    """Write the small arrays after the features, those of eight-byte numbers first, and then the header before them."""
     feature_bytes = 4 * shape[0] * shape[1]
     small = dict(sorted(tensors.items(), key=lambda item: -item[1].dtype.itemsize))
-    if feature_bytes % 8:
+    if (begin + feature_bytes) % 8:
         small = {"padding": np.zeros(4, np.uint8), **small}
     header: dict[str, Any] = {"__metadata__": {"kind": CACHE_KIND, "version": str(VERSION)}}
     header["features"] = {"dtype": "F32", "shape": list(shape), "data_offsets": [0, feature_bytes]}
     end = feature_bytes
-    file.seek(HEADER_BYTES + end)
+    file.seek(begin + end)
     for name, array in small.items():
         header[name] = {
             "dtype": NAMES[array.dtype],
@@ -163,10 +212,10 @@ def _finish(file: IO[bytes], shape: tuple[int, ...], tensors: dict[str, Array]) 
         }
         end += array.nbytes
         file.write(np.ascontiguousarray(array).data)
-    file.truncate(HEADER_BYTES + end)
+    file.truncate(begin + end)
     text = json.dumps(header, separators=(",", ":")).encode()
     file.seek(0)
-    file.write((HEADER_BYTES - 8).to_bytes(8, "little") + text.ljust(HEADER_BYTES - 8))
+    file.write((begin - 8).to_bytes(8, "little") + text.ljust(begin - 8))
 
 
 def read_cache(
@@ -210,6 +259,14 @@ def _map(path: str | os.PathLike[str]) -> dict[str, Array]:
         raise FormatError(
             path, "the cache is cut short or its header is damaged; make it again from its source"
         ) from None
+
+
+def feature_span(path: str | os.PathLike[str], file: IO[bytes]) -> tuple[int, int]:
+    """Return where the features of an open cache, which has been read before, begin in the file, and their size in bytes."""
+    file.seek(0)
+    length = int.from_bytes(file.read(8), "little")
+    begin, end = json.loads(file.read(length))["features"]["data_offsets"]
+    return 8 + length + begin, end - begin
 
 
 def _check_kind(path: str | os.PathLike[str], metadata: dict[str, Any]) -> None:

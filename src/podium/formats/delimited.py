@@ -33,6 +33,7 @@ from podium.formats.columns import (
 from podium.formats.decimals import shortest
 from podium.formats.delimited_arrow import is_plain_text, read_with_arrow
 from podium.formats.delimited_text import MISSING, PARSE_ROWS, read_header, read_text, truth_columns
+from podium.formats.feature_file import FeatureFile
 from podium.formats.format import Format, Progress
 from podium.formats.opening import is_plain_file, reading, writing
 from podium.threads import resolve_threads
@@ -43,6 +44,7 @@ PathLike = str | os.PathLike[str]
 def read_delimited(
     path: PathLike,
     delimiter: str,
+    into: FeatureFile | None = None,
     *,
     num_threads: int | None = None,
     progress: Progress | None = None,
@@ -55,6 +57,7 @@ def read_delimited(
     Args:
         path: The file, plain or gzip.
         delimiter: What separates the cells of a row.
+        into: The file to put the features into; by default they are kept in memory.
         num_threads: Number of threads; by default every core this process may use.
         progress: Called with (bytes done, bytes in all).
         **roles: Which column is what; see `Roles`.
@@ -73,13 +76,15 @@ def read_delimited(
         if is_fast and not is_plain_file(stream):  # Arrow's own gzip does not notice a file that is cut short
             stream.seek(0)
             text = stream.read()
-    data = _fast_data(path, text, delimiter, plan, names, truths, use_threads, progress) if is_fast else None
+    data = _fast_data(path, text, delimiter, plan, names, truths, use_threads, progress, into) if is_fast else None
     if data is None:
         block, texts = read_text(path, delimiter, plan, names)  # says where a bad cell stands
         try:
             data = _with_categories(plan, block, texts)
         except DataError as error:
             raise FormatError.of(path, error) from None
+        if into is not None:
+            into.replace(data.features)
     if progress is not None:
         total = Path(path).stat().st_size
         progress(total, total)
@@ -103,26 +108,29 @@ def _fast_data(
     truths: frozenset[str],
     use_threads: bool,
     progress: Progress | None,
+    into: FeatureFile | None,
 ) -> RankingData | None:
     """Return the data of a file, or of the text it decompresses to, as pyarrow reads it; None if it refuses it."""
     try:
-        block, texts = read_with_arrow(path, text, delimiter, plan, names, truths, use_threads, progress)
-        return _with_categories(plan, block, texts)
+        block, texts = read_with_arrow(path, text, delimiter, plan, names, truths, use_threads, progress, into)
+        return _with_categories(plan, block, texts, is_whole=into is not None)
     except (DataError, ValueError, OSError):
         return None
 
 
-def _with_categories(plan: ColumnPlan, block: Block, texts: dict[str, list[str]]) -> RankingData:
-    """Return the data with the columns of categories put between those of numbers."""
+def _with_categories(
+    plan: ColumnPlan, block: Block, texts: dict[str, list[str]], *, is_whole: bool = False
+) -> RankingData:
+    """Return the data with the columns of categories put between those of numbers, where `is_whole` features have room."""
     if not plan.categorical:
         return assemble(plan, block, plan.feature_names)
     rows, numeric = len(block.labels), iter(block.features.T)
-    matrix = np.empty((rows, len(plan.features)), np.float32)
+    matrix = block.features if is_whole else np.empty((rows, len(plan.features)), np.float32)
     categories = {}
     for column, name in enumerate(plan.features):
         if name in plan.categorical:
             matrix[:, column], categories[column] = _coded(name, texts[name])
-        else:
+        elif not is_whole:
             matrix[:, column] = next(numeric)
     whole = Block(block.labels, block.qid, block.document_ids, block.weights, block.query_weights, matrix)
     return assemble(plan, whole, plan.feature_names, categories)
@@ -205,8 +213,11 @@ def _format(name: str, delimiter: str) -> Format:
     def write(data: RankingData, path: PathLike, **options: Any) -> None:
         write_delimited(data, path, delimiter, **options)
 
+    def read_into(path: PathLike, into: FeatureFile, **options: Any) -> RankingData:
+        return read_delimited(path, delimiter, into, **options)
+
     what = f"{name.upper()} with a header, columns by name"
-    return Format(name, "data", what, read, write, ROLE_RULES, COLUMN_NAMES)
+    return Format(name, "data", what, read, write, ROLE_RULES, COLUMN_NAMES, read_into)
 
 
 CSV = _format("csv", ",")

@@ -20,6 +20,7 @@ from podium.formats.arrow import require_pyarrow
 from podium.formats.columns import Block, ColumnPlan
 from podium.formats.decimals import ids_from_texts
 from podium.formats.delimited_text import FALSE, MISSING, TRUE
+from podium.formats.feature_file import FeatureFile
 from podium.formats.format import Progress
 from podium.formats.gathering import text_column
 
@@ -75,10 +76,12 @@ def read_with_arrow(
     truths: frozenset[str],
     use_threads: bool,
     progress: Progress | None,
+    into: FeatureFile | None = None,
 ) -> tuple[Block, dict[str, list[str]]]:
     """Return the rows of a file, or of the text it decompresses to, and the texts of the categorical features.
 
-    `truths` are the columns that begin with True or False.
+    `truths` are the columns that begin with True or False. Features are put into a file if one is given: all of them, while
+    otherwise the categorical ones are left out.
     """
     pa = require_pyarrow()
     import pyarrow.csv as pa_csv
@@ -88,8 +91,11 @@ def read_with_arrow(
     types |= {name: pa.float64() for name in (plan.label, plan.weight, plan.query_weight) if name is not None}
     is_numeric = set(numeric) | {plan.label}
     read_as = {name: pa.bool_() if name in truths & is_numeric else kind for name, kind in types.items()}
+    held = numeric if into is None else plan.features
+    place = {name: column for column, name in enumerate(held)}
     total = Path(path).stat().st_size
     matrices: list[npt.NDArray[np.float32]] = []
+    keep = matrices.append if into is None else into.append
     columns: dict[str, list[Any]] = {name: [] for name in plan.names if name not in set(numeric)}
     # Arrow opens a plain file itself: its threads read ahead and must not need the interpreter, least of all when it exits.
     with (
@@ -112,16 +118,17 @@ def read_with_arrow(
         for batch in reader:
             if progress is not None and text is None:
                 progress(stream.tell(), total)  # of a compressed file only the end is known
-            matrix = np.empty((batch.num_rows, len(numeric)), np.float32)
-            for k, name in enumerate(numeric):
-                matrix[:, k] = batch.column(name).cast(pa.float32()).to_numpy(zero_copy_only=False)
+            matrix = np.zeros((batch.num_rows, len(held)), np.float32)
+            for name in numeric:
+                matrix[:, place[name]] = batch.column(name).cast(pa.float32()).to_numpy(zero_copy_only=False)
             if np.isnan(matrix).sum() != sum(batch.column(name).null_count for name in numeric):
                 raise DataError("a number is NaN by another spelling than those of a missing value")
-            matrices.append(matrix)
+            keep(matrix)
             for name, parts in columns.items():
                 parts.append(batch.column(name).cast(types[name]))
     tables = {name: pa.chunked_array(parts, types[name]) for name, parts in columns.items()}
-    return _block(plan, tables, np.concatenate(matrices)), {name: tables[name].to_pylist() for name in plan.categorical}
+    features = np.concatenate(matrices) if into is None else into.matrix()
+    return _block(plan, tables, features), {name: tables[name].to_pylist() for name in plan.categorical}
 
 
 def _block(plan: ColumnPlan, tables: dict[str, Any], features: npt.NDArray[np.float32]) -> Block:

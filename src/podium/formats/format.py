@@ -26,6 +26,8 @@ class Format:
         description: What it is, in a few words.
         read: `read(path, *, num_threads, progress, **options)` returns what a file holds.
         write: `write(value, path, **options)` writes a file.
+        read_into: `read_into(path, into, *, num_threads, progress, **options)` does what `read` does, but puts the features
+            into a FeatureFile; None if the format cannot.
         read_options: The options of `read`, with the rules by which the command line reads them.
         write_options: Names of the options of `write`.
     """
@@ -37,6 +39,7 @@ class Format:
     write: Callable[..., None]
     read_options: Mapping[str, Rule] = field(default_factory=dict)
     write_options: tuple[str, ...] = ()
+    read_into: Callable[..., RankingData] | None = None
 
     @property
     def suffixes(self) -> tuple[str, ...]:

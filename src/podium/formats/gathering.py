@@ -14,13 +14,19 @@ from podium.data.frame_kinds import column_kind
 from podium.data.frame_values import first_missing
 from podium.errors import DataError
 from podium.formats.columns import Block, ColumnPlan, assemble
+from podium.formats.feature_file import FeatureFile
 from podium.formats.format import Progress
 
 LIST_COLUMN = "features"
 
 
 def gather(
-    plan: ColumnPlan, pieces: Iterable[Frame], rows: int, size: int = 0, progress: Progress | None = None
+    plan: ColumnPlan,
+    pieces: Iterable[Frame],
+    rows: int,
+    size: int = 0,
+    progress: Progress | None = None,
+    into: FeatureFile | None = None,
 ) -> RankingData:
     """Return the data of frames that have the same columns, one after the other.
 
@@ -30,9 +36,10 @@ def gather(
         rows: The number of rows of all of them together.
         size: The size of the whole table in bytes, for `progress`.
         progress: Called with (bytes done, bytes in all).
+        into: The file to put the features into; by default they are kept in memory.
     """
     columns = {name: np.empty(rows) for name in (plan.label, plan.weight, plan.query_weight) if name is not None}
-    features = FeatureColumns(plan, rows)
+    features = FeatureColumns(plan, rows, into)
     queries: list[Any] = []
     documents: list[Any] = []
     start = 0
@@ -70,8 +77,8 @@ class FeatureColumns:
     A piece may have its own codes for the categories of a column: they become those of the pieces before, and new ones.
     """
 
-    def __init__(self, plan: ColumnPlan, rows: int) -> None:
-        self.plan, self.rows = plan, rows
+    def __init__(self, plan: ColumnPlan, rows: int, into: FeatureFile | None = None) -> None:
+        self.plan, self.rows, self.into = plan, rows, into
         self.matrix = np.empty((rows, 0), np.float32)
         self.names: tuple[str, ...] | None = plan.feature_names
         self._widths: list[int] = []
@@ -107,7 +114,8 @@ class FeatureColumns:
 
     def _allocate(self, widths: list[int], lists: dict[str, FeatureColumn]) -> None:
         self._widths = widths
-        self.matrix = np.empty((self.rows, sum(widths)), np.float32)
+        shape = self.rows, sum(widths)
+        self.matrix = np.empty(shape, np.float32) if self.into is None else self.into.allocate(*shape)
         if lists and self.plan.features == (LIST_COLUMN,):
             self.names = None
         elif lists:

@@ -10,6 +10,7 @@ import os
 import signal
 import threading
 import weakref
+from collections.abc import Sequence
 from types import FrameType
 from typing import IO
 
@@ -35,6 +36,26 @@ def map_file(path: str | os.PathLike[str], file: IO[bytes], size: int) -> Bytes:
             weakref.finalize(pages, _forget, place).atexit = False
             return found
     return _read(path, file, size)
+
+
+def map_parts(parts: Sequence[tuple[str | os.PathLike[str], IO[bytes], int, int]]) -> Bytes:
+    """Return pieces of open files, one after the other without a gap, mapped if possible; they cannot be written to.
+
+    Each piece is given as (path, file, offset, size), and must lie in its page as the end of the one before does.
+    """
+    if not _can_handle_bus_errors():
+        read = [_read(path, file, offset + size)[offset:] for path, file, offset, size in parts]
+        return np.concatenate([np.empty(0, np.uint8), *read])
+    found = np.asarray(_core.map_parts([(file.fileno(), offset, size) for _, file, offset, size in parts]))
+    found.flags.writeable = False
+    at = found.ctypes.data
+    for path, _, _, size in parts:
+        place = _core.watch_mapping(at, size) if size else -1
+        at += size
+        if place >= 0:
+            _paths[place] = os.fspath(path)
+            weakref.finalize(found, _forget, place).atexit = False
+    return found
 
 
 def _can_handle_bus_errors() -> bool:

@@ -26,7 +26,7 @@ BIN_SAMPLE_DOCUMENTS = 100_000  # documents from which the bins are chosen
 SHARED_BYTE_DOCUMENTS = 40_000  # from this many documents, two features with few bins share a byte
 MOST_DOCUMENTS = 2**28  # with more documents, forces in fixed point would lose digits
 DOCUMENT_BYTES = (
-    96  # of a training document, besides its scores: label, force, curvature, cell, hash, leaf and order of rows
+    80  # of a training document, besides its scores: label, force, curvature, cell, hash, leaf and order of rows
 )
 LARGEST_FORCE = 1e60  # largest absolute force: the cube of a sum of forces does not overflow
 NO_DEPTH = 2**31 - 1
@@ -66,9 +66,11 @@ class TreeBooster:
                 f"trees take at most {MOST_FEATURES:,} features; found {data.n_features:,}: leave features out, or train a linear model"
             )
         spec = spec.resolve(data)
+        self.histogram_bytes = HISTOGRAM_BYTES
         if memory is not None:
             scores = 8 * len(base) * (1 if spec.forests == 1 else 1 + (spec.forests or 1))
-            memory.check_documents(data.n_documents, DOCUMENT_BYTES + 2 * scores)  # a checkpoint needs a copy
+            left = memory.for_histograms(data.n_documents, DOCUMENT_BYTES + scores)
+            self.histogram_bytes = min(HISTOGRAM_BYTES, left)
         self.spec, self.seed, self.n_outputs, self.n_features = spec, seed, len(base), data.n_features
         start = None if start is None else as_start(start)
         self.trees_before = (
@@ -88,7 +90,6 @@ class TreeBooster:
         offsets, share = np.ascontiguousarray(data.query_offsets), data.n_documents >= SHARED_BYTE_DOCUMENTS
         self.booster = _core.Booster(bins, offsets, keys, share, "" if memory is None else memory.folder, num_threads)
         self.booster.append(features)
-        self.histogram_bytes = HISTOGRAM_BYTES if memory is None else min(HISTOGRAM_BYTES, memory.for_histograms)
         self.monotone = [dict(spec.monotone).get(f, 0) for f in range(data.n_features)] if spec.monotone else []
         self.settings: tuple[float, _core.BoostSettings] | None = None  # with the learning rate they were made for
         self.trees: list[_core.BoostedTree] = []
