@@ -17,6 +17,7 @@ from podium.training import Plan
 if TYPE_CHECKING:
     from podium.rankers.base import BaseRanker
 
+CANCELED = 1e-9  # of the strongest pair: a smaller sum of pulls is rounding
 SCORE_BLOCK = 64  # queries that are scored together when looking for scores that differ
 FIRST_EPOCHS = 3  # a best epoch this early is worth a warning
 
@@ -126,10 +127,17 @@ def _constant_scores(ranker: BaseRanker, force: Force, data: RankingData) -> Not
 
 
 def _compared_queries(data: RankingData) -> npt.NDArray[np.int64]:
-    """Return the queries in which a document should rank above another one: by pairs, if there are any, or by labels."""
+    """Return the queries in which a document should rank above another one: by pairs, if there are any, or by labels.
+
+    Pairs that cancel out, as those of a circle do, ask for equal scores.
+    """
     if data.pairs is not None:
-        says = (data.pairs.weight > 0) & (data.pairs.probability != 0.5)
-        return np.unique(data.document_queries[data.pairs.winner[says]])
+        pull = data.pairs.weight * (data.pairs.probability - 0.5)
+        net = np.zeros(len(data))
+        np.add.at(net, data.pairs.winner, pull)
+        np.add.at(net, data.pairs.loser, -pull)
+        pulled = np.abs(net) > CANCELED * np.abs(pull).max(initial=0)
+        return np.unique(data.document_queries[pulled])
     differ = np.flatnonzero(np.diff(data.labels) * (np.diff(data.document_queries) == 0))
     return np.unique(data.document_queries[differ])
 
