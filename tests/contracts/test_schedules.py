@@ -160,7 +160,7 @@ def test_weak_rankers_record_no_setting_that_plays_no_part() -> None:
     made = podium.Ranker(
         force="finite_difference(ndcg@5)", model="trees(num_leaves=2)", schedule="reweighting(rounds=2)"
     )
-    assert made.fit(TRAIN).resolved_["model"] == "trees(num_leaves=2)"
+    assert made.fit(TRAIN).resolved_["model"] == "trees(num_leaves=2, categorical=())"
 
 
 def test_the_force_of_a_pair_is_its_cost_if_stumps_have_a_closed_form() -> None:

@@ -138,7 +138,7 @@ def test_what_the_runtime_of_the_target_raises_is_told(tmp_path, monkeypatch):
 
 def test_a_query_longer_than_what_is_compared_is_compared_in_part(tmp_path, monkeypatch):
     data = podium.RankingData(training_data("plain").features, np.arange(480) % 3, np.zeros(480))
-    for module in ("verifying", "exporting"):
+    for module in ("verifying", "notes"):
         monkeypatch.setattr(f"podium.export.{module}.DATA_ROWS", 100)
     report = ranker("plain").export(tmp_path / "a", format="lightgbm", data=data)
     assert report.pairs == 100 * 99 // 2

@@ -165,11 +165,13 @@ def test_categories_are_shown_by_name(tmp_path):
         categorical_features={"brand": ["acme", "globex"]},
     )
     workspace = Workspace(data, "shop")
-    workspace.add("linear", podium.RankSVM(num_threads=1).fit(data))
+    everything = {"query_sampling": 1.0, "column_sampling": 1.0, "min_documents": 1, "forests": 1}
+    trees = podium.LambdaMART(n_estimators=5, num_leaves=4, num_threads=1, noise=0.0, **everything)
+    workspace.add("trees", trees.fit(data))
     asker = Asker(workspace, tmp_path)
     try:
-        shown = asker.get("queries/0", first="linear").json
-        moves = [asker.get("queries/0/move", first="linear", document=k).json for k in range(4)]
+        shown = asker.get("queries/0", first="trees").json
+        moves = [asker.get("queries/0/move", first="trees", document=k).json for k in range(4)]
     finally:
         asker.close()
     features = {each["document"]: each["features"] for each in shown["documents"]}

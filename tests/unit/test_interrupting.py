@@ -23,10 +23,12 @@ def one_query(labels):
     return podium.RankingData(features, labels, np.zeros(len(labels), int))
 
 long = one_query(rng.integers(0, 5, 300_000).astype(float))
+listed = one_query(rng.integers(0, 5, 8_000).astype(float))  # preferences that meet are listed, and too many are refused
 scores = rng.normal(size=long.n_documents)
 
 def force(name, num_threads=1):
-    podium.force(name)(scores, long, num_threads=num_threads)
+    data = listed if name == "structrank" else long
+    podium.force(name)(scores[:len(data)], data, num_threads=num_threads)
 
 def last_query_is_long():
     # Sixteen queries are one task, so that the long query may be the task of a helping thread alone.

@@ -256,8 +256,9 @@ def test_empty_and_missing_files(tmp_path):
         podium.read(write_lines(tmp_path / "blank.letor", "", "# only a comment"))
     with pytest.raises(podium.FormatError, match="no such file"):
         podium.read(tmp_path / "nowhere.letor")
+    (tmp_path / "none").mkdir()
     with pytest.raises(podium.FormatError, match="folder"):
-        podium.read(tmp_path, format="letor")
+        podium.read(tmp_path / "none", format="letor")
 
 
 def test_damaged_gzip(tmp_path):

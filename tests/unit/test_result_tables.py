@@ -66,13 +66,16 @@ def test_an_evaluation_in_a_notebook(evaluation):
     assert cells.rows[2] == ["mrr", "0.8333", f"[{low:.4f}, {high:.4f}]", "0"]
 
 
-def test_an_evaluation_as_latex(evaluation):
+def test_an_evaluation_as_latex():
+    evaluation = podium.evaluate(
+        GOOD, DATA, ["ndcg@1", "mrr"], interval="normal", confidence=0.99
+    )  # not cut off at the metric's range
     low, high = evaluation.interval["ndcg@1"]
     assert low < 0
     assert evaluation.to_latex().splitlines()[1:6] == [
         r"\begin{tabular}{lrrr}",
         r"\toprule",
-        r"metric & mean & 95\% interval & no relevant \\",
+        r"metric & mean & 99\% interval & no relevant \\",
         r"\midrule",
         rf"ndcg@1 & 0.6667 & [$-${-low:.4f}, {high:.4f}] & 0 \\",
     ]

@@ -118,7 +118,7 @@ def importance(
     """Draw the importance of each feature: by the gains or the number of splits, or by permutation with intervals."""
     if (data is None) == (kind == "permutation"):
         rule = "needs judged data" if data is None else "takes no data"
-        raise ParameterError("kind", kind, rule, "write podium plot importance MODEL DATA --kind permutation")
+        raise ParameterError("kind", kind or "gain", rule, "write podium plot importance MODEL DATA --kind permutation")
     if data is not None:
         model, data = model_and_data(model, data)
     chart = ChartFile(out, theme, json, inputs=[model, data], read=read)

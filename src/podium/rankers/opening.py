@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 def is_foreign_model(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file holds the model of another library or engine."""
-    return Path(path).suffix != ".podium" and recognize(path, read_head(path)) in FOREIGN_MODELS
+    """Return whether a file holds the model of another library or engine; a pipe, which is read only once, does not."""
+    if Path(path).suffix == ".podium" or Path(path).is_fifo():
+        return False
+    return recognize(path, read_head(path)) in FOREIGN_MODELS
 
 
 def open_ranker(path: str | os.PathLike[str]) -> BaseRanker:
