@@ -50,7 +50,7 @@ KINDS: dict[str, tuple[Callable[[float], bool], str]] = {
 class Force:
     """A definition with its metric or inner force and the parameters that differ from its defaults, or a function.
 
-    `podium.force` makes one of a name, and `podium.custom_force` of a function.
+    `podium.force` makes a force from its name, and `podium.custom_force` from a function.
 
     Attributes:
         definition: the row of the table of forces.

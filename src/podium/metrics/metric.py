@@ -87,7 +87,7 @@ class MetricDefinition:
 class Metric:
     """A definition with a cutoff and the parameters that differ from their defaults. `str(metric)` reads back as the same metric.
 
-    `podium.metric` makes one of a name, and `podium.custom_metric` of a function.
+    `podium.metric` makes a metric from its name, and `podium.custom_metric` from a function.
 
     Attributes:
         definition: the row of the table of metrics.
