@@ -63,13 +63,15 @@ def recognize(path: str | os.PathLike[str], head: bytes) -> str | None:
 
 
 def read_start(path: str | os.PathLike[str]) -> bytes:
-    """Return the first bytes of a file, decompressed by `start_of`, or as they are if the gzip stream is damaged."""
+    """Return the first bytes of a file, decompressed by `start_of`; none if its gzip stream is damaged.
+
+    Compressed bytes are never taken for text: the time in a gzip header may hold a comma, and the file would look like CSV.
+    """
     with Path(path).open("rb") as file:
         try:
             return start_of(file)
-        except (EOFError, OSError, zlib.error):
-            file.seek(0)
-            return file.read(HEAD_BYTES)
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            return b""
 
 
 def start_of(file: IO[bytes]) -> bytes:

@@ -118,6 +118,12 @@ def test_other_content(tmp_path, content, kind):
     assert kind_of(tmp_path / "a") == kind
 
 
+@pytest.mark.parametrize("seconds", [0, 0x2C2C2C2C, 0x09090909, 0x2C092C09])
+def test_the_time_in_a_damaged_gzip_header_does_not_look_like_a_table(tmp_path, seconds):
+    (tmp_path / "a").write_bytes(gzip.compress(b"1 qid:1 1:2\n", mtime=seconds)[:-10])
+    assert kind_of(tmp_path / "a") is None
+
+
 def test_reports_of_papers_are_recognized():
     for folder in (Path(__file__).parents[2] / "docs" / "reproduced").glob("*/"):
         assert kind_of(folder / "results.json") == "papers-results"
