@@ -1,6 +1,6 @@
 """One epoch of a net by LambdaRank and by RankNet: 6,000 queries of 120 documents, 136 features, against PyTorch.
 
-    python benchmarks/nets.py [--rounds 5] [--threads 2] [--torch-queries 600] [--peers-only]
+    python benchmarks/nets.py [--rounds 5] [--threads 2] [--torch-queries 600] [--batches 1 16] [--peers-only]
 
 Same model (tanh between layers), same number of updates; PyTorch takes the queries in the order of the file, Podium as it
 always does, shuffled, standardizing features on the way. PyTorch is given
@@ -24,8 +24,6 @@ import argparse
 import itertools
 import json
 import math
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -38,9 +36,10 @@ import torch
 from torch.nn import Linear, Module, Sequential, Tanh
 
 import podium
+from machine import machine
 from podium.models import model
-from podium.training.schedule import Schedule
-from podium.training.steps import Task, make_steps
+from podium.training.schedules import SGD, Adam
+from podium.training.steps import Task
 
 QUERIES, DOCUMENTS, FEATURES, CUTOFF = 6_000, 120, 136, 10
 SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)  # of the labels 0 to 4
@@ -48,8 +47,12 @@ SHAPES = ((FEATURES, 1), (FEATURES, 10, 1), (FEATURES, 128, 64, 1))
 FORCES = ("lambdarank(ndcg@10)", "ranknet")
 BATCHES = (1, 16)
 OPTIMIZERS = ("adam", "sgd")
+LAYERS = ["-".join(map(str, shape)) for shape in SHAPES]
+CASES = list(itertools.product(FORCES, LAYERS, BATCHES, OPTIMIZERS))
 RATE = 1e-4
 WARM_UP = 5  # updates before the clock starts: buffers of the optimizer, threads
+LEAST = 0.5  # seconds that epochs are repeated for: threads need some time to spread over the processors
+PAUSE = 0.1  # seconds before each measurement: PyTorch's threads spin for a while after their last work
 FAR_BELOW = -1e30  # the score of padding: finite, so that the difference of two is a number
 DISCOUNT = 1 / torch.log2(torch.arange(2, DOCUMENTS + 2)) * (torch.arange(DOCUMENTS) < CUTOFF)
 
@@ -68,12 +71,20 @@ def podium_epoch(
     """Seconds of one epoch of Podium over all the data: `batch` queries per update."""
     hidden = ", ".join(map(str, shape[1:-1]))
     started = model(f"net({hidden})" if hidden else "linear").start(data.select([0]), n_outputs=1, seed=0)
-    schedule = Schedule(optimizer=optimizer, learning_rate=RATE, batch=batch)
-    steps = make_steps(Task(podium.force(force), started, data, schedule, 0, num_threads))
+    schedule = {"adam": Adam, "sgd": SGD}[optimizer](learning_rate=RATE, batch=batch)
+
+    steps = schedule.make_steps(Task(podium.force(force), started, data, 0, num_threads))
     steps.begin(started.vector)
-    began = time.perf_counter()
-    steps.epoch(1, RATE)
-    return time.perf_counter() - began
+    return seconds_of(lambda: steps.epoch(1, RATE))
+
+
+def seconds_of(epoch: Callable[[], object]) -> float:
+    """Mean seconds of an epoch, over as many as take LEAST seconds."""
+    began, epochs = time.perf_counter(), 0
+    while not epochs or time.perf_counter() < began + LEAST:
+        epoch()
+        epochs += 1
+    return (time.perf_counter() - began) / epochs
 
 
 # PyTorch's side ------------------------------------------------------------------------------------------------------
@@ -195,9 +206,7 @@ def torch_epoch(shape: tuple[int, ...], batch: int, optimizer: str, queries: Pad
                 parameter.grad = None
 
     run(steps[:WARM_UP])
-    start = time.perf_counter()
-    run(steps)
-    return time.perf_counter() - start
+    return seconds_of(lambda: run(steps))
 
 
 def check_peers(data: podium.RankingData) -> None:
@@ -244,14 +253,16 @@ def measure(data: podium.RankingData, options: argparse.Namespace) -> Iterator[d
     queries, scale = Padded.of(part), QUERIES / part.n_queries
     peers = [(way, threads) for way in WAYS for threads in sorted({1, options.threads})]
     print(f"{'':<43}{'podium':>11}{''.join(f'{way}, {threads}'.rjust(14) for way, threads in peers)}{'ratio':>9}")
-    for force, shape, batch, optimizer in itertools.product(FORCES, SHAPES, BATCHES, OPTIMIZERS):
+    for force, shape, batch, optimizer in itertools.product(FORCES, SHAPES, options.batches, OPTIMIZERS):
         ours: list[float] = []
         theirs: dict[str, list[float]] = {f"{way}, {threads}": [] for way, threads in peers}
         for _ in range(options.rounds):
             if not options.peers_only:
+                time.sleep(PAUSE)
                 ours.append(podium_epoch(shape, batch, optimizer, data, force=force, num_threads=options.threads))
             for way, threads in peers:
                 torch.set_num_threads(threads)
+                time.sleep(PAUSE)
                 taken = torch_epoch(shape, batch, optimizer, queries, force=force, way=way)
                 theirs[f"{way}, {threads}"].append(taken * scale)
         seconds = statistics.median(ours) if ours else math.nan
@@ -268,6 +279,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--torch-queries", type=int, default=600)
+    parser.add_argument("--batches", type=int, nargs="+", default=BATCHES, help="the others keep their stored results")
     parser.add_argument("--peers-only", action="store_true", help="PyTorch alone; writes no results")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "nets.json")
     options = parser.parse_args()
@@ -276,14 +288,16 @@ def main() -> None:
     rows = list(measure(data, options))
     if options.peers_only:
         return
+    if options.out.exists():
+        rows += [row for row in json.loads(options.out.read_text())["rows"] if row["batch"] not in options.batches]
+        rows.sort(key=lambda row: CASES.index((row["force"], row["model"], row["batch"], row["optimizer"])))
     report = {
         "task": "one epoch, 6,000 queries of 120 documents, 136 features; PyTorch by way and threads",
         "threads": options.threads,
         "rounds": options.rounds,
         "torch": torch.__version__,
         "torch_queries": options.torch_queries,
-        "cores": os.cpu_count(),
-        "machine": platform.machine(),
+        "machine": machine("torch"),
         "rows": rows,
     }
     options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
-// The arithmetic of dense layers in float64. Two builds of the same source, with and without AVX2 and FMA, give the
-// same bits: every sum has one written order, and every multiply-add is fused in both.
+// The arithmetic of dense layers in float64. Three builds, for AVX-512, for AVX2 with FMA and for neither, give the
+// same bits: every sum has one written order, and every multiply-add is fused in all.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@ namespace podium {
 
 enum class Activation { identity, tanh, sigmoid, relu };
 
-// Columns of a layer's weights that are processed at once. The last panel of a layer can be narrower, by a multiple
-// of 4.
-inline constexpr std::size_t kPanel = 12;
+// Columns of a matrix that are processed at once; the last panel of a matrix can be narrower, by a multiple of 4. Wide
+// panels hold the weights of layers.
+inline constexpr std::size_t kPanel = 12, kWidePanel = 32;
 
 inline constexpr std::size_t round_up(std::size_t n, std::size_t step) {
   return (n + step - 1) / step * step;
@@ -24,7 +24,7 @@ inline constexpr std::size_t row_stride(std::size_t columns) {
 }
 
 struct DenseKernels {
-  // c[r][j] += Σ_t a(r, t) · b[t][j] for r < rows, j < columns ≤ kPanel (a multiple of 4); a(r, t) = a[r·a_row +
+  // c[r][j] += Σ_t a(r, t) · b[t][j] for r < rows, j < columns ≤ kWidePanel (a multiple of 4); a(r, t) = a[r·a_row +
   // t·a_step].
   void (*multiply)(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_row,
                    std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row);
@@ -53,7 +53,7 @@ const DenseKernels& dense_kernels();
 
 extern const DenseKernels dense_portable;
 #if defined(__x86_64__)
-extern const DenseKernels dense_avx2;
+extern const DenseKernels dense_avx2, dense_avx512;
 #endif
 
 }  // namespace podium

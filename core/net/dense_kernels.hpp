@@ -1,4 +1,4 @@
-// The kernels of dense.hpp; included once by each of the two files that build them.
+// The kernels of dense.hpp; included once by each of the three files that build them.
 #include <cstring>
 
 #include "net/dense.hpp"
@@ -8,6 +8,8 @@
 
 namespace podium {
 namespace {
+
+constexpr std::size_t kPrefetch = 1024;  // how many features ahead memory is asked for: rows of a query are neighbors
 
 #if defined(__FMA__)
 struct Four {
@@ -49,18 +51,25 @@ template <int R, int V>
 inline void tile(std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step, const double* b,
                  std::size_t b_row, double* c, std::size_t c_row) {
   Four sum[R][V];
+#pragma GCC unroll 12
   for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 12
     for (int v = 0; v < V; ++v) sum[r][v] = load(c + r * c_row + 4 * v);
   }
   for (std::size_t t = 0; t < depth; ++t) {
     Four row[V];
+#pragma GCC unroll 12
     for (int v = 0; v < V; ++v) row[v] = load(b + t * b_row + 4 * v);
+#pragma GCC unroll 12
     for (int r = 0; r < R; ++r) {
       const Four x = all(a[r * a_row + t * a_step]);
+#pragma GCC unroll 12
       for (int v = 0; v < V; ++v) sum[r][v] = mul_add(x, row[v], sum[r][v]);
     }
   }
+#pragma GCC unroll 12
   for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 12
     for (int v = 0; v < V; ++v) store(c + r * c_row + 4 * v, sum[r][v]);
   }
 }
@@ -76,11 +85,12 @@ void multiply_panel(std::size_t rows, std::size_t depth, const double* a, std::s
 
 void multiply(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_row,
               std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row) {
-  if (columns == 12) {
+  for (; columns >= 12; columns -= 12, b += 12, c += 12) {
     multiply_panel<3>(rows, depth, a, a_row, a_step, b, b_row, c, c_row);
-  } else if (columns == 8) {
+  }
+  if (columns == 8) {
     multiply_panel<2>(rows, depth, a, a_row, a_step, b, b_row, c, c_row);
-  } else {
+  } else if (columns == 4) {
     multiply_panel<1>(rows, depth, a, a_row, a_step, b, b_row, c, c_row);
   }
 }
@@ -140,6 +150,7 @@ void standardize(std::size_t columns, const float* x, const double* center, cons
   std::size_t j = 0;
 #if defined(__FMA__)  // the compiler does not vectorize this one
   for (; j + 4 <= columns; j += 4) {
+    if (j % 16 == 0) __builtin_prefetch(x + j + kPrefetch);
     const __m256d value = _mm256_cvtps_pd(_mm_loadu_ps(x + j));
     const __m256d moved = _mm256_mul_pd(_mm256_sub_pd(value, load(center + j).v), load(scale + j).v);
     const __m256d missing = _mm256_cmp_pd(value, value, _CMP_UNORD_Q);

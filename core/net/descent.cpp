@@ -56,21 +56,44 @@ void Descent::read_force_parameters() {
   if (own_) force_.parameters().to_values(parameters_.data() + net_.held_size(), force_values_.data());
 }
 
+// Whether a thread takes whole queries, with a gradient for each that fits into its own cache. Threads then exchange
+// sums instead of documents.
+bool Descent::is_small() const {
+  constexpr std::size_t kNumbers = 1 << 15;
+  return net_.held_size() <= kNumbers;
+}
+
+// Takes queries in chunks. Their size depends on the data alone, and with it the order of every sum.
 double Descent::absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
-  constexpr std::size_t kBytes = 1 << 19;  // the memory for a chunk of documents fits into the cache
-  const std::size_t most = kBytes / batch_.row_bytes();
+  constexpr std::size_t kSmallQueries = 32, kSmallRows = 8192;
+  constexpr std::size_t kBytes = 1 << 21;  // the memory for a chunk of documents fits into the caches
+  const bool small = is_small();
+  const std::size_t most_rows = small ? kSmallRows : kBytes / batch_.row_bytes();
+  const std::size_t most_queries = small ? kSmallQueries : queries.size();
   double cost = 0;
   for (std::size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
     std::size_t rows = 0;
     do {
       rows += task_.table.documents(static_cast<std::size_t>(queries[end++]));
-    } while (end < queries.size() && rows + task_.table.documents(static_cast<std::size_t>(queries[end])) <= most);
-    cost += absorb_chunk(queries.subspan(begin, end - begin), options, seen);
+    } while (end < queries.size() && end - begin < most_queries &&
+             rows + task_.table.documents(static_cast<std::size_t>(queries[end])) <= most_rows);
+    const auto chunk = queries.subspan(begin, end - begin);
+    cost_.assign(chunk.size(), 0.0);
+    force_on_values_.assign(chunk.size() * own_, 0.0);
+    // All threads share the rows of a single query.
+    if (small && chunk.size() > 1) {
+      absorb_small(chunk, options, seen);
+    } else {
+      absorb_chunk(chunk, options, seen);
+    }
+    cost += add_costs(chunk.size());
   }
   return cost;
 }
 
-double Descent::absorb_chunk(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
+// One thread standardizes and scores a query, computes its forces and passes them back, while it is in the cache. The
+// sums over documents follow for the whole chunk.
+void Descent::absorb_chunk(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
   const std::size_t width = net_.shape().features(), outputs = net_.shape().outputs();
   begin_.resize(queries.size() + 1);
   for (std::size_t k = 0; k < queries.size(); ++k) {
@@ -78,53 +101,87 @@ double Descent::absorb_chunk(std::span<const std::int64_t> queries, const Descen
   }
   const std::size_t rows = begin_.back();
   batch_.reserve(rows);
-  pushes_.resize(std::max(pushes_.size(), rows * outputs));
-  cost_.assign(queries.size(), 0.0);
-  force_on_values_.assign(queries.size() * own_, 0.0);
-  const auto first_row = [&](std::size_t k) {
-    return static_cast<std::size_t>(task_.table.query_offsets[static_cast<std::size_t>(queries[k])]);
-  };
-  // One thread standardizes and scores a query and computes its forces while it is in the cache; all share a long one.
   const bool one = queries.size() == 1;
   const auto set_rows = [&](std::size_t k, std::size_t from, std::size_t to) {
-    for (std::size_t i = from; i < to; ++i) {
-      batch_.set_inputs(begin_[k] + i, task_.features.data() + (first_row(k) + i) * width, task_.map);
-    }
-    batch_.forward_rows(parameters_.data(), begin_[k] + from, begin_[k] + to);
+    const std::size_t row = first_row(static_cast<std::size_t>(queries[k])) + from;
+    batch_.set_and_forward(parameters_.data(), task_.features.data() + row * width, task_.map, begin_[k] + from,
+                           begin_[k] + to);
   };
   if (one) {
     parallel_for(rows, batch_.worth() ? num_threads_ : 1, 32,
                  [&](std::size_t from, std::size_t to) { set_rows(0, from, to); });
+  } else {
+    batch_.prepare_backward(parameters_.data());
   }
   parallel_for(queries.size(), !one && (batch_.worth() || rows > 500) ? num_threads_ : 1, 1,
                [&](std::size_t k, std::size_t) {
-                 const ScratchPool<ForceScratch>::Loan scratch(scratches_);
-                 const auto q = static_cast<std::size_t>(queries[k]);
-                 const std::size_t documents = begin_[k + 1] - begin_[k];
-                 if (!one) set_rows(k, 0, documents);
+                 const ScratchPool<QueryScratch>::Loan scratch(scratches_);
+                 if (!one) set_rows(k, 0, begin_[k + 1] - begin_[k]);
                  double* const scores = batch_.scores() + begin_[k] * outputs;
-                 if (seen) std::copy_n(scores, documents * outputs, seen + first_row(k) * outputs);
-                 ForceQuery query = task_.table.query(q, std::span<const double>(scores, documents * outputs));
-                 query.seed = options.seed, query.round = options.round;
-                 double* const force = pushes_.data() + begin_[k] * outputs;
-                 std::fill_n(force, documents * outputs, 0.0);
-                 ForceSums sums{force};
-                 if (options.cost) sums.cost = &cost_[k];
-                 if (own_) sums.parameter_force = force_on_values_.data() + k * own_;
-                 // Training has diverged, and no force is defined. The caller sees it from the scores and the cost.
-                 if (all_finite(query.scores)) {
-                   force_.compute(query, *scratch, sums);
-                 } else {
-                   cost_[k] = std::nan("");
-                 }
-                 const double weight = task_.table.query_weight(q);
-                 for (std::size_t i = 0; i < documents * outputs; ++i) scores[i] = weight * force[i];
-                 cost_[k] *= weight;
-                 for (std::size_t t = 0; t < own_; ++t) force_on_values_[k * own_ + t] *= weight;
+                 push_query(static_cast<std::size_t>(queries[k]), k, scores, *scratch, options, seen);
+                 if (!one) batch_.backward_rows(parameters_.data(), begin_[k], begin_[k + 1]);
                });
-  batch_.backward(parameters_.data(), gradient_.data());
+  if (one) {
+    batch_.backward(parameters_.data(), gradient_.data());
+  } else {
+    batch_.add_weight_gradients(gradient_.data());
+  }
+}
+
+// The same with a gradient for each query; these are added in the order of the queries.
+void Descent::absorb_small(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
+  const std::size_t width = net_.shape().features(), held = net_.held_size();
+  query_gradients_.resize(std::max(query_gradients_.size(), queries.size() * held));
+  parallel_for(queries.size(), num_threads_, 1, [&](std::size_t k, std::size_t) {
+    const ScratchPool<QueryScratch>::Loan loan(scratches_);
+    QueryScratch& scratch = *loan;
+    if (!scratch.batch) scratch.batch.emplace(net_, 1);
+    NetBatch& batch = *scratch.batch;
+    const auto query = static_cast<std::size_t>(queries[k]);
+    const std::size_t documents = task_.table.documents(query);
+    const float* const features = task_.features.data() + first_row(query) * width;
+    batch.reserve(documents);
+    batch.set_and_forward(parameters_.data(), features, task_.map, 0, documents);
+    push_query(query, k, batch.scores(), scratch, options, seen);
+    double* const gradient = query_gradients_.data() + k * held;
+    std::fill_n(gradient, held, 0.0);
+    batch.forget_weights();
+    batch.backward(parameters_.data(), gradient);
+  });
+  parallel_for(held, num_threads_, 4096, [&](std::size_t first, std::size_t last) {
+    for (std::size_t k = 0; k < queries.size(); ++k) {
+      dense_kernels().step(last - first, 1.0, query_gradients_.data() + k * held + first, gradient_.data() + first);
+    }
+  });
+}
+
+// Replaces the scores of a query, the k-th of its chunk, by the forces on them.
+void Descent::push_query(std::size_t q, std::size_t k, double* scores, QueryScratch& scratch,
+                         const DescentOptions& options, double* seen) {
+  const std::size_t outputs = net_.shape().outputs(), count = task_.table.documents(q) * outputs;
+  if (seen) std::copy_n(scores, count, seen + first_row(q) * outputs);
+  ForceQuery query = task_.table.query(q, std::span<const double>(scores, count));
+  query.seed = options.seed, query.round = options.round;
+  scratch.pushes.assign(count, 0.0);
+  ForceSums sums{scratch.pushes.data()};
+  if (options.cost) sums.cost = &cost_[k];
+  if (own_) sums.parameter_force = force_on_values_.data() + k * own_;
+  // Training has diverged, and no force is defined. The caller sees it from the scores and the cost.
+  if (all_finite(query.scores)) {
+    force_.compute(query, scratch.force, sums);
+  } else {
+    cost_[k] = std::nan("");
+  }
+  const double weight = task_.table.query_weight(q);
+  for (std::size_t i = 0; i < count; ++i) scores[i] = weight * scratch.pushes[i];
+  cost_[k] *= weight;
+  for (std::size_t t = 0; t < own_; ++t) force_on_values_[k * own_ + t] *= weight;
+}
+
+// Returns the cost of a chunk, and adds what its queries say about the force's own parameters.
+double Descent::add_costs(std::size_t queries) {
   double cost = 0;
-  for (std::size_t k = 0; k < queries.size(); ++k) {
+  for (std::size_t k = 0; k < queries; ++k) {
     cost += cost_[k];
     if (own_) {
       const auto at = static_cast<std::ptrdiff_t>(net_.held_size());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,11 +52,24 @@ class Descent {
   double gradient(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen, double* out);
 
  private:
+  // Working memory of the thread that has a query: all but large nets need a batch of their own.
+  struct QueryScratch {
+    ForceScratch force;
+    std::vector<double> pushes;
+    std::optional<NetBatch> batch;
+  };
+
   void give(const std::vector<double>& held, double* given) const;
   void hold(std::span<const double> given, std::vector<double>& held) const;
   void read_force_parameters();
   double absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
-  double absorb_chunk(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
+  void absorb_chunk(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
+  void absorb_small(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
+  bool is_small() const;
+  void push_query(std::size_t query, std::size_t k, double* scores, QueryScratch& scratch,
+                  const DescentOptions& options, double* seen);
+  double add_costs(std::size_t queries);
+  std::size_t first_row(std::size_t query) const { return static_cast<std::size_t>(task_.table.query_offsets[query]); }
   double absorb_pair(std::size_t query, const GivenPair& pair, bool given, const DescentOptions& options);
   double absorb_pairs(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
   template <class Visit>
@@ -69,10 +83,11 @@ class Descent {
   NetTask task_;
   int num_threads_;
   NetBatch batch_;
-  ScratchPool<ForceScratch> scratches_;
+  ScratchPool<QueryScratch> scratches_;
   ForceScratch pair_scratch_;
   std::vector<double> parameters_, gradient_, first_, second_;
-  std::vector<double> force_values_, force_on_values_, pushes_, cost_;
+  std::vector<double> force_values_, force_on_values_, cost_;
+  std::vector<double> query_gradients_;  // of all but large nets
   std::vector<std::size_t> begin_;
   std::uint64_t updates_ = 0;
 };

@@ -28,10 +28,10 @@ void DenseNet::each(Visit&& visit) const {
   for (const Layer& layer : layers_) {
     for (std::size_t i = 0; i < layer.inputs; ++i) {
       for (std::size_t o = 0; o < layer.outputs; ++o) {
-        const std::size_t p = o / kPanel;
-        visit(given++, layer.single()
-                           ? layer.weights + i
-                           : layer.weights + p * kPanel * layer.inputs + i * layer.panel_columns(p) + (o - p * kPanel));
+        const std::size_t p = o / kWidePanel;
+        visit(given++, layer.single() ? layer.weights + i
+                                      : layer.weights + p * kWidePanel * layer.inputs + i * layer.panel_columns(p) +
+                                            (o - p * kWidePanel));
       }
     }
     for (std::size_t o = 0; o < layer.outputs; ++o) visit(given++, layer.bias + o);
@@ -83,13 +83,24 @@ void NetBatch::set_inputs(std::size_t row, const float* features, const InputMap
                               inputs_.data() + row * input_stride(0));
 }
 
+void NetBatch::set_and_forward(const double* parameters, const float* features, const InputMap& map, std::size_t first,
+                               std::size_t last) {
+  constexpr std::size_t kRows = 24;  // stay in the fastest cache
+  const std::size_t width = net_.shape().features();
+  for (std::size_t begin = first; begin < last; begin += kRows) {
+    const std::size_t end = std::min(last, begin + kRows);
+    for (std::size_t i = begin; i < end; ++i) set_inputs(i, features + (i - first) * width, map);
+    forward_rows(parameters, begin, end);
+  }
+}
+
 void NetBatch::forward_rows(const double* parameters, std::size_t first, std::size_t last) {
   const DenseKernels& kernels = dense_kernels();
   const auto layers = net_.layers();
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const Layer& layer = layers[l];
     const std::size_t stride = input_stride(l), rows = last - first;
-    const double* const x = inputs(l) + first * stride;
+    const double* const x = inputs(l, first);
     const double* const bias = parameters + layer.bias;
     const bool final = l + 1 == layers.size();
     if (final && layer.single()) {
@@ -109,13 +120,12 @@ void NetBatch::forward_rows(const double* parameters, std::size_t first, std::si
       for (std::size_t p = 0; p < layer.panels(); ++p) {
         const std::size_t columns = layer.panel_columns(p);
         kernels.multiply(rows, columns, layer.inputs, x, stride, 1,
-                         parameters + layer.weights + p * kPanel * layer.inputs, columns, y + p * kPanel, layer.stride);
+                         parameters + layer.weights + p * kWidePanel * layer.inputs, columns, y + p * kWidePanel,
+                         layer.stride);
       }
     }
     if (!final) {
-      for (std::size_t i = 0; i < rows; ++i) {
-        kernels.activate(net_.shape().activation, layer.outputs, y + i * layer.stride);
-      }
+      kernels.activate(net_.shape().activation, rows * layer.stride, y);  // padding too, which nothing reads
     } else {
       for (std::size_t i = 0; i < rows; ++i) {
         std::copy_n(y + i * layer.stride, layer.outputs, scores_.data() + (first + i) * layer.outputs);
@@ -141,7 +151,7 @@ void NetBatch::forward(const double* parameters) {
 
 // Weights of layers after the first as [outputs × inputs], in panels of inputs: forces on outputs are multiplied by
 // them to give forces on inputs.
-void NetBatch::transpose_weights(const double* parameters) {
+void NetBatch::prepare_backward(const double* parameters) {
   if (std::exchange(transposed_known_, true)) return;
   for (std::size_t l = 1; l < net_.layers().size(); ++l) {
     const Layer& layer = net_.layers()[l];
@@ -149,12 +159,12 @@ void NetBatch::transpose_weights(const double* parameters) {
     const std::size_t padded = round_up(layer.inputs, 4);
     transposed_[l].assign(layer.outputs * padded, 0.0);
     for (std::size_t p = 0; p < layer.panels(); ++p) {
-      const std::size_t columns = layer.panel_columns(p), last = std::min(columns, layer.outputs - p * kPanel);
-      const double* const w = parameters + layer.weights + p * kPanel * layer.inputs;
+      const std::size_t columns = layer.panel_columns(p), last = std::min(columns, layer.outputs - p * kWidePanel);
+      const double* const w = parameters + layer.weights + p * kWidePanel * layer.inputs;
       for (std::size_t i = 0; i < layer.inputs; ++i) {
-        const std::size_t panel = i / kPanel, width = std::min(kPanel, padded - panel * kPanel);
-        double* const to = transposed_[l].data() + panel * kPanel * layer.outputs + (i - panel * kPanel);
-        for (std::size_t c = 0; c < last; ++c) to[(p * kPanel + c) * width] = w[i * columns + c];
+        const std::size_t panel = i / kWidePanel, width = std::min(kWidePanel, padded - panel * kWidePanel);
+        double* const to = transposed_[l].data() + panel * kWidePanel * layer.outputs + (i - panel * kWidePanel);
+        for (std::size_t c = 0; c < last; ++c) to[(p * kWidePanel + c) * width] = w[i * columns + c];
       }
     }
   }
@@ -189,63 +199,76 @@ void NetBatch::backward_rows(const double* parameters, std::size_t first, std::s
       }
     } else {
       for (std::size_t i = 0; i < rows; ++i) std::fill_n(d + i * below.stride, padded, 0.0);
-      for (std::size_t p = 0; p * kPanel < padded; ++p) {
-        const std::size_t columns = std::min(kPanel, padded - p * kPanel);
+      for (std::size_t p = 0; p * kWidePanel < padded; ++p) {
+        const std::size_t columns = std::min(kWidePanel, padded - p * kWidePanel);
         kernels.multiply(rows, columns, layer.outputs, above, stride, 1,
-                         transposed_[l].data() + p * kPanel * layer.outputs, columns, d + p * kPanel, below.stride);
+                         transposed_[l].data() + p * kWidePanel * layer.outputs, columns, d + p * kWidePanel,
+                         below.stride);
       }
     }
-    for (std::size_t i = 0; i < rows; ++i) {
-      kernels.times_slope(net_.shape().activation, below.outputs, outputs_[l - 1].data() + (first + i) * below.stride,
-                          d + i * below.stride);
+    kernels.times_slope(net_.shape().activation, rows * below.stride, outputs_[l - 1].data() + first * below.stride, d);
+  }
+}
+
+// The sums over documents of a layer are cut into parts, each of which one thread adds up in the order of the
+// documents, so that no sum depends on the number of threads: blocks of inputs, of every panel of the outputs, and last
+// the bias.
+namespace {
+constexpr std::size_t kInputs = 24, kSingleInputs = 64;
+}
+
+std::size_t NetBatch::gradient_parts(const Layer& layer) {
+  const std::size_t inputs = layer.single() ? kSingleInputs : kInputs;
+  return (layer.inputs + inputs - 1) / inputs * (layer.single() ? 1 : layer.panels()) + 1;
+}
+
+// Parts are numbered through all layers.
+void NetBatch::add_gradient_part(std::size_t part, double* gradient) {
+  std::size_t l = 0;
+  for (; part >= gradient_parts(net_.layers()[l]); ++l) part -= gradient_parts(net_.layers()[l]);
+  const Layer& layer = net_.layers()[l];
+  if (part + 1 == gradient_parts(layer)) return add_bias_gradient(l, gradient);
+  const std::size_t panels = layer.single() ? 1 : layer.panels(), block = layer.single() ? kSingleInputs : kInputs;
+  const std::size_t begin = part / panels * block, count = std::min(block, layer.inputs - begin);
+  if (layer.single()) {
+    std::vector<double> column;
+    for (std::size_t i = 0; !is_scores(l) && i < rows_; ++i) column.push_back(forces_[l][i * layer.stride]);
+    const double* const d = is_scores(l) ? scores_.data() : column.data();
+    dense_kernels().add_rows(rows_, count, d, inputs(l, 0) + begin, input_stride(l), gradient + layer.weights + begin);
+    return;
+  }
+  const std::size_t panel = part % panels, columns = layer.panel_columns(panel);
+  dense_kernels().multiply(count, columns, rows_, inputs(l, 0) + begin, 1, input_stride(l),
+                           forces_[l].data() + panel * kWidePanel, layer.stride,
+                           gradient + layer.weights + panel * kWidePanel * layer.inputs + begin * columns, columns);
+}
+
+void NetBatch::add_bias_gradient(std::size_t l, double* gradient) {
+  const Layer& layer = net_.layers()[l];
+  const std::size_t stride = is_scores(l) ? 1 : layer.stride;
+  const double* const d = is_scores(l) ? scores_.data() : forces_[l].data();
+  double* const sums = gradient + layer.bias;
+  for (std::size_t i = 0; i < rows_; ++i) {
+    if (layer.single()) {
+      *sums += d[i * stride];
+    } else {
+      dense_kernels().step(layer.outputs, 1.0, d + i * stride, sums);
     }
   }
 }
 
-// Rows [first, last) of one panel of a layer's weights. The thread that owns them adds every document in order, so that
-// no sum depends on the number of threads.
-void NetBatch::weight_gradient(std::size_t l, std::size_t panel, std::size_t first, std::size_t last,
-                               double* gradient) {
-  const Layer& layer = net_.layers()[l];
-  const std::size_t columns = layer.panel_columns(panel);
-  double* const g = gradient + layer.weights + panel * kPanel * layer.inputs + first * columns;
-  dense_kernels().multiply(last - first, columns, rows_, inputs(l) + first, 1, input_stride(l),
-                           forces_[l].data() + panel * kPanel, layer.stride, g, columns);
+void NetBatch::add_weight_gradients(double* gradient) {
+  std::size_t parts = 0;
+  for (const Layer& layer : net_.layers()) parts += gradient_parts(layer);
+  parallel_for(parts, worth() ? num_threads_ : 1, 1,
+               [&](std::size_t part, std::size_t) { add_gradient_part(part, gradient); });
 }
 
 void NetBatch::backward(const double* parameters, double* gradient) {
-  transpose_weights(parameters);
+  prepare_backward(parameters);
   parallel_for(rows_, worth() ? num_threads_ : 1, 32,
                [&](std::size_t first, std::size_t last) { backward_rows(parameters, first, last); });
-  for (std::size_t l = 0; l < net_.layers().size(); ++l) {
-    const Layer& layer = net_.layers()[l];
-    const bool share = rows_ * layer.inputs * layer.outputs > 100'000;
-    if (layer.single()) {
-      const bool scores = l + 1 == net_.layers().size();
-      std::vector<double> column;
-      const double* d = scores_.data();
-      if (!scores) {
-        column.resize(rows_);
-        for (std::size_t i = 0; i < rows_; ++i) column[i] = forces_[l][i * layer.stride];
-        d = column.data();
-      }
-      parallel_for(layer.inputs, share ? num_threads_ : 1, 32, [&](std::size_t first, std::size_t last) {
-        dense_kernels().add_rows(rows_, last - first, d, inputs(l) + first, input_stride(l),
-                                 gradient + layer.weights + first);
-      });
-      for (std::size_t i = 0; i < rows_; ++i) gradient[layer.bias] += d[i];
-      continue;
-    }
-    constexpr std::size_t kRows = 16;
-    const std::size_t blocks = (layer.inputs + kRows - 1) / kRows;
-    parallel_for(layer.panels() * blocks, share ? num_threads_ : 1, 1, [&](std::size_t item, std::size_t) {
-      const std::size_t first = item % blocks * kRows;
-      weight_gradient(l, item / blocks, first, std::min(layer.inputs, first + kRows), gradient);
-    });
-    for (std::size_t i = 0; i < rows_; ++i) {
-      for (std::size_t o = 0; o < layer.outputs; ++o) gradient[layer.bias + o] += forces_[l][i * layer.stride + o];
-    }
-  }
+  add_weight_gradients(gradient);
 }
 
 void net_scores(const DenseNet& net, const double* parameters, std::span<const float> features, std::size_t rows,
@@ -268,14 +291,14 @@ void product(std::size_t rows, std::size_t depth, std::size_t columns, const dou
   const std::size_t padded = round_up(columns, 4);
   std::vector<double> panels(padded * depth, 0.0);
   for (std::size_t j = 0; j < columns; ++j) {
-    const std::size_t panel = j / kPanel, width = std::min(kPanel, padded - panel * kPanel);
-    double* const to = panels.data() + panel * kPanel * depth + (j - panel * kPanel);
+    const std::size_t panel = j / kWidePanel, width = std::min(kWidePanel, padded - panel * kWidePanel);
+    double* const to = panels.data() + panel * kWidePanel * depth + (j - panel * kWidePanel);
     for (std::size_t t = 0; t < depth; ++t) to[t * width] = b[t * columns + j];
   }
   parallel_for(rows, num_threads, kRows, [&](std::size_t first, std::size_t last) {
-    double sums[kRows * kPanel];
-    for (std::size_t begin = 0; begin < columns; begin += kPanel) {
-      const std::size_t width = std::min(kPanel, padded - begin), kept = std::min(width, columns - begin);
+    double sums[kRows * kWidePanel];
+    for (std::size_t begin = 0; begin < columns; begin += kWidePanel) {
+      const std::size_t width = std::min(kWidePanel, padded - begin), kept = std::min(width, columns - begin);
       std::fill_n(sums, (last - first) * width, 0.0);
       dense_kernels().multiply(last - first, width, depth, a + first * depth, depth, 1, panels.data() + begin * depth,
                                width, sums, width);

@@ -26,15 +26,15 @@ struct InputMap {
   std::span<const double> center, scale, filled;
 };
 
-// The place of a layer's numbers in the core's vector of parameters. Weights are stored in panels of kPanel columns,
-// each a matrix [inputs × panel]; a layer with one output is a row. Padding is zero and stays zero.
+// The place of a layer's numbers in the core's vector of parameters. Weights are stored in panels of kWidePanel
+// columns, each a matrix [inputs × panel]; a layer with one output is a row. Padding is zero and stays zero.
 struct Layer {
   std::size_t inputs, outputs, stride;  // stride: distance between rows of its outputs
   std::size_t weights, bias, end;
   bool single() const { return outputs == 1; }
   std::size_t padded() const { return round_up(outputs, 4); }
-  std::size_t panels() const { return (padded() + kPanel - 1) / kPanel; }
-  std::size_t panel_columns(std::size_t p) const { return std::min(kPanel, padded() - p * kPanel); }
+  std::size_t panels() const { return (padded() + kWidePanel - 1) / kWidePanel; }
+  std::size_t panel_columns(std::size_t p) const { return std::min(kWidePanel, padded() - p * kWidePanel); }
 };
 
 class DenseNet {
@@ -72,21 +72,33 @@ class NetBatch {
   double* scores() { return scores_.data(); }
   // gradient += Σ over documents of force · ∂s/∂parameter.
   void backward(const double* parameters, double* gradient);
-  // Forward of some rows on the caller's thread.
-  void forward_rows(const double* parameters, std::size_t first, std::size_t last);
   // To be called when the parameters have changed.
   void forget_weights() { transposed_known_ = false; }
+
+  // The same in steps: forward and backward of some rows on the caller's thread, then the sums over all documents,
+  // which threads share. Before the first backward of a batch it must be prepared.
+  void forward_rows(const double* parameters, std::size_t first, std::size_t last);
+  // Sets the inputs of rows [first, last) from their features, and computes their scores.
+  void set_and_forward(const double* parameters, const float* features, const InputMap& map, std::size_t first,
+                       std::size_t last);
+  void prepare_backward(const double* parameters);
+  void backward_rows(const double* parameters, std::size_t first, std::size_t last);
+  void add_weight_gradients(double* gradient);
   // The memory that one document needs.
   std::size_t row_bytes() const;
   // Whether a step over this batch takes long enough to be shared by threads: about twenty microseconds.
-  bool worth() const { return rows_ * work_ > 100'000; }
+  bool worth() const { return rows_ * work_ > 200'000; }
 
  private:
   void transfer(std::size_t first, std::size_t last);
-  void transpose_weights(const double* parameters);
-  void backward_rows(const double* parameters, std::size_t first, std::size_t last);
-  void weight_gradient(std::size_t layer, std::size_t panel, std::size_t first, std::size_t last, double* gradient);
-  double* inputs(std::size_t layer) { return layer == 0 ? inputs_.data() : outputs_[layer - 1].data(); }
+  static std::size_t gradient_parts(const Layer& layer);
+  void add_gradient_part(std::size_t part, double* gradient);
+  void add_bias_gradient(std::size_t layer, double* gradient);
+  // The inputs of a layer from a row on, and the forces on its outputs.
+  double* inputs(std::size_t layer, std::size_t row) {
+    return (layer == 0 ? inputs_.data() : outputs_[layer - 1].data()) + row * input_stride(layer);
+  }
+  bool is_scores(std::size_t layer) const { return layer + 1 == net_.layers().size() && net_.layers()[layer].single(); }
   std::size_t input_stride(std::size_t layer) const;
 
   const DenseNet& net_;

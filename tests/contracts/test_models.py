@@ -155,11 +155,12 @@ def assert_close(found, expected, rtol=1e-9):
 
 @pytest.fixture
 def any_machine() -> Iterator[None]:
-    """For tests that switch AVX2 off; they are skipped on machines without it."""
+    """For tests that switch AVX-512 and AVX2 off; they are skipped on machines without AVX2."""
     if not _core.use_avx2(True):
         pytest.skip("this machine has no AVX2")
     yield
     _core.use_avx2(True)
+    _core.use_avx512(True)
 
 
 def test_every_force_and_model_is_in_the_contract():
@@ -390,6 +391,7 @@ def test_an_epoch_of_the_core_is_an_epoch_in_python(name, spec, batch, optimizer
     task = begin(force, spec, data)
     fast, slow = make_descent(task), ModelDescent(task.model, force, data, 1)
     vector = point(fast)
+    near = 1e-7 if optimizer == "adam" else 1e-9  # Adam magnifies the rounding of sums that cancel out, as of the bias
     if force.n_parameters(data):
         vector[-2:] = -0.5, 0.3
         fast.set_parameters(vector)
@@ -400,9 +402,9 @@ def test_an_epoch_of_the_core_is_an_epoch_in_python(name, spec, batch, optimizer
             pass_over(descent, data, optimizer=optimizer, batch=batch, l2=l2, seen=out, cost=force.has_cost)
             for descent, out in zip((fast, slow), seen, strict=True)
         ]
-        assert_close(costs[0], costs[1], 1e-9)
-        assert_close(seen[0], seen[1], 1e-9)
-        assert_close(fast.parameters(), slow.parameters(), 1e-8)
+        assert_close(costs[0], costs[1], near)
+        assert_close(seen[0], seen[1], near)
+        assert_close(fast.parameters(), slow.parameters(), 10 * near)
         for a, b in zip(fast.moments(), slow.moments(), strict=True):
             assert_close(a, b, 1e-8)
         assert fast.updates == slow.updates
@@ -426,7 +428,7 @@ def test_adam_follows_its_formula(feature):
             np.testing.assert_allclose(descent.parameters()[0], w, rtol=1e-12)
 
 
-# ---- the same bytes for any number of threads, with AVX2 and without
+# ---- the same bytes for any number of threads, with AVX-512, with AVX2 and without
 
 
 def wide(sizes=(60,) * 20, n_features=40) -> podium.RankingData:
@@ -460,7 +462,7 @@ def assert_shared(task: Task, queries: int) -> None:
     """Check that a batch of this many queries is large enough to be shared by threads (NetBatch::worth)."""
     _, widths, _ = twin_of(task)
     rows = task.data.query_sizes[:queries].sum()
-    assert rows * sum(a * b for a, b in itertools.pairwise(widths)) > 100_000 or rows > 500
+    assert rows * sum(a * b for a, b in itertools.pairwise(widths)) > 200_000 or rows > 500
 
 
 @by_spec(THREADED_SPECS)
@@ -475,24 +477,28 @@ def test_bytes_are_the_same_for_any_number_of_threads(name, spec):
     assert runs[0] == runs[1] == runs[2]
 
 
-@by_spec([*THREADED_SPECS, "net(90, 50, activation='relu')"])
+@by_spec([*THREADED_SPECS, "net(90, 50, activation='relu')", "net(200, 120, activation='relu')"])
 @by_force(["ranknet", "lambdarank(ndcg@10)", "hinge", "multiclass", "ordinal"])
 @pytest.mark.parametrize("batch", [1, 8])
 def test_long_queries_are_shared_to_the_same_bytes(name, spec, batch):
-    """One query at a time, longer than a block of the cache; and nets with more parameters than one thread updates."""
+    """One query at a time, longer than a block of the cache; nets with more parameters than one thread updates, and with
+    more than a query has a gradient of its own for."""
     data = wide([2700, 3, 1, 2600, 40, 40, 40, 40], 50)
     runs = [everything(begin(podium.force(name), spec, data, num_threads=threads), batch=batch) for threads in (1, 5)]
     assert runs[0] == runs[1]
     assert _core.DenseNet([50, 90, 50, 1], _core.Activation.relu).size > 4096
+    assert _core.DenseNet([50, 200, 120, 1], _core.Activation.relu).size > 1 << 15
 
 
 @by_spec([*THREADED_SPECS, "net(7, 5, 3, activation='sigmoid')", "net(9, activation='relu')"])
 @by_force(BUILT_IN)
 def test_bytes_are_the_same_without_avx2(name, spec, any_machine):
     data = wide([33] * 6, 13)
-    with_it = everything(begin(podium.force(name), spec, data, num_threads=2), batch=4)
+    with_all = everything(begin(podium.force(name), spec, data, num_threads=2), batch=4)
+    assert not _core.use_avx512(False)
+    assert everything(begin(podium.force(name), spec, data, num_threads=2), batch=4) == with_all
     assert not _core.use_avx2(False)
-    assert everything(begin(podium.force(name), spec, data, num_threads=2), batch=4) == with_it
+    assert everything(begin(podium.force(name), spec, data, num_threads=2), batch=4) == with_all
 
 
 @pytest.mark.parametrize(
@@ -507,8 +513,9 @@ def test_products_do_not_depend_on_the_rows_around(shape, any_machine):
     for i in range(rows):
         alone = _core.matrix_product(a[i : i + 1], b, 1)
         assert alone.tobytes() == whole[i].tobytes()
-    _core.use_avx2(False)
-    assert _core.matrix_product(a, b, 1).tobytes() == whole.tobytes()
+    for use in (_core.use_avx512, _core.use_avx2):
+        use(False)
+        assert _core.matrix_product(a, b, 1).tobytes() == whole.tobytes()
 
 
 @by_spec()
@@ -714,7 +721,7 @@ SHAPES = [
         ),
         (1, 2, 5, 13),
     )
-] + [(1, 1), (7, 1), (33, 2), (12, 12), (13, 13)]
+] + [(1, 1), (7, 1), (33, 2), (12, 12), (13, 13), (9, 32, 1), (5, 33, 70, 2), (30, 44, 1)]
 
 
 @pytest.mark.parametrize("activation", ["tanh", "sigmoid", "relu", ("tanh", "sigmoid"), ("relu", "tanh")])

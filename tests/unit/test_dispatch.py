@@ -17,6 +17,7 @@ def baseline() -> Iterator[None]:
     assert not _core.use_avx2(False)
     yield
     _core.use_avx2(True)
+    _core.use_avx512(True)
 
 
 def values(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> list[bytes]:
@@ -68,6 +69,9 @@ def test_lambdas_without_avx2(name: str, share: float, baseline: None) -> None:
     "settings",
     [
         "noise=1, draws=3",
+        "noise=1, draws=20, truncation=2",
+        "noise=1",
+        "noise=1, draws=3, normalize=True",
         "normalize=True",
         "sigma=2.5, noise=0.3, normalize=True",
         "truncation=2, noise=1",
@@ -76,7 +80,7 @@ def test_lambdas_without_avx2(name: str, share: float, baseline: None) -> None:
     ],
 )
 def test_first_ranks_without_avx2(sizes: list[int], metric: str, settings: str, baseline: None) -> None:
-    """With AVX2, pairs of the first ranks are computed by another way, which has the same bits."""
+    """With AVX2, pairs of the first ranks are computed by another way, which has the same bits, and averages in wider vectors."""
     rng = np.random.default_rng(1)
     qid = np.repeat(np.arange(len(sizes)), sizes)
     labels = rng.choice(5, size=len(qid), p=[0.5, 0.3, 0.1, 0.06, 0.04])
@@ -86,7 +90,9 @@ def test_first_ranks_without_avx2(sizes: list[int], metric: str, settings: str, 
         _core.use_avx2(False)
         plain = [part.tobytes() for part in force(scores, data)]
         _core.use_avx2(True)
-        assert plain == [part.tobytes() for part in force(scores, data)]
+        for wide in (False, True):
+            _core.use_avx512(wide)
+            assert plain == [part.tobytes() for part in force(scores, data)]
     assert np.frombuffer(plain[0]).any()
 
 

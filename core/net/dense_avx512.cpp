@@ -1,0 +1,160 @@
+// Built with AVX-512. It includes nothing that other files share code with, so that no instruction of these can reach a
+// machine without them. The sums have the order of the narrower kernels; what follows replaces those that gain from
+// registers of eight numbers.
+#if defined(__x86_64__)
+#include "net/dense_kernels.hpp"
+
+namespace podium {
+namespace {
+
+// The first `count` of eight numbers.
+inline __mmask8 first_of(std::size_t count) {
+  return static_cast<__mmask8>((1u << count) - 1);
+}
+
+// R rows of V vectors, the last of which holds the numbers in `last`.
+template <int R, int V>
+inline void wide_tile(std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step, const double* b,
+                      std::size_t b_row, double* c, std::size_t c_row, __mmask8 last) {
+  const auto mask = [&](int v) { return v + 1 < V ? __mmask8{0xFF} : last; };
+  __m512d sum[R][V];
+#pragma GCC unroll 12
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 12
+    for (int v = 0; v < V; ++v) sum[r][v] = _mm512_maskz_loadu_pd(mask(v), c + r * c_row + 8 * v);
+  }
+  for (std::size_t t = 0; t < depth; ++t) {
+    __m512d row[V];
+#pragma GCC unroll 12
+    for (int v = 0; v < V; ++v) row[v] = _mm512_maskz_loadu_pd(mask(v), b + t * b_row + 8 * v);
+#pragma GCC unroll 12
+    for (int r = 0; r < R; ++r) {
+      const __m512d x = _mm512_set1_pd(a[r * a_row + t * a_step]);
+#pragma GCC unroll 12
+      for (int v = 0; v < V; ++v) sum[r][v] = _mm512_fmadd_pd(x, row[v], sum[r][v]);
+    }
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 12
+    for (int v = 0; v < V; ++v) _mm512_mask_storeu_pd(c + r * c_row + 8 * v, mask(v), sum[r][v]);
+  }
+}
+
+// As many rows at a time as there are registers for.
+template <int R, int V>
+void multiply_wide_panel(std::size_t rows, std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step,
+                         const double* b, std::size_t b_row, double* c, std::size_t c_row, __mmask8 last) {
+  std::size_t r = 0;
+  const auto take = [&]<int N>() {
+    for (; r + N <= rows; r += N) {
+      wide_tile<N, V>(depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row, c_row, last);
+    }
+  };
+  take.template operator()<R>();
+  take.template operator()<4>();
+  take.template operator()<1>();
+}
+
+void multiply_wide(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_row,
+                   std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row) {
+  const __mmask8 last = first_of((columns - 1) % 8 + 1);
+  if (columns > 24) {
+    multiply_wide_panel<6, 4>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last);
+  } else if (columns > 16) {
+    multiply_wide_panel<8, 3>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last);
+  } else if (columns > 8) {
+    multiply_wide_panel<12, 2>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last);
+  } else {
+    multiply_wide_panel<12, 1>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last);
+  }
+}
+
+// One register holds the eight lanes of dot_rows.
+template <int R>
+inline void wide_dot_rows(std::size_t columns, const double* x, std::size_t x_row, const double* w, double bias,
+                          double* y) {
+  __m512d lanes[R];
+#pragma GCC unroll 12
+  for (int r = 0; r < R; ++r) lanes[r] = _mm512_setzero_pd();
+  std::size_t j = 0;
+  for (; j + 8 <= columns; j += 8) {
+    const __m512d part = _mm512_loadu_pd(w + j);
+#pragma GCC unroll 12
+    for (int r = 0; r < R; ++r) lanes[r] = _mm512_fmadd_pd(_mm512_loadu_pd(x + r * x_row + j), part, lanes[r]);
+  }
+  if (const __mmask8 rest = first_of(columns - j)) {
+    const __m512d part = _mm512_maskz_loadu_pd(rest, w + j);
+#pragma GCC unroll 12
+    for (int r = 0; r < R; ++r) {
+      lanes[r] = _mm512_mask3_fmadd_pd(_mm512_maskz_loadu_pd(rest, x + r * x_row + j), part, lanes[r], rest);
+    }
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < R; ++r) {
+    double lane[4];
+    _mm256_storeu_pd(lane, _mm256_add_pd(_mm512_castpd512_pd256(lanes[r]), _mm512_extractf64x4_pd(lanes[r], 1)));
+    y[r] = ((lane[0] + lane[1]) + (lane[2] + lane[3])) + bias;
+  }
+}
+
+void wide_dots(std::size_t rows, std::size_t columns, const double* x, std::size_t x_row, const double* w, double bias,
+               double* y) {
+  std::size_t i = 0;
+  for (; i + 8 <= rows; i += 8) wide_dot_rows<8>(columns, x + i * x_row, x_row, w, bias, y + i);
+  for (; i < rows; ++i) wide_dot_rows<1>(columns, x + i * x_row, x_row, w, bias, y + i);
+}
+
+template <int V>
+inline void wide_add_tile(std::size_t rows, const double* d, const double* x, std::size_t x_row, double* g,
+                          __mmask8 last) {
+  const auto mask = [&](int v) { return v + 1 < V ? __mmask8{0xFF} : last; };
+  __m512d sum[V];
+#pragma GCC unroll 12
+  for (int v = 0; v < V; ++v) sum[v] = _mm512_maskz_loadu_pd(mask(v), g + 8 * v);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const __m512d di = _mm512_set1_pd(d[i]);
+#pragma GCC unroll 12
+    for (int v = 0; v < V; ++v) {
+      sum[v] = _mm512_fmadd_pd(di, _mm512_maskz_loadu_pd(mask(v), x + i * x_row + 8 * v), sum[v]);
+    }
+  }
+#pragma GCC unroll 12
+  for (int v = 0; v < V; ++v) _mm512_mask_storeu_pd(g + 8 * v, mask(v), sum[v]);
+}
+
+void wide_add_rows(std::size_t rows, std::size_t columns, const double* d, const double* x, std::size_t x_row,
+                   double* g) {
+  std::size_t j = 0;
+  for (; j + 64 <= columns; j += 64) wide_add_tile<8>(rows, d, x + j, x_row, g + j, 0xFF);
+  for (; j < columns; j += 8) {
+    wide_add_tile<1>(rows, d, x + j, x_row, g + j, first_of(columns - j < 8 ? columns - j : 8));
+  }
+}
+
+void wide_standardize(std::size_t columns, const float* x, const double* center, const double* scale,
+                      const double* filled, double* out) {
+  for (std::size_t j = 0; j < columns; j += 8) {
+    const __mmask8 held = first_of(columns - j < 8 ? columns - j : 8);
+    if (j % 16 == 0) __builtin_prefetch(x + j + kPrefetch);
+    const __m512d value = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(held, x + j));
+    const __m512d moved = _mm512_mul_pd(_mm512_sub_pd(value, _mm512_maskz_loadu_pd(held, center + j)),
+                                        _mm512_maskz_loadu_pd(held, scale + j));
+    const __mmask8 missing = _mm512_cmp_pd_mask(value, value, _CMP_UNORD_Q);
+    _mm512_mask_storeu_pd(out + j, held, _mm512_mask_loadu_pd(moved, missing & held, filled + j));
+  }
+}
+
+constexpr DenseKernels widened() {
+  DenseKernels kernels = kKernels;
+  kernels.multiply = multiply_wide, kernels.dots = wide_dots, kernels.add_rows = wide_add_rows;
+  kernels.standardize = wide_standardize;
+  return kernels;
+}
+
+}  // namespace
+
+const DenseKernels dense_avx512 = widened();
+
+}  // namespace podium
+#endif
