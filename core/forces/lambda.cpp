@@ -225,6 +225,10 @@ void lambda_force(const Force& force, bool is_step, const ForceQuery& query, For
   std::optional<TopLambdas> top;
   if (!is_step) top.emplace(force, query, scratch);
   InterruptPace pace;
+  if (top && top->fits() && top->averages()) {
+    pace.step(draws * query.scores.size());
+    return top->add_average(sums);
+  }
   for (std::size_t draw = 0; draw < draws; ++draw) {
     if (top && top->fits() && top->add(draw, share, sums)) {
       pace.step(query.scores.size());

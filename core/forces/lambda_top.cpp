@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 #include <numbers>
+#include <numeric>
+#include <utility>
 
 #include "dispatch.hpp"
 #include "exponentials.hpp"
@@ -17,9 +19,30 @@ namespace {
 
 constexpr std::size_t kLanes = 4;
 constexpr std::size_t kRun = 16;  // documents that are copied at a time
+constexpr std::size_t kFew = 24;  // documents of which all are ordered
 constexpr double kFar = 600;      // a larger range of scores overflows exponentials
 typedef double Four __attribute__((vector_size(32)));
 typedef std::int64_t Mask __attribute__((vector_size(32)));
+
+// The least and the largest of some numbers, in vectors that every machine has.
+std::pair<double, double> bounds_of(std::span<const double> values) {
+  typedef double Two __attribute__((vector_size(16)));
+  Two least[2], most[2];
+  for (std::size_t k = 0; k < 2; ++k) least[k] = most[k] = Two{values[0], values[0]};
+  std::size_t i = 0;
+  for (; i + 4 <= values.size(); i += 4) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      Two next;
+      std::memcpy(&next, values.data() + i + 2 * k, sizeof next);
+      least[k] = next < least[k] ? next : least[k], most[k] = next > most[k] ? next : most[k];
+    }
+  }
+  std::pair<double, double> out{values[0], values[0]};
+  const auto take = [&](double low, double high) { out = {std::min(out.first, low), std::max(out.second, high)}; };
+  for (std::size_t k = 0; k < 2; ++k) take(least[k][0], most[k][0]), take(least[k][1], most[k][1]);
+  for (; i < values.size(); ++i) take(values[i], values[i]);
+  return out;
+}
 
 PODIUM_INLINE void noise_row(const double* scores, std::size_t n, double scale, std::uint64_t key, double* out) {
   constexpr std::uint64_t kShift = std::bit_cast<std::uint64_t>(0x1p52);  // with a whole number in its low bits
@@ -213,21 +236,22 @@ void add_noise(std::span<const double> scores, double noise, std::uint64_t key, 
 TopLambdas::TopLambdas(const Force& force, const ForceQuery& query, ForceScratch& scratch)
     : force_(force), query_(query), all_(scratch), scratch_(scratch.top), n_(query.scores.size()) {
   const ForceSpec& spec = force.spec();
-  if (!has_avx2() || !is_additive(force.metric().spec()) || spec.neighbors || spec.damping || query.has_pairs ||
-      !query.weights.empty()) {
+  averages_ = spec.noise > 0 && spec.draws > 1 && !spec.normalize;
+  if ((!averages_ && !has_avx2()) || !is_additive(force.metric().spec()) || spec.neighbors || spec.damping ||
+      query.has_pairs || !query.weights.empty()) {
     return;
   }
-  first_ = std::max(force.metric().depth(n_), std::min(n_, spec.truncation));
+  first_ = averages_ ? force.metric().depth(n_) : std::max(force.metric().depth(n_), std::min(n_, spec.truncation));
   if (first_ == 0 || first_ > deepest_top) return;
-  if (first_ * 4 > n_) first_ = n_;  // all are ordered
+  if (!averages_ && first_ * 4 > n_) first_ = n_;  // all are ordered
   fits_ = prepare();
 }
 
 bool TopLambdas::prepare() {
   const ForceSpec& spec = force_.spec();
   summarize(query_.labels, all_.summary);
-  const auto [least, most] = std::minmax_element(query_.scores.begin(), query_.scores.end());
-  const double range = *most - *least, middle = *least + range / 2;
+  const auto [least, most] = bounds_of(query_.scores);
+  const double range = most - least, middle = least + range / 2;
   if (!all_.summary.integral || !(spec.sigma * range < kFar)) return false;
   all_.ranked.describe({query_.scores, query_.labels}, all_.summary);
   const AdditiveForm form = force_.metric().additive(all_.ranked, scratch_.metric);
@@ -248,21 +272,40 @@ bool TopLambdas::prepare() {
                      &s.curvature, &s.moved_force, &s.moved_curvature}) {
     if (part->size() < n_ + kRun) part->resize(n_ + kRun);
   }
-  for (std::size_t i = 0; i < n_; ++i) s.gain[i] = levels[static_cast<std::size_t>(query_.labels[i])];
+  s.level.resize(n_);
+  for (std::size_t i = 0; i < n_; ++i) {
+    s.level[i] = static_cast<std::uint8_t>(query_.labels[i]);
+    s.gain[i] = levels[s.level[i]];
+  }
   for (std::size_t i = 0; i < n_; ++i) s.exponential[i] = spec.sigma * (query_.scores[i] - middle);
   exponentials({s.exponential.data(), n_});
   std::fill_n(s.weight.begin(), counted_ + kLanes, 0.0);
-  for (std::size_t p = 0; p < counted_; ++p) s.weight[p] = form.weights[p] / form.norm;
+  norm_ = averages_ ? form.norm : 1.0;
+  for (std::size_t p = 0; p < counted_; ++p) s.weight[p] = averages_ ? form.weights[p] : form.weights[p] / form.norm;
+  zero_ = std::all_of(s.weight.begin(), s.weight.begin() + static_cast<std::ptrdiff_t>(counted_),
+                      [](double weight) { return weight == 0; });
   return true;
 }
 
+std::span<const double> TopLambdas::scores_of(std::size_t draw) {
+  if (force_.spec().noise == 0) return query_.scores;
+  const std::uint64_t key = random_bits(query_.seed, query_.round, query_.key, draw);
+  add_noise(query_.scores, force_.spec().noise, key, scratch_.noisy.data());
+  return {scratch_.noisy.data(), n_};
+}
+
+// The first documents in the order of these scores; of equal ones, in their own order.
+void TopLambdas::order_first(std::span<const double> scores) {
+  if (n_ <= kFew) return order_by_counting(scores, scratch_.counting, scratch_.order);
+  if (order_top(scores, counted_, scratch_.counting, scratch_.order)) return;
+  std::vector<std::uint32_t>& order = scratch_.order;
+  order.resize(n_);
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return scores[a] > scores[b]; });
+}
+
 bool TopLambdas::order(std::size_t draw) {
-  std::span<const double> scores = query_.scores;
-  if (force_.spec().noise > 0) {
-    const std::uint64_t key = random_bits(query_.seed, query_.round, query_.key, draw);
-    add_noise(scores, force_.spec().noise, key, scratch_.noisy.data());
-    scores = {scratch_.noisy.data(), n_};
-  }
+  const std::span<const double> scores = scores_of(draw);
   if (first_ == n_) {
     order_by_counting(scores, scratch_.counting, scratch_.order);
     return true;
@@ -313,6 +356,26 @@ bool TopLambdas::add(std::size_t draw, double share, const ForceSums& sums) {
     add_scaled(s.moved_curvature.data(), n_, spec.sigma * spec.sigma, normalized, share, sums.curvature);
   }
   return true;
+}
+
+void TopLambdas::add_average(const ForceSums& sums) {
+  if (zero_) return;
+  const ForceSpec& spec = force_.spec();
+  TopScratch& s = scratch_;
+  s.drawn.resize(spec.draws * counted_);
+  for (std::size_t draw = 0; draw < spec.draws; ++draw) {
+    order_first(scores_of(draw));
+    std::copy_n(s.order.begin(), counted_, s.drawn.begin() + static_cast<std::ptrdiff_t>(draw * counted_));
+  }
+  const double scale = spec.sigma / (static_cast<double>(spec.draws) * norm_);
+  add_averaged({{s.exponential.data(), n_},
+                {s.gain.data(), n_},
+                s.level,
+                std::span(all_.summary.counts).first(static_cast<std::size_t>(all_.summary.greatest) + 1),
+                {s.weight.data(), counted_},
+                rows_,
+                s.drawn},
+               s.average, scale, spec.sigma * scale, sums.force, sums.curvature);
 }
 
 }  // namespace podium

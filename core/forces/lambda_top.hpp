@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "forces/lambda_draws.hpp"
 #include "metrics/metric.hpp"
 #include "metrics/order.hpp"
 
@@ -29,10 +30,13 @@ struct TopScratch {
   std::vector<double> exponential, gain, noisy;  // by document
   std::vector<double> ranked_exponential, ranked_gain, weight, force, curvature;  // by position
   std::vector<double> moved_force, moved_curvature;                               // by document
+  std::vector<std::uint8_t> level;                                                // by document
+  std::vector<std::uint32_t> drawn;                                               // the first documents of each draw
+  AverageScratch average;
 };
 
-// The force of one query. It has the bits of the general way, which takes rows of documents one after the other and
-// orders documents anew for each draw of the noise; what does not depend on the order is computed once here.
+// The force of one query. For one draw of the noise it has the bits of the general way, which takes rows of documents
+// one after the other and orders documents anew for each draw; what does not depend on the order is computed once here.
 class TopLambdas {
  public:
   TopLambdas(const Force& force, const ForceQuery& query, ForceScratch& scratch);
@@ -42,10 +46,16 @@ class TopLambdas {
   // Adds `share` of the force on the `draw`-th of the orders that noise makes, or returns false, having added nothing,
   // if too many scores are equal.
   bool add(std::size_t draw, double share, const ForceSums& sums);
+  // Whether the force is averaged over several draws, without a normalization that differs between them.
+  bool averages() const { return averages_; }
+  // Adds the average of the force over all draws, to rounding.
+  void add_average(const ForceSums& sums);
 
  private:
   bool prepare();
+  std::span<const double> scores_of(std::size_t draw);
   bool order(std::size_t draw);
+  void order_first(std::span<const double> scores);
   void gather();
   double add_pairs();
   void scatter();
@@ -57,7 +67,8 @@ class TopLambdas {
   const std::size_t n_;
   std::size_t first_ = 0;               // documents that are ordered; the others follow as they are
   std::size_t counted_ = 0, rows_ = 0;  // positions with a weight, and those whose pairs count
-  bool fits_ = false, zero_ = false;
+  double norm_ = 1;                     // by which weights are still to be divided
+  bool fits_ = false, zero_ = false, averages_ = false;
 };
 
 }  // namespace podium

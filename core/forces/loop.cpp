@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "parallel.hpp"
+#include "scratch.hpp"
 
 namespace podium {
 
@@ -43,8 +44,10 @@ ForceQuery ForceTable::query(std::size_t q, std::span<const double> scores_of_q)
 
 void apply_force(const Force& force, const ForceTable& table, int num_threads, const ForceSums& out) {
   const std::size_t outputs = force.outputs(), parameters = table.parameters.size();
+  ScratchPool<ForceScratch> scratches;
   parallel_for(table.queries(), num_threads, 16, [&](std::size_t begin, std::size_t end) {
-    ForceScratch scratch;
+    const ScratchPool<ForceScratch>::Loan loan(scratches);
+    ForceScratch& scratch = *loan;
     for (std::size_t q = begin; q < end; ++q) {
       const std::size_t first = static_cast<std::size_t>(table.query_offsets[q]) * outputs;
       const std::size_t count = table.documents(q) * outputs;

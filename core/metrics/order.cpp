@@ -6,6 +6,10 @@
 
 #include "dispatch.hpp"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace podium {
 namespace {
 
@@ -126,12 +130,50 @@ PODIUM_AVX2 double reached_by_avx2(const double* scores, std::size_t n, std::siz
   return reached_by<4>(scores, n, depth);
 }
 
+// out = the numbers of the scores of at least the threshold; returns how many there are.
+PODIUM_INLINE std::size_t collect_plain(const double* scores, std::size_t first, std::size_t n, double threshold,
+                                        std::uint32_t* out, std::size_t count) {
+  for (std::size_t i = first; i < n; ++i) {
+    out[count] = static_cast<std::uint32_t>(i);
+    count += scores[i] >= threshold;
+  }
+  return count;
+}
+
+#if defined(__x86_64__)
+PODIUM_AVX512 double reached_by_avx512(const double* scores, std::size_t n, std::size_t depth) {
+  return reached_by<8>(scores, n, depth);
+}
+
+PODIUM_AVX512 std::size_t collect_avx512(const double* scores, std::size_t n, double threshold, std::uint32_t* out) {
+  const __m512d least = _mm512_set1_pd(threshold);
+  __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  std::size_t i = 0, count = 0;
+  for (; i + 8 <= n; i += 8, numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(8))) {
+    const __mmask8 found = _mm512_cmp_pd_mask(_mm512_loadu_pd(scores + i), least, _CMP_GE_OQ);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + count), _mm256_maskz_compress_epi32(found, numbers));
+    count += static_cast<std::size_t>(__builtin_popcount(found));
+  }
+  return collect_plain(scores, i, n, threshold, out, count);
+}
+#endif
+
 void count_before_best(const double* scores, std::size_t n, std::int64_t* out) {
   return has_avx2() ? count_before_avx2(scores, n, out) : count_before_baseline(scores, n, out);
 }
 
 double reached_by_best(const double* scores, std::size_t n, std::size_t depth) {
+#if defined(__x86_64__)
+  if (has_avx512()) return reached_by_avx512(scores, n, depth);
+#endif
   return has_avx2() ? reached_by_avx2(scores, n, depth) : reached_by_baseline(scores, n, depth);
+}
+
+std::size_t collect_best(const double* scores, std::size_t n, double threshold, std::uint32_t* out) {
+#if defined(__x86_64__)
+  if (has_avx512()) return collect_avx512(scores, n, threshold, out);
+#endif
+  return collect_plain(scores, 0, n, threshold, out, 0);
 }
 
 }  // namespace
@@ -150,15 +192,12 @@ bool order_top(std::span<const double> scores, std::size_t depth, OrderScratch& 
                std::vector<std::uint32_t>& order) {
   const std::size_t n = scores.size();
   const double threshold = reached_by_best(scores.data(), n, depth);
-  scratch.candidates.resize(n + 1);
+  scratch.candidates.resize(n + block);
   std::uint32_t* const candidates = scratch.candidates.data();
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    candidates[count] = static_cast<std::uint32_t>(i);
-    count += scores[i] >= threshold;
-  }
+  const std::size_t count = collect_best(scores.data(), n, threshold, candidates);
   if (count > most_candidates) return false;
-  double few[most_candidates + block] = {};
+  double few[most_candidates + block];
+  std::fill_n(few + count, block, 0.0);
   std::int64_t before[most_candidates + block];
   for (std::size_t c = 0; c < count; ++c) few[c] = scores[candidates[c]];
   count_before_best(few, count, before);

@@ -18,11 +18,18 @@ from podium.metrics import METRICS
 CORE = Path(__file__).parents[2] / "core"
 SOURCES = [
     *sorted((CORE / "metrics").glob("*.cpp")),
-    *(CORE / "forces" / f"{name}.cpp" for name in ("lambda", "lambda_top", "force", "force_parameters", "normal")),
+    *(
+        CORE / "forces" / f"{name}.cpp"
+        for name in ("lambda", "lambda_top", "lambda_draws", "force", "force_parameters", "normal")
+    ),
     CORE / "interrupt.cpp",
     *sorted((CORE / "net").glob("dense_*.cpp")),
 ]
 SOURCES.remove(CORE / "metrics" / "evaluate.cpp")
+WIDE = {
+    "_avx2": ["-mavx2", "-mfma"],
+    "_avx512": ["-mavx2", "-mfma", *(f"-mavx512{part}" for part in ("f", "bw", "dq", "vl"))],
+}
 SIZES = (500, 1000, 2000)
 BY_RELEVANCE = ["map", "mrr", "bpref", "auc", "err", "ndcg", "mean_ndcg", "dcg", "p", "recall", "rbp", "wta"]
 COUNT = "-fsanitize-coverage=trace-pc"
@@ -40,6 +47,7 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str, int
             "-std=c++20",
             "-O1",
             "-ffp-contract=off",
+            *next((flags for end, flags in WIDE.items() if source.stem.endswith(end)), []),
             "-Wno-psabi",
             *flags,
             f"-I{CORE}",

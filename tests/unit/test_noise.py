@@ -23,15 +23,17 @@ def noisy(scores: np.ndarray, key: np.uint64, draw: int, seed: int, round: int, 
     return scores + noise * math.pi / 65536 * total
 
 
-def plain(labels: np.ndarray, scores: np.ndarray, places: np.ndarray, cutoff: int) -> tuple[np.ndarray, np.ndarray]:
-    """σρ|ΔNDCG| over all pairs, places given."""
+def plain(
+    labels: np.ndarray, scores: np.ndarray, places: np.ndarray, cutoff: int, truncation: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """σρ|ΔNDCG| over all pairs of which one is among the first `truncation`, places given."""
     gain = 2.0**labels - 1
     discount = np.where(places < cutoff, 1 / np.log2(places + 2.0), 0.0)
     ideal = (np.sort(gain)[::-1][:cutoff] / np.log2(np.arange(min(cutoff, len(gain))) + 2.0)).sum()
     force, curvature = np.zeros(len(labels)), np.zeros(len(labels))
     for i in range(len(labels)):
         for j in range(len(labels)):
-            if labels[i] > labels[j]:
+            if labels[i] > labels[j] and min(places[i], places[j]) < truncation:
                 delta = abs((gain[i] - gain[j]) * (discount[i] - discount[j])) / ideal
                 rho = 1 / (1 + math.exp(scores[i] - scores[j]))
                 force[i] += rho * delta
@@ -40,23 +42,35 @@ def plain(labels: np.ndarray, scores: np.ndarray, places: np.ndarray, cutoff: in
     return force, curvature
 
 
-@pytest.mark.parametrize("draws", [1, 3])
+@pytest.mark.parametrize("truncation", [None, 2, 7, 15])
+@pytest.mark.parametrize("draws", [1, 3, 20])
 @pytest.mark.parametrize("noise", [0.3, 2.0])
-def test_places_are_those_of_noisy_scores(noise, draws):
-    force, curvature = podium.force(f"lambdarank(ndcg@10, noise={noise}, draws={draws})")(
-        SCORES, DATA, seed=7, round=4, num_threads=2
-    )
-    keys = query_hashes(DATA.query_ids, 0)
+@pytest.mark.parametrize("documents", [3, 25, 150])
+def test_places_are_those_of_noisy_scores(documents, noise, draws, truncation):
+    data = podium.synthetic.network(queries=6, documents=documents, features=4, seed=3)
+    every_score = np.random.default_rng(0).normal(size=data.n_documents)
+    force, curvature = podium.force(
+        f"lambdarank(ndcg@10, noise={noise}, draws={draws}{'' if truncation is None else f', truncation={truncation}'})"
+    )(every_score, data, seed=7, round=4, num_threads=2)
+    keys = query_hashes(data.query_ids, 0)
     for q, key in enumerate(keys):
-        rows = slice(int(DATA.query_offsets[q]), int(DATA.query_offsets[q + 1]))
-        scores, labels = SCORES[rows], DATA.labels[rows]
+        rows = slice(int(data.query_offsets[q]), int(data.query_offsets[q + 1]))
+        scores, labels = every_score[rows], data.labels[rows]
         wanted = np.zeros((2, len(labels)))
         for draw in range(draws):
             order = np.argsort(-noisy(scores, key, draw, 7, 4, noise), kind="stable")
             places = np.argsort(order)
-            wanted += np.array(plain(labels, scores, places, 10)) / draws
+            wanted += np.array(plain(labels, scores, places, 10, truncation or len(labels))) / draws
         np.testing.assert_allclose(force[rows], wanted[0], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(curvature[rows], wanted[1], rtol=1e-9, atol=1e-12)
+
+
+def test_forces_that_cancel_out_are_zero():
+    """Where every order has the same documents among the first, precision does not change when two of them swap."""
+    data = podium.RankingData(np.zeros((9, 1)), [0, 1, 2, 1, 0, 1, 2, 0, 1], [1, 1, 1, 1, 2, 2, 2, 2, 2])
+    force, curvature = podium.force("lambdarank(p@5, noise=1, draws=7)")(np.arange(9.0), data)
+    assert not force.any()
+    assert not curvature.any()
 
 
 def test_noise_differs_by_round_and_has_the_variance_of_the_logistic():

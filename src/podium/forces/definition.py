@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
+from podium.exchange import Exchange
 from podium.parameters import Parameter, Search
 from podium.rules import Flag, Integer, Real
 
@@ -106,9 +107,10 @@ class ForceDefinition:
         learns: whether gradient steps move the force's own parameters.
         check: raises ParameterError if settings that are fine alone do not go together.
         check_data: raises DataError if the force cannot be computed on some data.
-        own_values: the values of its own parameters that training starts from, given the data and the number of levels.
+        own_values: the values of its own parameters that training starts from, given the data, the number of levels, and the
+            exchange with the workers that hold the other queries.
         draws: whether it draws new random numbers in each round.
-        starting_score: the score that boosting starts from, given the data; 0 if there is none.
+        starting_score: the score that boosting starts from, given the data and the exchange; 0 if there is none.
         unmoved: why it exerts no force on equal scores, where boosting starts; None if it does.
         core_options: further options of the core's kernel, given the force.
         needs_documents: whether it needs more of the documents than labels, weights and pairs.
@@ -142,9 +144,11 @@ class ForceDefinition:
     check: Callable[[Force], None] = lambda force: None
     check_data: Callable[[Force, RankingData], None] = lambda force, data: None
     learns: Callable[[Force], bool] = lambda force: force.definition.has_thresholds
-    own_values: Callable[[Force, RankingData | None, int], Floats] = lambda force, data, levels: np.empty(0)
+    own_values: Callable[[Force, RankingData | None, int, Exchange], Floats] = lambda force, data, levels, exchange: (
+        np.empty(0)
+    )
     draws: Callable[[Force], bool] = lambda force: force.parameter("noise", 0) > 0
-    starting_score: Callable[[RankingData], float] = lambda data: 0.0
+    starting_score: Callable[[RankingData, Exchange], float] = lambda data, exchange: 0.0
     unmoved: Callable[[Force], str | None] = lambda force: None
     core_options: Callable[[Force], dict[str, Any]] = lambda force: {}
     needs_documents: Callable[[Force], bool] = lambda force: False

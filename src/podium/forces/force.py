@@ -20,6 +20,7 @@ from podium import _core
 from podium.data import RankingData
 from podium.data.conversion import as_numbers
 from podium.errors import DataError, ParameterError, UnknownNameError, short_repr
+from podium.exchange import ALONE, Exchange
 from podium.forces.custom_function import CustomFunction
 from podium.forces.definition import ForceDefinition
 from podium.forces.force_data import Floats, ForceData, ForceOutcome
@@ -145,9 +146,9 @@ class Force:
         """Whether its cost is a plain sum over pairs, so that single pairs can be trained on."""
         return self.definition.over == "pairs" and self.definition.takes is None and self.has_cost
 
-    def starting_score(self, data: RankingData) -> float:
+    def starting_score(self, data: RankingData, exchange: Exchange = ALONE) -> float:
         """Return the score that boosting starts from."""
-        return self.definition.starting_score(data)
+        return self.definition.starting_score(data, exchange)
 
     @property
     def unmoved(self) -> str | None:
@@ -265,9 +266,13 @@ class Force:
         """
         return _core.ForceParameters(self.core_spec(self.n_classes(data)))
 
-    def own_values(self, data: RankingData | None) -> Floats:
-        """Return the values of its own parameters that training starts from."""
-        return self.acting.definition.own_values(self.acting, data, self.n_classes(data))
+    def own_values(self, data: RankingData | None, *, levels: int | None = None, exchange: Exchange = ALONE) -> Floats:
+        """Return the values of its own parameters that training starts from.
+
+        `levels` is how many levels labels have where these are only some of the queries; the others are the other workers'.
+        """
+        levels = self.n_classes(data) if levels is None else levels
+        return self.acting.definition.own_values(self.acting, data, levels, exchange)
 
     def named_values(self, data: ForceData | RankingData, values: Floats) -> dict[str, float | tuple[float, ...]]:
         """Return the values of its own parameters by name; several of one name make a tuple."""

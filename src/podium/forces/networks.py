@@ -79,7 +79,7 @@ def _document_inputs(force: Force, data: RankingData, core: _core.ForceInputs) -
     return DocumentInputs(joins, ends, scales, noise_inputs(_noise_features(force), data))
 
 
-def _start(force: Force, data: object, levels: int) -> Floats:
+def _start(force: Force, data: object, levels: int, exchange: object) -> Floats:
     """Where training starts: components that are equal would stay equal, and a correlation of 0 would stay 0."""
     numbers = np.array(_numbers(force, spread=2.0))
     correlations = [kind.name == "correlation" for kind in force.own_parameters(None).kinds]

@@ -1,31 +1,31 @@
 """Forces on each document alone."""
 
-import math
-
 import numpy as np
 
 from podium import _core
 from podium.data import RankingData
+from podium.exchange import Exchange
 from podium.forces.definition import Floats, ForceDefinition
 from podium.forces.force import Force
 
 LEAST_STEP = 1e-2  # between the thresholds that training starts from
 
 
-def _mean_label(data: RankingData) -> float:
+def _mean_label(data: RankingData, exchange: Exchange) -> float:
     weights = np.ones(data.n_documents) if data.document_weights is None else data.document_weights
     if data.query_weights is not None:
         weights = weights * np.repeat(data.query_weights, data.query_sizes)
-    total = math.fsum(weights.tolist())
-    return math.fsum((weights * data.labels).tolist()) / total if total > 0 else 0.0
+    total, weighted = exchange.fsum(weights.tolist(), (weights * data.labels).tolist())
+    return weighted / total if total > 0 else 0.0
 
 
-def _thresholds(force: Force, data: RankingData | None, levels: int) -> Floats:
+def _thresholds(force: Force, data: RankingData | None, levels: int, exchange: Exchange) -> Floats:
     """Thresholds at which every score 0 has the labels' own frequencies."""
     assert data is not None
     labels = np.sort(data.labels)
-    below = np.searchsorted(labels, np.arange(levels - 1), side="right")  # documents of level k or less
-    share = (below + 0.5) / (len(labels) + 1)
+    numbers = np.searchsorted(labels, np.arange(levels - 1), side="right")  # documents of level k or less
+    *below, documents = exchange.total(*numbers, len(labels))
+    share = (np.array(below) + 0.5) / (documents + 1)
     thresholds = _core.logarithms(share / (1 - share))  # the last bit of np.log depends on the processor
     return np.cumsum(np.append(thresholds[:1], np.maximum(np.diff(thresholds), LEAST_STEP)))
 

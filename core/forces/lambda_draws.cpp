@@ -1,0 +1,299 @@
+#include "forces/lambda_draws.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "dispatch.hpp"
+#include "metrics/order.hpp"
+
+namespace podium {
+namespace {
+
+constexpr std::size_t kBlock = 8;  // documents per step, in as many vectors as the machine needs
+constexpr std::size_t kLevels = 32;
+
+// Vectors as wide as the machine's: the compiler splits wider ones into single numbers.
+template <std::size_t kWidth>
+struct Vector {
+  using Doubles [[gnu::vector_size(kWidth * sizeof(double))]] = double;
+  using Ints [[gnu::vector_size(kWidth * sizeof(std::int64_t))]] = std::int64_t;
+};
+
+template <std::size_t kWidth>
+using Doubles = typename Vector<kWidth>::Doubles;
+
+template <std::size_t kWidth>
+PODIUM_INLINE Doubles<kWidth> load(const double* from) {
+  Doubles<kWidth> out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+template <std::size_t kWidth>
+PODIUM_INLINE void store(const Doubles<kWidth>& value, double* to) {
+  std::memcpy(to, &value, sizeof value);
+}
+template <std::size_t kWidth>
+PODIUM_INLINE Doubles<kWidth> size_of(const Doubles<kWidth>& value) {
+  return (Doubles<kWidth>)((typename Vector<kWidth>::Ints)value & INT64_MAX);
+}
+
+constexpr std::size_t padded(std::size_t count) {
+  return (count + kBlock - 1) / kBlock * kBlock;
+}
+
+// Members as arrays, padded to whole blocks. The sums of a member over the others are kept by lane: force and curvature
+// of lane l at lanes[2 · kBlock · member + l] and kBlock later.
+struct Members {
+  const double* exponential;
+  const double* gain;
+  double* force;
+  double* curvature;
+  double* lanes;
+  std::size_t count;
+};
+
+// The others of one level: each of the members [first, last) gains or loses all pairs with them.
+struct Others {
+  const double* exponential;
+  double* force;
+  double* curvature;
+  std::size_t count;
+};
+
+// `present` is 0 in the lanes that fill up the last block, and 1 in the others.
+template <std::size_t kWidth, bool kWins>
+PODIUM_INLINE void add_block(const Members& members, std::size_t first, std::size_t last, const double* strength,
+                             const Doubles<kWidth>& exponential, const Doubles<kWidth>& present, std::size_t lane,
+                             Doubles<kWidth>& force, Doubles<kWidth>& curvature) {
+  const Doubles<kWidth> one = Doubles<kWidth>{} + 1.0;
+  for (std::size_t a = first; a < last; ++a) {
+    double* const lanes = members.lanes + 2 * kBlock * a + lane;
+    const Doubles<kWidth> other = exponential / (members.exponential[a] + exponential), own = one - other;
+    const Doubles<kWidth> pull = strength[a] * (kWins ? other : own) * present, bend = pull * (kWins ? own : other);
+    force = kWins ? force - pull : force + pull;
+    curvature += bend;
+    store<kWidth>(kWins ? load<kWidth>(lanes) + pull : load<kWidth>(lanes) - pull, lanes);
+    store<kWidth>(load<kWidth>(lanes + kBlock) + bend, lanes + kBlock);
+  }
+}
+
+// The pairs of the others of one level: the first `losers` members have smaller gains, those from `winners` on larger
+// ones. `strength` is the size of the gap of gains times the total weight of each member.
+template <std::size_t kWidth>
+PODIUM_INLINE void add_others(const Members& members, std::size_t losers, std::size_t winners, const double* strength,
+                              const Others& others) {
+  for (std::size_t at = 0; at < others.count; at += kBlock) {
+    for (std::size_t lane = 0; lane < kBlock; lane += kWidth) {
+      const std::size_t k = at + lane;
+      const auto exponential = load<kWidth>(others.exponential + k);
+      Doubles<kWidth> force = {}, curvature = {}, present = {};
+      for (std::size_t l = 0; l < kWidth; ++l) present[l] = k + l < others.count ? 1.0 : 0.0;
+      add_block<kWidth, false>(members, 0, losers, strength, exponential, present, lane, force, curvature);
+      add_block<kWidth, true>(members, winners, members.count, strength, exponential, present, lane, force, curvature);
+      store<kWidth>(force, others.force + k);
+      store<kWidth>(curvature, others.curvature + k);
+    }
+  }
+}
+
+// Σ over orders of |ΔZ| of two members per gap of gains: total_a + total_b − shared_ab.
+struct Totals {
+  const double* total;
+  const double* shared;  // [members × pitch]
+  std::size_t pitch;
+};
+
+// The pairs of two members, a before b.
+template <std::size_t kWidth>
+PODIUM_INLINE void add_members(const Members& members, const Totals& totals) {
+  using Vec = Doubles<kWidth>;
+  const Vec one = Vec{} + 1.0, zero = {};
+  for (std::size_t b = 0; b < members.count; b += kWidth) {
+    const Vec exponential = load<kWidth>(members.exponential + b), gain = load<kWidth>(members.gain + b);
+    const Vec total = load<kWidth>(totals.total + b);
+    Vec place = {}, force = {}, curvature = {};
+    for (std::size_t l = 0; l < kWidth; ++l) place[l] = b + l < members.count ? static_cast<double>(b + l) : -1.0;
+    const std::size_t last = std::min(members.count, b + kWidth - 1), lane = b % kBlock;
+    for (std::size_t a = 0; a < last; ++a) {
+      double* const lanes = members.lanes + 2 * kBlock * a + lane;
+      const Vec other = exponential / (members.exponential[a] + exponential), own = one - other;
+      const Vec gap = members.gain[a] - gain;
+      const Vec shared = load<kWidth>(totals.shared + a * totals.pitch + b);
+      Vec size = ((totals.total[a] + total) - shared) * size_of<kWidth>(gap);
+      size = place > static_cast<double>(a) ? size : zero;
+      const Vec part = size * (gap > zero ? other : own), pull = gap > zero ? part : -part,
+                bend = part * (gap > zero ? own : other);
+      force -= pull, curvature += bend;
+      store<kWidth>(load<kWidth>(lanes) + pull, lanes);
+      store<kWidth>(load<kWidth>(lanes + kBlock) + bend, lanes + kBlock);
+    }
+    store<kWidth>(force, members.force + b);
+    store<kWidth>(curvature, members.curvature + b);
+  }
+}
+
+struct Kernels {
+  void (*others)(const Members&, std::size_t, std::size_t, const double*, const Others&);
+  void (*members)(const Members&, const Totals&);
+};
+
+#define PODIUM_DRAWS(name, target, width)                                                                            \
+  target void others_##name(const Members& members, std::size_t losers, std::size_t winners, const double* strength, \
+                            const Others& others) {                                                                  \
+    add_others<width>(members, losers, winners, strength, others);                                                   \
+  }                                                                                                                  \
+  target void members_##name(const Members& members, const Totals& totals) {                                         \
+    add_members<width>(members, totals);                                                                             \
+  }
+PODIUM_DRAWS(portable, , 2)
+#if defined(__x86_64__)
+PODIUM_DRAWS(avx2, PODIUM_AVX2, 4)
+PODIUM_DRAWS(avx512, PODIUM_AVX512, 8)
+Kernels kernels() {
+  if (has_avx512()) return {others_avx512, members_avx512};
+  return has_avx2() ? Kernels{others_avx2, members_avx2} : Kernels{others_portable, members_portable};
+}
+#else
+Kernels kernels() {
+  return {others_portable, members_portable};
+}
+#endif
+#undef PODIUM_DRAWS
+
+double sum_of(const double* lanes) {
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
+// The average of one query.
+class Averaging {
+ public:
+  Averaging(const AveragedQuery& query, AverageScratch& scratch)
+      : query_(query), scratch_(scratch), levels_(query.counts.size()) {
+    place_documents();
+    weigh_members();
+  }
+
+  void run() {
+    AverageScratch& s = scratch_;
+    const Kernels run = kernels();
+    const Members members{s.exponential.data(), s.gain.data(),  s.force.data(),
+                          s.curvature.data(),   s.lanes.data(), members_};
+    run.members(members, {s.total.data(), s.shared.data(), pitch_});
+    for (std::size_t level = 0; level < levels_; ++level) {
+      if (others_[level] == 0) continue;
+      const double gain = s.gain[begin_[level]];
+      std::size_t losers = 0, winners = members_;
+      while (losers < winners && s.gain[losers] < gain) ++losers;
+      while (winners > losers && s.gain[winners - 1] > gain) --winners;
+      for (std::size_t a = 0; a < members_; ++a) {
+        const double gap = s.gain[a] - gain;
+        s.strength[a] = (gap < 0 ? -gap : gap) * s.total[a];
+      }
+      run.others(members, losers, winners, s.strength.data(),
+                 {s.exponential.data() + begin_[level], s.force.data() + begin_[level],
+                  s.curvature.data() + begin_[level], others_[level]});
+    }
+    for (std::size_t a = 0; a < members_; ++a) {
+      const double* const lanes = s.lanes.data() + 2 * kBlock * a;
+      s.force[a] += sum_of(lanes), s.curvature[a] += sum_of(lanes + kBlock);
+    }
+  }
+
+  void collect(double scale, double curvature_scale, double* force, double* curvature) const {
+    const AverageScratch& s = scratch_;
+    for (std::size_t i = 0; i < query_.documents(); ++i) force[i] += scale * s.force[s.place[i]];
+    if (!curvature) return;
+    for (std::size_t i = 0; i < query_.documents(); ++i) curvature[i] += curvature_scale * s.curvature[s.place[i]];
+  }
+
+ private:
+  // Members are in some places of each level first, so that there is no branch that depends on a document.
+  void place_documents() {
+    AverageScratch& s = scratch_;
+    const std::size_t n = query_.documents();
+    std::size_t members[kLevels], next[2 * kLevels];  // of members and of others
+    std::fill_n(members, levels_, std::size_t{0});
+    s.is_other.assign(n, 1);
+    for (const std::uint32_t i : query_.drawn)
+      members[query_.level[i]] += std::exchange(s.is_other[i], std::uint8_t{0});
+    for (std::size_t level = 0; level < levels_; ++level) {
+      others_[level] = query_.counts[level] - members[level];
+      next[level] = members_;
+      members_ += members[level];
+    }
+    pitch_ = padded(members_);
+    std::size_t end = pitch_;
+    for (std::size_t level = 0; level < levels_; ++level) {
+      next[kLevels + level] = begin_[level] = end;
+      end += padded(others_[level]);
+    }
+    s.place.resize(n), s.force.resize(end), s.curvature.resize(end);
+    s.exponential.assign(end, 1.0), s.gain.assign(end, 0.0);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t place = next[query_.level[i] + kLevels * s.is_other[i]]++;
+      s.place[i] = static_cast<std::uint32_t>(place);
+      s.exponential[place] = query_.exponential[i], s.gain[place] = query_.gain[i];
+    }
+  }
+
+  // Weights are rounded to whole multiples of a number so small that all sums are exact: what cancels out is 0. They
+  // are the same for most queries.
+  void round_weights() {
+    const std::size_t positions = query_.weight.size();
+    if (scratch_.rows == query_.rows && std::ranges::equal(scratch_.given, query_.weight)) return;
+    scratch_.rows = query_.rows, scratch_.given.assign(query_.weight.begin(), query_.weight.end());
+    scratch_.weight.resize(positions), scratch_.shares.resize(positions * positions);
+    double* const weight = scratch_.weight.data();
+    const double largest = *std::max_element(query_.weight.begin(), query_.weight.end());
+    const double shift = std::ldexp(0x1.8p12, std::ilogb(largest) + 1);  // 2^-40 of the largest is the last bit
+    for (std::size_t p = 0; p < positions; ++p) weight[p] = (query_.weight[p] + shift) - shift;
+    for (std::size_t p = 0; p < positions; ++p) {
+      for (std::size_t q = 0; q < positions; ++q) {
+        const double own = p < query_.rows ? weight[p] : 0.0, other = q < query_.rows ? weight[q] : 0.0;
+        const double gap = std::min(p, q) < query_.rows ? std::fabs(weight[p] - weight[q]) : 0.0;
+        scratch_.shares[p * positions + q] = own + other - gap;
+      }
+    }
+  }
+
+  void weigh_members() {
+    AverageScratch& s = scratch_;
+    round_weights();
+    const std::size_t positions = query_.weight.size();
+    s.strength.resize(pitch_);
+    s.lanes.assign(2 * kBlock * pitch_, 0.0), s.total.assign(pitch_, 0.0), s.shared.assign(members_ * pitch_, 0.0);
+    std::uint32_t place[deepest_top];
+    double* const total = s.total.data();
+    const double* const weight = s.weight.data();
+    const std::size_t rows = std::min(query_.rows, positions);
+    for (std::size_t order = 0; order < query_.orders(); ++order) {
+      for (std::size_t p = 0; p < positions; ++p) place[p] = s.place[query_.drawn[order * positions + p]];
+      for (std::size_t p = 0; p < rows; ++p) total[place[p]] += weight[p];
+      for (std::size_t p = 0; p < positions; ++p) {  // both of the pair, since which comes first is not predictable
+        double* const shared = s.shared.data() + place[p] * pitch_;
+        const double* const shares = s.shares.data() + p * positions;
+        for (std::size_t q = 0; q < positions; ++q) shared[place[q]] += shares[q];
+      }
+    }
+  }
+
+  const AveragedQuery& query_;
+  AverageScratch& scratch_;
+  const std::size_t levels_;
+  std::size_t members_ = 0, pitch_ = 0;
+  std::size_t others_[kLevels], begin_[kLevels];  // how many others there are of each level, and their first place
+};
+
+}  // namespace
+
+void add_averaged(const AveragedQuery& query, AverageScratch& scratch, double force_scale, double curvature_scale,
+                  double* force, double* curvature) {
+  if (query.drawn.empty()) return;
+  Averaging averaging(query, scratch);
+  averaging.run();
+  averaging.collect(force_scale, curvature_scale, force, curvature);
+}
+
+}  // namespace podium
