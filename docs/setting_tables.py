@@ -12,6 +12,8 @@ from pathlib import Path
 
 from podium.forces import FORCES
 from podium.models import MODELS
+from podium.models.tree_defaults import DOCUMENTS, EFFORTS, Budget, tree_defaults
+from podium.models.tree_defaults import TABLES as TREE_TABLES
 from podium.parameters import Parameter
 from podium.rankers import RANKERS
 from podium.training import SCHEDULES
@@ -45,6 +47,17 @@ def searched(parameter: Parameter) -> str:
     if parameter.search is None:
         return ""
     return f"`{parameter.search.low:g}..{parameter.search.high:g}{':log' if parameter.search.log else ''}`"
+
+
+def defaults_table() -> str:
+    """Return what each effort chooses, by the number of training documents."""
+    header = ("effort", "setting", *(f"{documents:,}" for documents in DOCUMENTS))
+    found = []
+    for effort in EFFORTS:
+        chosen = [tree_defaults(Budget(documents, effort=effort), "symmetric") for documents in DOCUMENTS]
+        names = ["num_leaves", *(name for name in TREE_TABLES[effort] if name != "depth")]
+        found += [(f"`{effort}`", f"`{name}`", *(f"{each[name]:g}" for each in chosen)) for name in names]
+    return rows(header, found)
 
 
 def forces_table() -> str:
@@ -113,7 +126,13 @@ def settings_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-TABLES = {"forces": forces_table, "models": models_table, "rankers": rankers_table, "schedules": schedules_table}
+TABLES = {
+    "defaults": defaults_table,
+    "forces": forces_table,
+    "models": models_table,
+    "rankers": rankers_table,
+    "schedules": schedules_table,
+}
 
 
 def filled(text: str) -> str:

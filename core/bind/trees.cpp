@@ -57,6 +57,35 @@ void make_booster(Booster* self, const Bins& bins, Vector<std::int64_t> query_of
       Booster(bins.features, as_span(query_offsets), as_span(query_keys), share_bytes, std::move(folder), num_threads);
 }
 
+// An exchange in Python: an object with the method combine, which changes two arrays in place. The arrays are views of
+// the core's memory and are gone when the method returns.
+class PythonExchange : public Exchange {
+ public:
+  explicit PythonExchange(nb::object exchange) : held_(hold_with_gil(new nb::object(std::move(exchange)))) {}
+  void combine(std::span<std::int64_t> sums, std::span<double> maxima) override {
+    const nb::gil_scoped_acquire gil;
+    static_cast<nb::object*>(held_.get())->attr("combine")(view(sums), view(maxima));
+  }
+
+ private:
+  template <class T>
+  static nb::ndarray<T, nb::numpy, nb::ndim<1>> view(std::span<T> numbers) {
+    static T none;
+    T* data = numbers.empty() ? &none : numbers.data();
+    const nb::capsule owner(data, [](void*) noexcept {});  // with an owner nothing is copied
+    return nb::ndarray<T, nb::numpy, nb::ndim<1>>(data, {numbers.size()}, owner);
+  }
+
+  std::shared_ptr<void> held_;
+};
+
+void join(Booster& booster, nb::object exchange) {
+  check_size(booster.appended(), booster.rows(), "the features of every document");
+  const auto held = std::make_shared<PythonExchange>(std::move(exchange));
+  const ReleasedGil released;
+  booster.join(held);
+}
+
 void check_features(const Booster& booster, const Matrix<float>& features) {
   check_size(features.shape(1), booster.features().size(), "as many features as the booster has");
 }
@@ -211,6 +240,7 @@ void bind_booster(nb::module_& m) {
       .def("__init__", &make_booster, "bins"_a, "query_offsets"_a, "query_keys"_a, "share_bytes"_a, "folder"_a,
            "num_threads"_a)
       .def("append", &append, "features"_a, "Takes the features of the next documents.")
+      .def("join", &join, "exchange"_a, "Grows trees together with other workers from here on.")
       .def("grow", &grow, "force"_a, "curvature"_a, "settings"_a, "draw"_a)
       .def("make_columns", &Booster::make_columns, "rows"_a)
       .def("bin", &bin, "features"_a, "first"_a, "columns"_a, "Writes the bins of other documents.")

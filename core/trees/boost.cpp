@@ -40,6 +40,13 @@ Extent largest(int num_threads, std::size_t count, const Force& force, const Cur
   return out;
 }
 
+// The largest of all workers.
+Extent agreed(Exchange* exchange, const Extent& own) {
+  double numbers[] = {own.force, own.curvature};
+  if (exchange) exchange->combine({}, numbers);
+  return {numbers[0], numbers[1]};
+}
+
 }  // namespace
 
 Booster::Booster(std::vector<FeatureBins> features, std::span<const std::int64_t> query_offsets,
@@ -49,6 +56,7 @@ Booster::Booster(std::vector<FeatureBins> features, std::span<const std::int64_t
       folder_(std::move(folder)),
       data_(make_binned(static_cast<std::size_t>(query_offsets.back()), features_, share_bytes, folder_)),
       binner_(features_),
+      documents_(data_.rows),
       query_offsets_(query_offsets.begin(), query_offsets.end()),
       query_keys_(query_keys.begin(), query_keys.end()),
       keys_(data_.rows),
@@ -64,10 +72,20 @@ void Booster::append(const FeatureTable& table) {
   appended_ += table.rows;
 }
 
+void Booster::join(std::shared_ptr<Exchange> exchange) {
+  std::vector<std::int64_t> numbers(data_.missing.begin(), data_.missing.end());
+  numbers.push_back(static_cast<std::int64_t>(data_.rows));
+  exchange->combine(numbers, {});
+  for (std::size_t j = 0; j < data_.missing.size(); ++j) data_.missing[j] = numbers[j] > 0;
+  documents_ = static_cast<std::size_t>(numbers.back());
+  exchange_ = std::move(exchange);
+}
+
 BoostedTree Booster::grow(std::span<const double> force, std::span<const double> curvature,
                           const BoostSettings& settings, std::uint64_t draw) {
-  const Extent most = largest(
+  const Extent own = largest(
       num_threads_, data_.rows, [&](std::size_t i) { return force[i]; }, [&](std::size_t i) { return curvature[i]; });
+  const Extent most = agreed(exchange_.get(), own);
   const GrowRows rows = choose_rows(force, curvature, most, settings, draw);
   GrownTree grown = grow_one(rows, settings.grow, splitmix64(draw ^ 0xA24BAED4963EE407));
   BoostedTree tree;
@@ -91,6 +109,7 @@ GrownTree Booster::grow_one(const GrowRows& rows, const GrowSettings& settings, 
 GrowRows Booster::choose_rows(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
                               const BoostSettings& settings, std::uint64_t draw) {
   GrowRows rows;
+  rows.exchange = exchange_.get();
   const bool fewer_columns = settings.sample.column_sampling < 1;
   const bool fewer_rows = settings.sample.row_sampling < 1 || settings.sample.query_sampling < 1;
   if (fewer_columns) {
@@ -101,11 +120,12 @@ GrowRows Booster::choose_rows(std::span<const double> force, std::span<const dou
   }
   if (fewer_rows) {
     sample_rows(force, curvature, largest, settings.sample, keys_, query_keys_, query_offsets_, splitmix64(draw ^ 2),
-                sampled_rows_.sample, num_threads_);
+                sampled_rows_.sample, rows.exchange, documents_, num_threads_);
     rows.rows = sampled_rows_.sample.count;
     rows.document = sampled_rows_.sample.rows.data();
   } else {
     rows.rows = data_.rows;
+    rows.documents = documents_;
   }
   fill_cells(force, curvature, fewer_rows ? &sampled_rows_.sample : nullptr, largest, rows);
   if (fewer_rows || fewer_columns) {
@@ -123,7 +143,7 @@ void Booster::fill_cells(std::span<const double> force, std::span<const double> 
                          const Extent& most, GrowRows& rows) {
   sampled_rows_.cells.resize(rows.rows);
   if (sample == nullptr) {
-    fill(force.data(), curvature.data(), rows.rows, most, rows);
+    fill(force.data(), curvature.data(), most, rows);
     return;
   }
   // The kept rows with their weights, one after the other.
@@ -142,14 +162,19 @@ void Booster::fill_cells(std::span<const double> force, std::span<const double> 
     const std::lock_guard lock(mutex);
     largest_kept = {std::max(largest_kept.force, own.force), std::max(largest_kept.curvature, own.curvature)};
   });
-  fill(sampled_rows_.force.data(), sampled_rows_.curvature.data(), rows.rows, largest_kept, rows);
+  auto documents = static_cast<std::int64_t>(rows.rows);
+  double largest[] = {largest_kept.force, largest_kept.curvature};
+  if (rows.exchange) rows.exchange->combine({&documents, 1}, largest);
+  rows.documents = static_cast<std::size_t>(documents);
+  fill(sampled_rows_.force.data(), sampled_rows_.curvature.data(), {largest[0], largest[1]}, rows);
 }
 
-void Booster::fill(const double* force, const double* curvature, std::size_t n, const Extent& most, GrowRows& rows) {
+void Booster::fill(const double* force, const double* curvature, const Extent& most, GrowRows& rows) {
+  const std::size_t n = rows.documents;  // of all workers: the units must be the same
   const int force_exponent = sum_exponent(most.force, n), curvature_exponent = sum_exponent(most.curvature, n);
   const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
   std::atomic<std::int64_t> force_sum{0}, curvature_sum{0};
-  pieces(num_threads_, n, [&](std::size_t begin, std::size_t end) {
+  pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
     std::int64_t f = 0, c = 0;
     for (std::size_t i = begin; i < end; ++i) {
       f += to_fixed(std::fabs(force[i]), force_scale);
@@ -157,15 +182,17 @@ void Booster::fill(const double* force, const double* curvature, std::size_t n, 
     }
     force_sum += f, curvature_sum += c;
   });
+  std::int64_t sums[] = {force_sum, curvature_sum};
+  sum_over_workers(rows.exchange, sums);
   const auto bound = [&](std::int64_t sum, int exponent) {
     return std::ldexp(static_cast<double>(sum) + static_cast<double>(n), -exponent);
   };
-  const int f = cell_exponent(most.force > 0 ? bound(force_sum, force_exponent) : 0, n);
-  const int c = cell_exponent(most.curvature > 0 ? bound(curvature_sum, curvature_exponent) : 0, n);
+  const int f = cell_exponent(most.force > 0 ? bound(sums[0], force_exponent) : 0, n);
+  const int c = cell_exponent(most.curvature > 0 ? bound(sums[1], curvature_exponent) : 0, n);
   rows.units = {std::ldexp(1.0, -f), std::ldexp(1.0, -c)};
   const double to_force = std::ldexp(1.0, f), to_curvature = std::ldexp(1.0, c);
   std::atomic<std::int64_t> total{0};
-  pieces(num_threads_, n, [&](std::size_t begin, std::size_t end) {
+  pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
     Cell sum = 0;
     for (std::size_t i = begin; i < end; ++i) {
       sampled_rows_.cells[i] = make_cell(to_fixed(force[i], to_force), to_fixed(curvature[i], to_curvature));
@@ -217,9 +244,10 @@ void Booster::copy_rows(GrowRows& rows) {
 void Booster::set_values(std::span<const double> force, std::span<const double> curvature, const Extent& most,
                          const BoostSettings& settings, const GrownTree& grown, BoostedTree& tree) {
   const std::size_t n = data_.rows, leaves = grown.leaves.size();
-  const int force_exponent = sum_exponent(most.force, n), curvature_exponent = sum_exponent(most.curvature, n);
+  const int force_exponent = sum_exponent(most.force, documents_);
+  const int curvature_exponent = sum_exponent(most.curvature, documents_);
   const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
-  std::vector<std::array<std::int64_t, 3>> sums(leaves);
+  std::vector<std::int64_t> sums(3 * leaves);  // force, curvature and documents of each leaf
   std::mutex mutex;
   const std::size_t tiles = data_.columns.tiles();
   parallel_for(tiles, tiles > 4 * kTiles ? num_threads_ : 1, kTiles, [&](std::size_t begin, std::size_t end) {
@@ -237,16 +265,17 @@ void Booster::set_values(std::span<const double> force, std::span<const double> 
     }
     const std::lock_guard lock(mutex);
     for (std::size_t k = 0; k < leaves; ++k) {
-      for (std::size_t part = 0; part < 3; ++part) sums[k][part] += own[k][part];
+      for (std::size_t part = 0; part < 3; ++part) sums[3 * k + part] += own[k][part];
     }
   });
+  sum_over_workers(exchange_.get(), sums);
   for (std::size_t k = 0; k < leaves; ++k) {
-    const double f = std::ldexp(static_cast<double>(sums[k][0]), -force_exponent);
-    const double c = std::ldexp(static_cast<double>(sums[k][1]), -curvature_exponent);
+    const double f = std::ldexp(static_cast<double>(sums[3 * k]), -force_exponent);
+    const double c = std::ldexp(static_cast<double>(sums[3 * k + 1]), -curvature_exponent);
     const double value = c >= settings.grow.split.min_curvature ? leaf_value(f, c, settings.grow.split) : 0.0;
     tree.values.push_back(settings.learning_rate * std::clamp(value, grown.leaves[k].low, grown.leaves[k].high));
     tree.forces.push_back(f);
-    tree.documents.push_back(sums[k][2]);
+    tree.documents.push_back(sums[3 * k + 2]);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "parallel.hpp"
 #include "trees/binned.hpp"
+#include "trees/exchange.hpp"
 #include "trees/grow.hpp"
 #include "trees/sample.hpp"
 
@@ -27,7 +28,7 @@ struct BoostedTree {
   std::vector<double> gains;            // of each node
   std::vector<double> values;           // of each leaf, times the learning rate
   std::vector<double> forces;           // Σ force of each leaf
-  std::vector<std::int64_t> documents;  // of all training documents
+  std::vector<std::int64_t> documents;  // of all training documents, those of other workers included
   std::uint64_t serial = 0;             // of its booster; 0 for a tree that was recalled
 };
 
@@ -48,6 +49,12 @@ class Booster {
 
   // Takes the features of the next documents; there must be room for them. Trees are grown once there are all.
   void append(const FeatureTable& table);
+
+  // Grows trees together with other workers from here on, each with some of the queries and the same bins. All
+  // documents of this one have been appended, and all workers join before the first tree.
+  void join(std::shared_ptr<Exchange> exchange);
+  // The number of training documents of all workers.
+  std::size_t documents() const { return documents_; }
 
   // One tree from force and curvature (finite, curvature not negative) of every document. Its structure follows the
   // sample, its values all documents.
@@ -75,7 +82,7 @@ class Booster {
                        const BoostSettings& settings, std::uint64_t draw);
   void fill_cells(std::span<const double> force, std::span<const double> curvature, const Sample* sample,
                   const Extent& most, GrowRows& rows);
-  void fill(const double* force, const double* curvature, std::size_t n, const Extent& most, GrowRows& rows);
+  void fill(const double* force, const double* curvature, const Extent& most, GrowRows& rows);
   void copy_rows(GrowRows& rows);
   void set_values(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
                   const BoostSettings& settings, const GrownTree& grown, BoostedTree& tree);
@@ -86,6 +93,8 @@ class Booster {
   Binned data_;
   Binner binner_;
   std::size_t appended_ = 0;  // documents so far
+  std::size_t documents_;     // of all workers
+  std::shared_ptr<Exchange> exchange_;
   std::vector<std::int64_t> query_offsets_;
   std::vector<std::uint64_t> query_keys_, keys_;
   SampledRows sampled_rows_;

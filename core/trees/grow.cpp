@@ -8,16 +8,29 @@
 namespace podium {
 namespace {
 
+// With several workers: leaves whose children are prepared in one exchange, and the share of the largest gain that a
+// leaf needs for that. Preparing a leaf that is never split costs time, and an exchange costs time too.
+constexpr std::size_t kPreparedAtOnce = 16;
+constexpr double kPreparedShare = 0.25;
+constexpr std::size_t kSpareSlots = 5;  // histograms that are kept free for splitting a leaf
+
 struct Leaf {
-  RowRun run;
+  RowRun run;  // of this worker
   NodeInfo info;
   std::uint32_t depth = 0;
   std::size_t slot = kNoSlot;  // of its histograms
   std::int32_t parent = -1;
   bool is_left = false, counted = false;
   Split split;
+  // Once its rows are divided: this worker's rows on the left, and documents of all workers.
+  bool divided = false;
+  std::size_t left_rows = 0, left = 0, missing = 0;
+  // With several workers: the left child's histograms, if they are prepared; and histograms of this worker's rows
+  // alone: of the leaf, or of its right child once they are prepared, and of its left child.
+  std::size_t left_slot = kNoSlot, own_slot = kNoSlot, own_left = kNoSlot;
 
-  std::size_t rows() const { return run.rows(); }
+  std::size_t documents() const { return info.documents; }
+  std::size_t right() const { return info.documents - left; }
 };
 
 class Growing {
@@ -38,14 +51,17 @@ class Growing {
   GrownTree run() {
     Leaf root;
     root.run = {0, work_.rows};
-    root.info.total = work_.total;
-    root.info.documents = static_cast<std::uint32_t>(work_.rows);
+    root.info.total = work_.total;  // with several workers, the sum follows
+    root.info.documents = static_cast<std::uint32_t>(work_.documents);
     root.info.draw = draw_;
     root.info.bounded =
         std::any_of(columns_.begin(), columns_.end(), [](const ColumnInfo& column) { return column.monotone != 0; });
     if (settings_.num_leaves > 1 && may_split(root)) {
       root.slot = take_slot();
-      root.split = histograms_.find_split(rows_of(root), root.info);
+      if (work_.exchange) build_root(root);
+      NodeRows rows = rows_of(root);
+      rows.built = work_.exchange != nullptr;
+      root.split = histograms_.find_split(rows, root.info);
     }
     leaves_.push_back(root);
     offer(0);
@@ -59,9 +75,9 @@ class Growing {
   }
 
  private:
-  bool may_split(const Leaf& leaf) const {
-    return leaf.depth < settings_.max_depth && leaf.rows() >= 2 &&
-           leaf.rows() >= 2 * std::size_t{settings_.split.min_documents};
+  bool may_split(const Leaf& leaf) const { return may_split(leaf.depth, leaf.documents()); }
+  bool may_split(std::uint32_t depth, std::size_t documents) const {
+    return depth < settings_.max_depth && documents >= 2 && documents >= 2 * std::size_t{settings_.split.min_documents};
   }
 
   // Returns whether leaf a is split after leaf b.
@@ -83,6 +99,12 @@ class Growing {
   std::size_t take_slot() {
     const std::size_t slot = histograms_.take();
     if (slot != kNoSlot) return slot;
+    for (const std::size_t number : heap_) {  // what only saves work for this worker goes first
+      Leaf& leaf = leaves_[number];
+      for (std::size_t* own : {&leaf.own_slot, &leaf.own_left}) {
+        if (*own != kNoSlot) return std::exchange(*own, kNoSlot);
+      }
+    }
     // The leaf with the smallest gain gives up its histograms; if it is split after all, both children are built from
     // rows.
     std::size_t least = heap_.front();
@@ -92,54 +114,142 @@ class Growing {
     return std::exchange(leaves_[least].slot, kNoSlot);
   }
 
-  void release(Leaf& leaf) { histograms_.give(std::exchange(leaf.slot, kNoSlot)); }
-
-  NodeRows rows_of(const Leaf& leaf) const {
-    const bool all = leaf.rows() == work_.rows;
-    return {all ? nullptr : order_.rows(leaf.run), leaf.rows(), leaf.slot};
+  void release(Leaf& leaf) {
+    histograms_.give(std::exchange(leaf.slot, kNoSlot));
+    release_own(leaf);
+  }
+  void release_own(Leaf& leaf) {
+    for (std::size_t* own : {&leaf.left_slot, &leaf.own_slot, &leaf.own_left}) {
+      histograms_.give(std::exchange(*own, kNoSlot));
+    }
   }
 
-  // Builds the smaller child, subtracts it from the parent for the other, and finds the best split of both.
-  void look_at(Leaf& small, Leaf& large, std::size_t parent_slot) {
+  NodeRows rows_of(const Leaf& leaf) const {
+    const bool all = leaf.run.rows() == work_.rows;
+    return {all ? nullptr : order_.rows(leaf.run), leaf.run.rows(), leaf.slot};
+  }
+
+  // Builds the smaller child unless it is prepared (then it may be the larger one), subtracts it from the parent for
+  // the other, and finds the best split of both.
+  void look_at(Leaf& small, Leaf& large, std::size_t parent_slot, std::size_t prepared) {
     const bool first = may_split(small), second = may_split(large);
-    if (!first && !second) return histograms_.give(parent_slot);
+    if (!first && !second) {
+      histograms_.give(prepared);
+      return histograms_.give(parent_slot);
+    }
     const bool derived = parent_slot != kNoSlot;
-    if (first || derived) small.slot = take_slot();
+    if (first || derived) small.slot = prepared != kNoSlot ? prepared : take_slot();
     if (second) large.slot = derived ? parent_slot : take_slot();
     if (!second) histograms_.give(parent_slot);
-    histograms_.build_children(rows_of(small), first ? &small.info : nullptr, small.split, rows_of(large),
+    if (small.slot == kNoSlot) histograms_.give(prepared);
+    NodeRows small_rows = rows_of(small);
+    small_rows.built = small.slot != kNoSlot && small.slot == prepared;
+    histograms_.build_children(small_rows, first ? &small.info : nullptr, small.split, rows_of(large),
                                second ? &large.info : nullptr, large.split, derived);
     if (!first) release(small);
+  }
+
+  // ---- several workers
+
+  void build_root(Leaf& root) {
+    if (histograms_.free_slots() >= kSpareSlots) root.own_slot = histograms_.take();
+    NodeRows rows = rows_of(root);
+    rows.slot = root.own_slot == kNoSlot ? root.slot : root.own_slot;
+    histograms_.build_own(rows);
+    const NodeHistograms::Transfer transfer{rows.slot, root.slot};
+    histograms_.exchange({&root.info.total, 1}, {&transfer, 1});
+  }
+
+  // Divides a leaf, and with several workers also those that are likely to be split soon. Then the same exchange that
+  // counts the documents of their children sums the histograms of the left ones, so that a leaf needs no other. Which
+  // leaf is split next is not decided here.
+  void prepare(std::size_t number) {
+    if (leaves_[number].divided) return;
+    std::vector<std::size_t> numbers{number};
+    if (work_.exchange) add_promising(numbers);
+    std::vector<std::int64_t> counts;
+    std::vector<NodeHistograms::Transfer> transfers;
+    for (const std::size_t each : numbers) {
+      Leaf& leaf = leaves_[each];
+      const Parted parted = part(leaf.run, leaf.split);
+      leaf.run.place = parted.place, leaf.left_rows = parted.left, leaf.divided = true;
+      counts.push_back(static_cast<std::int64_t>(parted.left));
+      counts.push_back(static_cast<std::int64_t>(parted.missing));
+      const bool again = leaves_.size() + 1 < settings_.num_leaves && may_split(leaf.depth + 1, leaf.documents() - 1);
+      if (!work_.exchange || !again || leaf.slot == kNoSlot || histograms_.free_slots() < kSpareSlots) continue;
+      leaf.left_slot = histograms_.take();
+      leaf.own_left = histograms_.take();
+      build_own_children(leaf);
+      transfers.push_back({leaf.own_left, leaf.left_slot});
+    }
+    if (work_.exchange) histograms_.exchange(counts, transfers);
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      leaves_[numbers[k]].left = static_cast<std::size_t>(counts[2 * k]);
+      leaves_[numbers[k]].missing = static_cast<std::size_t>(counts[2 * k + 1]);
+    }
+  }
+
+  // Builds the smaller child from this worker's rows and subtracts it for the other.
+  void build_own_children(Leaf& leaf) {
+    const bool derived = leaf.own_slot != kNoSlot, left = !derived || 2 * leaf.left_rows <= leaf.run.rows();
+    RowRun run = leaf.run;
+    (left ? run.end : run.begin) = leaf.run.begin + leaf.left_rows;
+    const bool all = run.rows() == work_.rows;
+    histograms_.build_own({all ? nullptr : order_.rows(run), run.rows(), leaf.own_left});
+    if (derived) histograms_.subtract(leaf.own_left, leaf.own_slot);
+    if (!left) std::swap(leaf.own_left, leaf.own_slot);
+  }
+
+  void add_promising(std::vector<std::size_t>& numbers) const {
+    const Leaf& best = leaves_[numbers.front()];
+    std::vector<std::size_t> others;
+    for (const std::size_t number : heap_) {
+      const Leaf& leaf = leaves_[number];
+      if (leaf.divided) continue;
+      const bool likely = settings_.growth == Growth::depth ? leaf.depth == best.depth
+                                                            : leaf.split.gain >= kPreparedShare * best.split.gain;
+      if (likely) others.push_back(number);
+    }
+    std::sort(others.begin(), others.end(), [this](std::size_t a, std::size_t b) { return later(b, a); });
+    const std::size_t left = settings_.num_leaves - leaves_.size() - 1;  // splits after this one
+    const std::size_t most = settings_.growth == Growth::depth ? left : std::min(left, kPreparedAtOnce - 1);
+    others.resize(std::min(others.size(), most));
+    numbers.insert(numbers.end(), others.begin(), others.end());
   }
 
   // Histograms hold no numbers of documents, so they are counted when a leaf is split; if a side has too few, the leaf
   // gets the best split that has enough.
   void count_and_look_again(Leaf& leaf) {
+    release_own(leaf);
     if (leaf.slot == kNoSlot) {
       leaf.slot = take_slot();
-      histograms_.build(rows_of(leaf));
+      const NodeRows rows = rows_of(leaf);
+      histograms_.build({&rows, 1});
     }
     leaf.split = histograms_.find_split_counted(order_.rows(leaf.run), rows_of(leaf), leaf.info, data_.columns);
-    leaf.counted = true;
+    leaf.counted = true, leaf.divided = false;
   }
 
   // ---- the tree
 
   void split(std::size_t number) {
+    prepare(number);
     const Split chosen = leaves_[number].split;
-    const Parted parted = part(leaves_[number].run, chosen);
-    leaves_[number].run.place = parted.place;
-    const std::size_t left = parted.left, right = leaves_[number].rows() - left;
+    const std::size_t left = leaves_[number].left, right = leaves_[number].right();
+    const std::size_t missing = leaves_[number].missing, prepared = leaves_[number].left_slot;
     if (std::min(left, right) < settings_.split.min_documents && !leaves_[number].counted) {
       count_and_look_again(leaves_[number]);
       return offer(number);
     }
     const auto node_number = static_cast<std::int32_t>(tree_.nodes.size());
     // If no document of the node lacks the feature, missing values go to the larger child.
-    append_node(leaves_[number], chosen, parted.missing > 0 ? chosen.goes_left(kMissingBin) : left > right);
+    append_node(leaves_[number], chosen, missing > 0 ? chosen.goes_left(kMissingBin) : left > right);
     const std::size_t parent_slot = std::exchange(leaves_[number].slot, kNoSlot);
     Leaf first = child(leaves_[number], node_number, true), second = child(leaves_[number], node_number, false);
-    first.run.end = second.run.begin = first.run.begin + left;
+    first.own_slot = leaves_[number].own_left;
+    second.own_slot = prepared == kNoSlot ? kNoSlot : leaves_[number].own_slot;
+    if (prepared == kNoSlot) histograms_.give(leaves_[number].own_slot);
+    first.run.end = second.run.begin = first.run.begin + leaves_[number].left_rows;
     first.info.documents = static_cast<std::uint32_t>(left), second.info.documents = static_cast<std::uint32_t>(right);
     first.info.total = chosen.left, second.info.total -= chosen.left;
     bound(chosen, first, second);
@@ -147,8 +257,8 @@ class Growing {
     leaves_[number] = first;
     leaves_.push_back(second);
     if (leaves_.size() < settings_.num_leaves) {
-      const bool first_smaller = left <= right;
-      look_at(leaves_[first_smaller ? number : other], leaves_[first_smaller ? other : number], parent_slot);
+      const bool first_smaller = prepared != kNoSlot || left <= right;
+      look_at(leaves_[first_smaller ? number : other], leaves_[first_smaller ? other : number], parent_slot, prepared);
       offer(number);
       offer(other);
     }
@@ -181,7 +291,7 @@ class Growing {
   Leaf child(const Leaf& leaf, std::int32_t node, bool is_left) const {
     Leaf out = leaf;
     out.parent = node, out.is_left = is_left, out.depth = leaf.depth + 1;
-    out.slot = kNoSlot, out.counted = false, out.split = {};
+    out.slot = out.left_slot = out.own_slot = out.own_left = kNoSlot, out.counted = out.divided = false, out.split = {};
     out.info.draw = splitmix64(draw_ + 2ull * static_cast<std::uint64_t>(node) + (is_left ? 1 : 2));
     return out;
   }

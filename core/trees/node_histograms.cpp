@@ -15,6 +15,8 @@ constexpr std::size_t kPiece = 2048;  // rows that one thread adds at a time
 constexpr std::size_t kByRows =
     8192;  // number of rows from which threads divide them and add up their partial histograms
 
+constexpr std::size_t kCountedAtOnce = 8;  // columns whose documents workers count in one exchange
+
 Split best_of(const std::vector<Split>& found) {
   Split best;
   for (const Split& split : found) {
@@ -31,9 +33,15 @@ NodeHistograms::NodeHistograms(const GrowRows& work, const std::vector<ColumnInf
     : work_(work), columns_(columns), settings_(settings), workspace_(workspace), num_threads_(num_threads) {
   cells_ = work.codes.size() * kStride;
   most_slots_ = std::max<std::size_t>(3, most_bytes / std::max<std::size_t>(1, cells_ * sizeof(Cell)));
-  for (std::size_t slot = workspace.slots.size(); slot-- > 0;) free_.push_back(slot);
+  for (std::size_t slot = std::min(most_slots_, workspace.slots.size()); slot-- > 0;) free_.push_back(slot);
   workspace.partials.resize(std::max(workspace.partials.size(), threads() - 1));
   partial_used_.resize(threads() - 1);
+  places_.resize(columns.size());
+  for (std::size_t code = 0; code < work.codes.size(); ++code) {
+    for (std::size_t part = 0; part < work.codes[code]->parts.size(); ++part) {
+      places_[work.codes[code]->parts[part].column] = {code, part};
+    }
+  }
   const std::size_t parts = (threads() + work.blocks.size() - 1) / std::max<std::size_t>(1, work.blocks.size());
   for (std::size_t b = 0; b < work.blocks.size(); ++b) {
     const std::size_t eights = (work.blocks[b].count + 7) / 8;  // codes are added by eights
@@ -155,10 +163,10 @@ const Cell* NodeHistograms::column(std::size_t code, std::size_t part, const Cel
 
 // One column of a code; `counts` are documents by its bins, or null.
 Split NodeHistograms::scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells,
-                           const std::uint32_t* counts) const {
+                           const std::uint32_t* counts, double rival) const {
   Cell scratch[256];
   const ColumnInfo& of = columns_[work_.codes[code]->parts[part].column];
-  return scan_column(column(code, part, cells, scratch), counts, of, info, settings_, work_.units);
+  return scan_column(column(code, part, cells, scratch), counts, of, info, settings_, work_.units, rival);
 }
 
 // seen(code, part, column) for every column of a group that may be split on.
@@ -175,32 +183,77 @@ void NodeHistograms::each_column(const Group& group, Seen&& seen) const {
 Split NodeHistograms::scan_group(const Group& group, const NodeInfo& info, const Cell* cells) const {
   Split best;
   each_column(group, [&](std::size_t code, std::size_t part, std::size_t) {
-    const Split found = scan(code, part, info, cells, nullptr);
+    const Split found = scan(code, part, info, cells, nullptr, best.gain);
     if (better(found, best)) best = found;
   });
   return best;
 }
 
-void NodeHistograms::build(const NodeRows& node) {
+void NodeHistograms::build_own(const NodeRows& node) {
   if (by_rows(node)) add_by_rows(node);
   each_group(node.count, [&](std::size_t k) { finish(groups_[k], node); });
 }
 
+void NodeHistograms::build(std::span<const NodeRows> nodes) {
+  for (const NodeRows& node : nodes) build_own(node);
+  if (!work_.exchange || nodes.empty()) return;
+  std::vector<Transfer> transfers;
+  for (const NodeRows& node : nodes) transfers.push_back({node.slot, node.slot});
+  exchange({}, transfers);
+}
+
+void NodeHistograms::subtract(std::size_t part, std::size_t whole) {
+  each_group(0, [&](std::size_t k) { subtract(groups_[k], histogram(part), histogram(whole)); });
+}
+
+// seen(first, count) for the cells of a slot that are in use.
+template <class Seen>
+void NodeHistograms::each_range(Seen&& seen) const {
+  for (std::size_t c = 0; c < work_.codes.size(); ++c) {
+    const Code& code = *work_.codes[c];
+    seen(c * kStride, code.cells());
+    if (!code.shared() && columns_[code.parts[0].column].missing) seen(c * kStride + kMissingBin, std::size_t{1});
+  }
+}
+
+void NodeHistograms::exchange(std::span<std::int64_t> numbers, std::span<const Transfer> transfers) {
+  std::vector<Cell>& cells = workspace_.exchanged;
+  cells.assign(numbers.begin(), numbers.end());
+  for (const Transfer& transfer : transfers) {
+    const Cell* from = histogram(transfer.from);
+    each_range(
+        [&](std::size_t first, std::size_t count) { cells.insert(cells.end(), from + first, from + first + count); });
+  }
+  sum_over_workers(work_.exchange, cells);
+  std::copy_n(cells.begin(), numbers.size(), numbers.begin());
+  const Cell* next = cells.data() + numbers.size();
+  for (const Transfer& transfer : transfers) {
+    clear(0, work_.codes.size(), histogram(transfer.to));
+    each_range([&](std::size_t first, std::size_t count) {
+      std::copy_n(next, count, histogram(transfer.to) + first);
+      next += count;
+    });
+  }
+}
+
 Split NodeHistograms::find_split(const NodeRows& node, const NodeInfo& info) {
-  if (by_rows(node)) add_by_rows(node);
+  if (!node.built && by_rows(node)) add_by_rows(node);
   std::vector<Split> found(groups_.size());
-  each_group(node.count, [&](std::size_t k) {
-    finish(groups_[k], node);
+  each_group(node.built ? 0 : node.count, [&](std::size_t k) {
+    if (!node.built) finish(groups_[k], node);
     found[k] = scan_group(groups_[k], info, histogram(node.slot));
   });
   return best_of(found);
 }
 
-void NodeHistograms::build_children(const NodeRows& small, const NodeInfo* small_info, Split& small_split,
+void NodeHistograms::build_children(NodeRows small, const NodeInfo* small_info, Split& small_split,
                                     const NodeRows& large, const NodeInfo* large_info, Split& large_split,
                                     bool derived) {
-  if (large_info && !derived) build(large);
-  const bool builds = small.slot != kNoSlot;
+  std::vector<NodeRows> alone;  // what cannot be built and searched in one go
+  if (large_info && !derived) alone.push_back(large);
+  if (work_.exchange && small.slot != kNoSlot && !small.built) alone.push_back(small), small.built = true;
+  build(alone);
+  const bool builds = small.slot != kNoSlot && !small.built;
   if (builds && by_rows(small)) add_by_rows(small);
   std::vector<Split> found_small(groups_.size()), found_large(groups_.size());
   each_group(builds ? small.count : 0, [&](std::size_t k) {
@@ -216,12 +269,14 @@ void NodeHistograms::build_children(const NodeRows& small, const NodeInfo* small
 
 void NodeHistograms::weigh(std::span<const LevelNode> level, CutWorth* worth) {
   std::vector<std::uint8_t> built(level.size());
+  std::vector<NodeRows> alone;
   std::size_t rows = kScan * level.size();
   for (std::size_t i = 0; i < level.size(); ++i) {
     if (level[i].derived) continue;
     rows += level[i].rows.count;
-    if (by_rows(level[i].rows)) build(level[i].rows), built[i] = 1;
+    if (work_.exchange || by_rows(level[i].rows)) alone.push_back(level[i].rows), built[i] = 1;
   }
+  build(alone);
   each_group(rows, [&](std::size_t k) {
     const Group& group = groups_[k];
     for (std::size_t first = 0; first < level.size(); first += 2) {
@@ -233,7 +288,7 @@ void NodeHistograms::weigh(std::span<const LevelNode> level, CutWorth* worth) {
         if (level[i].derived) subtract(group, histogram(level[i ^ 1].rows.slot), histogram(level[i].rows.slot));
       }
       for (std::size_t i = first; i < last; ++i) {
-        if (level[i].rows.count > 0) weigh(group, level[i], worth);
+        if (level[i].documents > 0) weigh(group, level[i], worth);
       }
     }
   });
@@ -247,18 +302,16 @@ void NodeHistograms::weigh(const Group& group, const LevelNode& node, CutWorth* 
   });
 }
 
+const Cell* NodeHistograms::column_of(std::size_t slot, std::size_t j, Cell* scratch) const {
+  return column(places_[j].first, places_[j].second, histogram(slot), scratch);
+}
+
 Cell NodeHistograms::left_total(std::size_t slot, std::size_t j, const std::array<std::uint8_t, 256>& left) const {
-  for (std::size_t code = 0; code < work_.codes.size(); ++code) {
-    for (std::size_t part = 0; part < work_.codes[code]->parts.size(); ++part) {
-      if (work_.codes[code]->parts[part].column != j) continue;
-      Cell scratch[256];
-      const Cell* own = column(code, part, histogram(slot), scratch);
-      Cell sum = left[255] ? own[255] : 0;
-      for (std::size_t b = 0; b < columns_[j].bins; ++b) sum += left[b] ? own[b] : 0;
-      return sum;
-    }
-  }
-  unreachable();
+  Cell scratch[256];
+  const Cell* own = column_of(slot, j, scratch);
+  Cell sum = left[255] ? own[255] : 0;
+  for (std::size_t b = 0; b < columns_[j].bins; ++b) sum += left[b] ? own[b] : 0;
+  return sum;
 }
 
 // The gain of a column without counts bounds the gain with counts, so columns are counted in the order of that bound
@@ -270,6 +323,7 @@ Split NodeHistograms::find_split_counted(const std::uint32_t* rows, const NodeRo
     std::size_t code = 0, part = 0;
     bool counted = false;
   };
+  const std::size_t at_once = work_.exchange ? kCountedAtOnce : 1;
   std::vector<Promise> promises(columns_.size());
   each_group(0, [&](std::size_t k) {
     each_column(groups_[k], [&](std::size_t code, std::size_t part, std::size_t j) {
@@ -277,14 +331,30 @@ Split NodeHistograms::find_split_counted(const std::uint32_t* rows, const NodeRo
     });
   });
   for (;;) {
-    Promise& best = *std::min_element(promises.begin(), promises.end(),
-                                      [](const Promise& a, const Promise& b) { return better(a.split, b.split); });
+    std::vector<Promise*> next;  // the best one, or with several workers the best few, for one exchange
+    for (Promise& promise : promises) {
+      if (!promise.counted && promise.split.found()) next.push_back(&promise);
+    }
+    const auto more = [](const Promise* a, const Promise* b) { return better(a->split, b->split); };
+    const std::size_t count = std::min(at_once, next.size());
+    std::partial_sort(next.begin(), next.begin() + static_cast<std::ptrdiff_t>(count), next.end(), more);
+    const Promise& best = *std::min_element(
+        promises.begin(), promises.end(), [](const Promise& a, const Promise& b) { return better(a.split, b.split); });
     if (best.counted || !best.split.found()) return best.split;
-    std::uint32_t counts[256] = {};
-    const std::uint8_t* column = bins.column(best.split.column);
-    for (std::size_t i = 0; i < node.count; ++i) ++counts[column[work_.document ? work_.document[rows[i]] : rows[i]]];
-    best.split = scan(best.code, best.part, info, histogram(node.slot), counts);
-    best.counted = true;
+    std::vector<std::int64_t> counts(count * 256);
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::uint8_t* column = bins.column(next[k]->split.column);
+      for (std::size_t i = 0; i < node.count; ++i) {
+        ++counts[k * 256 + column[work_.document ? work_.document[rows[i]] : rows[i]]];
+      }
+    }
+    sum_over_workers(work_.exchange, counts);
+    for (std::size_t k = 0; k < count; ++k) {
+      std::uint32_t own[256];
+      for (std::size_t b = 0; b < 256; ++b) own[b] = static_cast<std::uint32_t>(counts[k * 256 + b]);
+      next[k]->split = scan(next[k]->code, next[k]->part, info, histogram(node.slot), own);
+      next[k]->counted = true;
+    }
   }
 }
 

@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "parallel.hpp"
 #include "trees/binned.hpp"
+#include "trees/exchange.hpp"
 #include "trees/histogram.hpp"
 #include "trees/split.hpp"
 
@@ -25,9 +27,11 @@ struct GrowRows {
   std::vector<const Code*> codes;
   std::vector<std::uint8_t> chosen;  // whether each of the data's columns may be split on
   std::size_t rows = 0;
+  std::size_t documents = 0;                // rows of all workers
+  Exchange* exchange = nullptr;             // with the other workers, if there are any
   const Cell* cells = nullptr;              // of each row
   const std::uint32_t* document = nullptr;  // of each row; null: the row's own number
-  Cell total = 0;
+  Cell total = 0;                           // of this worker's rows
   Units units;
 };
 
@@ -35,14 +39,16 @@ struct GrowRows {
 struct HistogramWorkspace {
   std::vector<std::vector<Cell>> slots;     // histograms of a node each
   std::vector<std::vector<Cell>> partials;  // histograms of the rows of a node that one thread took
+  std::vector<Cell> exchanged;              // cells that are in use, of several nodes
 };
 
 inline constexpr std::size_t kNoSlot = ~std::size_t{0};
 
-// A node whose histograms are needed: its rows (null: all), the slot, and what to search for.
+// A node whose histograms are needed: its rows (null: all), the slot, and whether that holds the histograms already.
 struct NodeRows {
   const std::uint32_t* rows = nullptr;
   std::size_t count = 0, slot = kNoSlot;
+  bool built = false;
 };
 
 // A node of a level of a symmetric tree. If it is derived, its slot holds the histograms of its parent, and those of
@@ -51,8 +57,10 @@ struct LevelNode {
   NodeRows rows;
   Cell total = 0;
   bool derived = false;
+  std::size_t documents = 0;  // of all workers
 };
 
+// With several workers every slot holds sums over all of them: histograms are exchanged as soon as they are built.
 class NodeHistograms {
  public:
   NodeHistograms(const GrowRows& work, const std::vector<ColumnInfo>& columns, const SplitSettings& settings,
@@ -62,17 +70,31 @@ class NodeHistograms {
   std::size_t take();
   void give(std::size_t slot);
   std::size_t most_slots() const { return most_slots_; }
+  std::size_t free_slots() const {
+    return free_.size() + (most_slots_ - std::min(most_slots_, workspace_.slots.size()));
+  }
 
-  void build(const NodeRows& node);
+  // Builds the histograms of nodes, with one exchange for all of them.
+  void build(std::span<const NodeRows> nodes);
+  // The same in steps, for histograms of this worker's rows alone that are kept beside those of all workers.
+  void build_own(const NodeRows& node);
+  void subtract(std::size_t part, std::size_t whole);
+  // Sums the numbers, and writes the sums of histograms into other slots (or the same), with one exchange.
+  struct Transfer {
+    std::size_t from, to;
+  };
+  void exchange(std::span<std::int64_t> numbers, std::span<const Transfer> transfers);
   Split find_split(const NodeRows& node, const NodeInfo& info);
-  // Builds `small` (if it has a slot), and `large` in its own slot: if `derived`, that slot holds its parent's
-  // histograms, from which the small ones are subtracted; else it is built from its rows. Then finds the best splits if
-  // asked.
-  void build_children(const NodeRows& small, const NodeInfo* small_info, Split& small_split, const NodeRows& large,
+  // Builds `small` (if it has a slot and is not built), and `large` in its own slot: if `derived`, that slot holds its
+  // parent's histograms, from which the small ones are subtracted; else it is built from its rows. Then finds the best
+  // splits if asked.
+  void build_children(NodeRows small, const NodeInfo* small_info, Split& small_split, const NodeRows& large,
                       const NodeInfo* large_info, Split& large_split, bool derived);
   // Builds the histograms of nodes of a symmetric tree, and adds the value of every cut of every column in each of
   // them. Siblings follow one another, and every node has a slot of its own.
   void weigh(std::span<const LevelNode> level, CutWorth* worth);
+  // The histogram of one column in a slot; `scratch`, of 256 cells, is used if the column shares its code.
+  const Cell* column_of(std::size_t slot, std::size_t column, Cell* scratch) const;
   // The sum of the documents of a node that go left by this column.
   Cell left_total(std::size_t slot, std::size_t column, const std::array<std::uint8_t, 256>& left) const;
   // The best split that leaves enough documents on both sides. Their histograms are built.
@@ -91,12 +113,14 @@ class NodeHistograms {
   void clear(std::size_t first, std::size_t count, Cell* cells) const;
   void add(const Group& group, const std::uint32_t* rows, std::size_t begin, std::size_t end, Cell* cells) const;
   void add_by_rows(const NodeRows& node);
+  template <class Seen>
+  void each_range(Seen&& seen) const;
   void merge(const Group& group, Cell* cells) const;
   void finish(const Group& group, const NodeRows& node);
   void subtract(const Group& group, const Cell* part, Cell* whole) const;
   const Cell* column(std::size_t code, std::size_t part, const Cell* cells, Cell* scratch) const;
-  Split scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells,
-             const std::uint32_t* counts) const;
+  Split scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells, const std::uint32_t* counts,
+             double rival = 0) const;
   template <class Seen>
   void each_column(const Group& group, Seen&& seen) const;
   Split scan_group(const Group& group, const NodeInfo& info, const Cell* cells) const;
@@ -111,6 +135,7 @@ class NodeHistograms {
   int num_threads_;
   std::size_t cells_, most_slots_;
   std::vector<Group> groups_;
+  std::vector<std::pair<std::size_t, std::size_t>> places_;  // of each column: its code, and which part of that
   std::vector<std::size_t> free_;
   std::vector<std::uint8_t> partial_used_;
 };

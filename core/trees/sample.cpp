@@ -43,7 +43,7 @@ double solve(const std::vector<std::int64_t>& counts, double wanted) {
 
 // r of every document, and the μ of its probability min(1, r/μ).
 double size_up(std::span<const double> force, std::span<const double> curvature, const Extent& largest, double share,
-               std::vector<float>& size, int num_threads) {
+               std::vector<float>& size, Exchange* exchange, std::size_t documents, int num_threads) {
   const double ratio = largest.curvature > 0 ? largest.force / largest.curvature : 0.0;
   const double lambda = kCurvatureShare * ratio * ratio;
   const double scale = largest.force > 0 ? std::ldexp(1.0, -std::ilogb(largest.force)) : 1.0;  // no float is too small
@@ -64,7 +64,8 @@ double size_up(std::span<const double> force, std::span<const double> curvature,
   for (const auto& part : own) {
     for (std::size_t b = 0; b < kBuckets; ++b) counts[b] += part[b];
   }
-  return solve(counts, share * static_cast<double>(n));
+  sum_over_workers(exchange, counts);
+  return solve(counts, share * static_cast<double>(documents));
 }
 
 }  // namespace
@@ -72,10 +73,11 @@ double size_up(std::span<const double> force, std::span<const double> curvature,
 void sample_rows(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
                  const SampleSettings& settings, std::span<const std::uint64_t> keys,
                  std::span<const std::uint64_t> query_keys, std::span<const std::int64_t> query_offsets,
-                 std::uint64_t draw, Sample& out, int num_threads) {
+                 std::uint64_t draw, Sample& out, Exchange* exchange, std::size_t documents, int num_threads) {
   const bool weighs = settings.row_sampling < 1 && settings.sampling == Sampling::force;
   const double threshold =
-      weighs ? size_up(force, curvature, largest, settings.row_sampling, out.size, num_threads) : 0.0;
+      weighs ? size_up(force, curvature, largest, settings.row_sampling, out.size, exchange, documents, num_threads)
+             : 0.0;
   const auto chance = [&](std::size_t i) {
     if (!weighs) return settings.row_sampling;
     const double r = out.size[i];

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "parallel.hpp"
+#include "trees/exchange.hpp"
 
 namespace podium {
 
@@ -35,11 +36,12 @@ struct Extent {
 
 // Keeps a document with probability min(1, r/μ), r² = force² + λ·curvature², μ such that the share is met, and gives
 // it the weight that makes every sum right on average. [minimal-variance sampling, Ibragimov and Gusev 2019]
-// `keys` has one random number per document, `query_keys` one per query; both are mixed with `draw`.
+// `keys` has one random number per document, `query_keys` one per query; both are mixed with `draw`. `documents` is the
+// number of all workers' documents, among which μ is found.
 void sample_rows(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
                  const SampleSettings& settings, std::span<const std::uint64_t> keys,
                  std::span<const std::uint64_t> query_keys, std::span<const std::int64_t> query_offsets,
-                 std::uint64_t draw, Sample& out, int num_threads);
+                 std::uint64_t draw, Sample& out, Exchange* exchange, std::size_t documents, int num_threads);
 
 // The share of the columns with the smallest draws, rising.
 std::vector<std::uint32_t> sample_columns(std::span<const std::uint32_t> features, double share, std::uint64_t draw);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <vector>
 
-#include "dispatch.hpp"
 #include "random.hpp"
+#include "trees/cuts.hpp"
 
 namespace podium {
 namespace {
@@ -19,130 +19,6 @@ constexpr double kForbidden = -std::numeric_limits<double>::infinity();
 
 double soft(double force, double l1) {
   return std::copysign(std::max(std::fabs(force) - l1, 0.0), force);
-}
-
-// Running sums over the bins, with force and curvature apart, so that they can be converted in vectors.
-struct Prefix {
-  std::int32_t force[256 + 4], curvature[256 + 4];
-  std::uint8_t bin[256 + 4];
-  std::size_t count = 0;
-
-  void fill(const Cell* histogram, std::size_t bins, Cell first) {
-    Cell sum = first;
-    for (std::size_t b = 0; b < bins; ++b) {
-      sum += histogram[b];
-      force[b] = static_cast<std::int32_t>(force_of(sum));
-      curvature[b] = static_cast<std::int32_t>(curvature_of(sum));
-    }
-    for (count = bins; bins % 4 != 0; ++bins) {  // fills up whole vectors; no split is possible there
-      force[bins] = 0, curvature[bins] = 0;
-    }
-  }
-
-  // The same over the first bin and the bins that are not empty: a cut behind an empty bin gives no new split.
-  void fill_held(const Cell* histogram, std::size_t bins, Cell first) {
-    Cell sum = first;
-    std::size_t k = 0;
-    for (std::size_t b = 0; b < bins; ++b) {
-      sum += histogram[b];
-      force[k] = static_cast<std::int32_t>(force_of(sum));
-      curvature[k] = static_cast<std::int32_t>(curvature_of(sum));
-      bin[k] = static_cast<std::uint8_t>(b);
-      k += (b == 0) | (histogram[b] != 0);
-    }
-    for (count = k; k % 4 != 0; ++k) force[k] = 0, curvature[k] = 0;
-  }
-};
-
-struct Sums {
-  double force, curvature;
-};
-
-struct Best {
-  double sides;  // of both sides, before the node's own is subtracted
-  std::size_t place;
-};
-
-template <bool kL1>
-PODIUM_INLINE Best best_cut(const Prefix& prefix, const Sums& node, const SplitSettings& settings, const Units& units) {
-  typedef double Four __attribute__((vector_size(32)));
-  typedef std::int64_t Mask __attribute__((vector_size(32)));
-  typedef std::int32_t Int4 __attribute__((vector_size(16)));
-  const double l1 = settings.l1, l2 = settings.l2, least = settings.min_curvature;
-  const Four zero = {0, 0, 0, 0};
-  Four best = {-1, -1, -1, -1}, best_at = zero, at = {0, 1, 2, 3};
-  const auto shrunk = [&](Four force) {
-    const Four size = (force < zero ? -force : force) - l1;
-    return size > zero ? size : zero;  // only its square is used
-  };
-  for (std::size_t b = 0; b < prefix.count; b += 4, at += 4.0) {
-    Int4 f, c;
-    std::memcpy(&f, prefix.force + b, sizeof f);
-    std::memcpy(&c, prefix.curvature + b, sizeof c);
-    const Four left_c = __builtin_convertvector(c, Four) * units.curvature, right_c = node.curvature - left_c;
-    Four left_f = __builtin_convertvector(f, Four) * units.force, right_f = node.force - left_f;
-    if constexpr (kL1) left_f = shrunk(left_f), right_f = shrunk(right_f);
-    const Four left_d = left_c + l2, right_d = right_c + l2;
-    const Four sides = (left_f * left_f * right_d + right_f * right_f * left_d) / (left_d * right_d);
-    const Mask chosen = (left_c >= least) & (right_c >= least) & (sides > best);
-    best = chosen ? sides : best;
-    best_at = chosen ? at : best_at;
-  }
-  Best out{best[0], static_cast<std::size_t>(best_at[0])};
-  for (int lane = 1; lane < 4; ++lane) {
-    const auto place = static_cast<std::size_t>(best_at[lane]);
-    if (best[lane] > out.sides || (best[lane] == out.sides && place < out.place)) out = {best[lane], place};
-  }
-  return out;
-}
-
-Best best_cut_portable(const Prefix& prefix, const Sums& node, const SplitSettings& settings, const Units& units) {
-  return settings.l1 > 0 ? best_cut<true>(prefix, node, settings, units)
-                         : best_cut<false>(prefix, node, settings, units);
-}
-PODIUM_AVX2 Best best_cut_avx2(const Prefix& prefix, const Sums& node, const SplitSettings& settings,
-                               const Units& units) {
-  return settings.l1 > 0 ? best_cut<true>(prefix, node, settings, units)
-                         : best_cut<false>(prefix, node, settings, units);
-}
-
-// Adds the value of both sides of every cut; a side without enough curvature has value 0.
-template <bool kL1>
-PODIUM_INLINE void add_cuts(const Prefix& prefix, const Sums& node, const SplitSettings& settings, const Units& units,
-                            double* worth) {
-  typedef double Four __attribute__((vector_size(32)));
-  typedef std::int32_t Int4 __attribute__((vector_size(16)));
-  const double l1 = settings.l1, l2 = settings.l2, least = settings.min_curvature;
-  const Four zero = {0, 0, 0, 0}, one = {1, 1, 1, 1};
-  const auto shrunk = [&](Four force) {
-    const Four size = (force < zero ? -force : force) - l1;
-    return size > zero ? size : zero;
-  };
-  for (std::size_t b = 0; b < prefix.count; b += 4) {
-    Int4 f, c;
-    std::memcpy(&f, prefix.force + b, sizeof f);
-    std::memcpy(&c, prefix.curvature + b, sizeof c);
-    const Four left_c = __builtin_convertvector(c, Four) * units.curvature, right_c = node.curvature - left_c;
-    Four left_f = __builtin_convertvector(f, Four) * units.force, right_f = node.force - left_f;
-    if constexpr (kL1) left_f = shrunk(left_f), right_f = shrunk(right_f);
-    left_f = left_c >= least ? left_f : zero, right_f = right_c >= least ? right_f : zero;
-    const Four left_d = left_c >= least ? left_c + l2 : one, right_d = right_c >= least ? right_c + l2 : one;
-    Four sum;
-    std::memcpy(&sum, worth + b, sizeof sum);
-    sum += (left_f * left_f * right_d + right_f * right_f * left_d) / (left_d * right_d);
-    std::memcpy(worth + b, &sum, sizeof sum);
-  }
-}
-
-void add_cuts_portable(const Prefix& prefix, const Sums& node, const SplitSettings& settings, const Units& units,
-                       double* worth) {
-  settings.l1 > 0 ? add_cuts<true>(prefix, node, settings, units, worth)
-                  : add_cuts<false>(prefix, node, settings, units, worth);
-}
-PODIUM_AVX2 void add_cuts_avx2(const Prefix& prefix, const Sums& node, const SplitSettings& settings,
-                               const Units& units, double* worth) {
-  settings.l1 > 0 ? add_cuts<true>(prefix, node, settings, units, worth)
-                  : add_cuts<false>(prefix, node, settings, units, worth);
 }
 
 // One column of one node, one cut after the other, with all rules checked.
@@ -202,42 +78,15 @@ void keep(Split& best, double sides, std::size_t bin, bool missing_left, Cell le
   best.gain = sides, best.bin = static_cast<std::uint8_t>(bin), best.missing_left = missing_left, best.left = left;
 }
 
-void scan_fast(const Cell* histogram, const ColumnInfo& column, std::uint32_t documents, const Scan& scan,
-               const SplitSettings& settings, const Units& units, Split& best) {
-  Prefix prefix;
-  const auto cut = has_avx2() ? best_cut_avx2 : best_cut_portable;
+void scan_fast(const Cell* histogram, const ColumnInfo& column, const Scan& scan, const SplitSettings& settings,
+               const Units& units, double threshold, Split& best) {
   const Cell missing = column.missing ? histogram[255] : 0;
-  const bool full = documents >= 2 * column.bins;  // most bins are not empty
   for (int missing_left = 0; missing_left <= (missing != 0); ++missing_left) {
-    const Cell first = missing_left ? missing : 0;
-    full ? prefix.fill(histogram, column.bins, first) : prefix.fill_held(histogram, column.bins, first);
-    const Best found = cut(prefix, scan.total(), settings, units);
-    const Cell left = make_cell(prefix.force[found.place], prefix.curvature[found.place]);
-    keep(best, found.sides, full ? found.place : prefix.bin[found.place], missing_left != 0, left);
-  }
-}
-
-// As add_cuts, but a side with too few documents has value 0 too.
-void add_counted_cuts(const Cell* histogram, const std::uint32_t* counts, std::size_t bins, bool missing_left,
-                      Cell total, const SplitSettings& settings, const Units& units, double* worth) {
-  struct Side {
-    double force, divisor;
-  };
-  const Sums node = Scan::sums(total, units);
-  const auto side = [&](double force, double curvature, std::uint32_t documents) {
-    const bool enough = curvature >= settings.min_curvature && documents >= settings.min_documents;
-    return enough ? Side{soft(force, settings.l1), curvature + settings.l2} : Side{0, 1};
-  };
-  std::uint32_t all = counts[255], documents = missing_left ? counts[255] : 0;
-  for (std::size_t b = 0; b < bins; ++b) all += counts[b];
-  Cell left = missing_left ? histogram[255] : 0;
-  for (std::size_t b = 0; b < bins; ++b) {
-    left += histogram[b], documents += counts[b];
-    const Sums sums = Scan::sums(left, units);
-    const Side low = side(sums.force, sums.curvature, documents),
-               high = side(node.force - sums.force, node.curvature - sums.curvature, all - documents);
-    worth[b] +=
-        (low.force * low.force * high.divisor + high.force * high.force * low.divisor) / (low.divisor * high.divisor);
+    const BestCut found =
+        best_cut(histogram, column.bins, missing_left ? missing : 0, scan.total(), settings, units, threshold);
+    if (!(found.sides > best.gain)) continue;
+    const Cell left = std::accumulate(histogram, histogram + found.place + 1, missing_left ? missing : Cell{0});
+    keep(best, found.sides, found.place, missing_left != 0, left);
   }
 }
 
@@ -317,7 +166,7 @@ double leaf_value(double force, double curvature, const SplitSettings& settings)
 }
 
 Split scan_column(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
-                  const SplitSettings& settings, const Units& units) {
+                  const SplitSettings& settings, const Units& units, double rival) {
   const Scan scan(column, node, settings, units);
   const double whole = scan.whole();
   Split best;
@@ -328,7 +177,8 @@ Split scan_column(const Cell* histogram, const std::uint32_t* counts, const Colu
   } else if (counts || node.bounded || settings.random_thresholds) {
     scan_careful(histogram, counts, column, node, scan, settings, best);
   } else {
-    scan_fast(histogram, column, node.documents, scan, settings, units, best);
+    const double threshold = settings.random_strength > 0 ? floor : std::max(floor, whole + rival);
+    scan_fast(histogram, column, scan, settings, units, threshold, best);
   }
   finish(best, floor, whole, node.draw, settings);
   return best;
@@ -341,10 +191,10 @@ double side_worth(Cell total, std::size_t documents, const SplitSettings& settin
   return force * force / (sums.curvature + settings.l2);
 }
 
-void add_worth(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, Cell total,
+void add_worth(const Cell* histogram, const std::int64_t* counts, const ColumnInfo& column, Cell total,
                const SplitSettings& settings, const Units& units, CutWorth& worth) {
   const Cell missing = column.missing ? histogram[255] : 0;
-  const std::size_t whole = (column.bins + 3u) / 4 * 4;
+  const std::size_t whole = (column.bins + 7u) / 8 * 8;
   if (!worth.begun) {
     std::fill_n(worth.right, whole, 0.0);
     worth.begun = true, worth.missing = false;
@@ -354,10 +204,11 @@ void add_worth(const Cell* histogram, const std::uint32_t* counts, const ColumnI
     worth.missing = true;
   }
   const auto add = [&](bool missing_left, double* sums) {
-    if (counts) return add_counted_cuts(histogram, counts, column.bins, missing_left, total, settings, units, sums);
-    Prefix prefix;
-    prefix.fill(histogram, column.bins, missing_left ? missing : 0);
-    (has_avx2() ? add_cuts_avx2 : add_cuts_portable)(prefix, Scan::sums(total, units), settings, units, sums);
+    const Cell first = missing_left ? missing : 0;
+    const Sums node = Scan::sums(total, units);
+    if (!counts) return add_cuts(histogram, column.bins, first, node, settings, units, sums);
+    const std::int64_t all = std::accumulate(counts, counts + column.bins, counts[255]);
+    add_cuts(histogram, {counts, all, missing_left ? counts[255] : 0}, column.bins, first, node, settings, units, sums);
   };
   add(false, worth.right);
   if (worth.missing) add(true, worth.left);

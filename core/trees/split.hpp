@@ -62,9 +62,9 @@ struct NodeInfo {
 double leaf_value(double force, double curvature, const SplitSettings& settings);
 
 // The best split of one column. `counts`, if given, are documents by bin, and min_documents is enforced; without them
-// it is not.
+// it is not. A split that gains less than `rival` need not be found.
 Split scan_column(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
-                  const SplitSettings& settings, const Units& units);
+                  const SplitSettings& settings, const Units& units, double rival = 0);
 
 // The value of each cut of a column over many nodes: both sides together, with missing values on the right and on the
 // left.
@@ -76,7 +76,7 @@ struct CutWorth {
 double side_worth(Cell total, std::size_t documents, const SplitSettings& settings, const Units& units);
 // Adds a node to the values of the cuts of a column. `counts`, if given, are its documents by bin, and sides with too
 // few of them have value 0; without them this is not checked.
-void add_worth(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, Cell total,
+void add_worth(const Cell* histogram, const std::int64_t* counts, const ColumnInfo& column, Cell total,
                const SplitSettings& settings, const Units& units, CutWorth& worth);
 // The best of the cuts, compared with the value of the undivided nodes.
 Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column, std::uint64_t draw,

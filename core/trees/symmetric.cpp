@@ -4,14 +4,18 @@
 #include <bit>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "random.hpp"
 
 namespace podium {
 namespace {
 
+constexpr std::size_t kCountedAtOnce = 8;  // columns whose documents workers count in one exchange
+
 struct Node {
   RowRun run;
+  std::size_t documents = 0;  // of all workers
   Cell total = 0;
   std::size_t slot = kNoSlot;  // of its histograms
   bool derived = false;        // whether the slot holds those of its parent
@@ -33,7 +37,9 @@ class Growing {
   }
 
   GrownTree run() {
-    level_ = {{{0, work_.rows}, work_.total}};
+    Cell total = work_.total;
+    sum_over_workers(work_.exchange, {&total, 1});
+    level_ = {{{0, work_.rows}, work_.documents, total}};
     const auto most = std::min<std::uint32_t>(settings_.max_depth, std::bit_width(settings_.num_leaves) - 1u);
     keeps_ = most > 0 && histograms_.most_slots() >> (most - 1) > 0;
     if (most > 0) level_.front().slot = histograms_.take();
@@ -53,8 +59,11 @@ class Growing {
     double whole = 0;
     for (const Node& node : level_) {
       const bool all = node.run.rows() == work_.rows;
-      level.push_back({{all ? nullptr : order_.rows(node.run), node.run.rows(), node.slot}, node.total, node.derived});
-      if (node.run.rows() > 0) whole += this->worth(node);
+      level.push_back({{all ? nullptr : order_.rows(node.run), node.run.rows(), node.slot},
+                       node.total,
+                       node.derived,
+                       node.documents});
+      if (node.documents > 0) whole += this->worth(node);
     }
     if (keeps_) {
       histograms_.weigh(level, worth.get());
@@ -73,31 +82,57 @@ class Growing {
   // columns are counted in the order of that bound until the best one is found.
   Split best_counted(std::vector<Split>& found, double whole, std::uint64_t draw) const {
     std::vector<std::uint8_t> counted(found.size(), settings_.split.min_documents <= 1);
+    const std::size_t at_once = work_.exchange ? kCountedAtOnce : 1;
     for (;;) {
       const auto best = std::min_element(found.begin(), found.end(), better);
-      const auto j = static_cast<std::size_t>(best - found.begin());
       if (best == found.end()) return {};
-      if (counted[j] || !best->found()) return *best;
-      CutWorth worth;
-      worth.begun = false;
-      for (const Node& node : level_) add_counted(node, columns_[j], worth);
-      found[j] = best_of_cuts(worth, whole, columns_[j], draw, settings_.split);
-      counted[j] = 1;
+      if (counted[static_cast<std::size_t>(best - found.begin())] || !best->found()) return *best;
+      std::vector<std::size_t> next;  // the best column, or with several workers the best few, for one exchange
+      for (std::size_t j = 0; j < found.size(); ++j) {
+        if (!counted[j] && found[j].found()) next.push_back(j);
+      }
+      const std::size_t count = std::min(at_once, next.size());
+      std::partial_sort(next.begin(), next.begin() + static_cast<std::ptrdiff_t>(count), next.end(),
+                        [&](std::size_t a, std::size_t b) { return better(found[a], found[b]); });
+      next.resize(count);
+      count_columns(next, found, whole, draw);
+      for (const std::size_t j : next) counted[j] = 1;
     }
   }
 
-  void add_counted(const Node& node, const ColumnInfo& column, CutWorth& worth) const {
-    if (node.run.rows() == 0) return;
-    Cell histogram[256] = {};
-    std::uint32_t counts[256] = {};
+  // Finds the best cuts of columns again, from histograms with numbers of documents.
+  void count_columns(const std::vector<std::size_t>& columns, std::vector<Split>& found, double whole,
+                     std::uint64_t draw) const {
+    const std::size_t width = keeps_ ? 256 : 512;  // of each node: documents, then cells if they are not kept
+    std::vector<std::int64_t> sums(columns.size() * level_.size() * width);
+    std::int64_t* next = sums.data();
+    for (const std::size_t j : columns) {
+      for (const Node& node : level_) add_counted(node, columns_[j], std::exchange(next, next + width));
+    }
+    sum_over_workers(work_.exchange, sums);
+    const std::int64_t* from = sums.data();
+    for (const std::size_t j : columns) {
+      CutWorth worth;
+      worth.begun = false;
+      for (const Node& node : level_) {
+        const std::int64_t* own = std::exchange(from, from + width);
+        if (node.documents == 0) continue;
+        Cell scratch[256];
+        const Cell* cells = keeps_ ? histograms_.column_of(node.slot, columns_[j].column, scratch) : own + 256;
+        add_worth(cells, own, columns_[j], node.total, settings_.split, work_.units, worth);
+      }
+      found[j] = best_of_cuts(worth, whole, columns_[j], draw, settings_.split);
+    }
+  }
+
+  void add_counted(const Node& node, const ColumnInfo& column, std::int64_t* sums) const {
     const std::uint8_t* bins = data_.columns.column(column.column);
     const std::uint32_t* rows = order_.rows(node.run);
     for (std::size_t i = 0; i < node.run.rows(); ++i) {
       const std::uint8_t bin = bins[work_.document ? work_.document[rows[i]] : rows[i]];
-      histogram[bin] += work_.cells[rows[i]];
-      ++counts[bin];
+      ++sums[bin];
+      if (!keeps_) sums[256 + bin] += work_.cells[rows[i]];
     }
-    add_worth(histogram, counts, column, node.total, settings_.split, work_.units, worth);
   }
 
   // Divides every node of the level. If there is another level, the smaller child gets a slot of its own, and the
@@ -105,26 +140,37 @@ class Growing {
   void part(const Split& chosen, bool again) {
     const auto left = chosen.left_flags();
     std::vector<Node> below;
-    std::size_t lefts = 0, missing = 0, rows = 0;
-    const std::size_t first = tree_.nodes.size();
+    std::vector<std::int64_t> numbers;  // of each node: documents on the left, and without a value; sum of the left
     for (const Node& node : level_) {
       const Parted parted =
           order_.part(node.run, data_.columns.column(chosen.column), work_.document, left.data(), num_threads_);
-      lefts += parted.left, missing += parted.missing, rows += node.run.rows();
       const std::size_t middle = node.run.begin + parted.left;
-      Node low{{node.run.begin, middle, parted.place}}, high{{middle, node.run.end, parted.place}};
-      low.total = keeps_ ? histograms_.left_total(node.slot, chosen.column, left) : sum_of(low.run);
+      below.push_back({{node.run.begin, middle, parted.place}}),
+          below.push_back({{middle, node.run.end, parted.place}});
+      numbers.push_back(static_cast<std::int64_t>(parted.left));
+      numbers.push_back(static_cast<std::int64_t>(parted.missing));
+      numbers.push_back(keeps_ ? 0 : sum_of(below[below.size() - 2].run));
+    }
+    sum_over_workers(work_.exchange, numbers);
+    std::size_t lefts = 0, missing = 0, documents = 0;
+    const std::size_t first = tree_.nodes.size();
+    for (std::size_t k = 0; k < level_.size(); ++k) {
+      const Node& node = level_[k];
+      Node &low = below[2 * k], &high = below[2 * k + 1];
+      low.documents = static_cast<std::size_t>(numbers[3 * k]);
+      high.documents = node.documents - low.documents;
+      lefts += low.documents, documents += node.documents, missing += static_cast<std::size_t>(numbers[3 * k + 1]);
+      low.total = keeps_ ? histograms_.left_total(node.slot, chosen.column, left) : numbers[3 * k + 2];
       high.total = node.total - low.total;
-      Node &small = low.run.rows() <= high.run.rows() ? low : high, &large = &small == &low ? high : low;
+      Node &small = low.documents <= high.documents ? low : high, &large = &small == &low ? high : low;
       large.slot = node.slot;
       large.derived = keeps_;
       small.slot = keeps_ && again ? histograms_.take() : node.slot;
       const double gain = worth(low) + worth(high) - worth(node);
       gains_.push_back(std::max(gain, 0.0));
-      below.push_back(low), below.push_back(high);
     }
     // If no document of the level lacks the feature, missing values go to the larger side.
-    const bool missing_left = missing > 0 ? chosen.missing_left : 2 * lefts > rows;
+    const bool missing_left = missing > 0 ? chosen.missing_left : 2 * lefts > documents;
     for (std::size_t k = 0; k < level_.size(); ++k) {
       const auto child = static_cast<std::int32_t>(first + level_.size() + 2 * k);
       tree_.nodes.push_back({chosen.column, child, child + 1, chosen.bin, missing_left});
@@ -139,14 +185,14 @@ class Growing {
     return sum;
   }
 
-  double worth(const Node& node) const { return side_worth(node.total, node.run.rows(), settings_.split, work_.units); }
+  double worth(const Node& node) const { return side_worth(node.total, node.documents, settings_.split, work_.units); }
 
   GrownTree finished() {
     GrownTree grown;
     constexpr double kFree = std::numeric_limits<double>::infinity();
     for (const Node& node :
          level_) {  // one split for all nodes may leave too few documents in some, which give nothing
-      const bool few = node.run.rows() < settings_.split.min_documents;
+      const bool few = node.documents < settings_.split.min_documents;
       grown.leaves.push_back(few ? GrownLeaf{0, 0} : GrownLeaf{-kFree, kFree});
     }
     const std::size_t nodes = tree_.nodes.size();

@@ -10,7 +10,15 @@ from podium.ranker_table import RANKER_MODULES
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "data": ("Pairs", "RankingData", "Run", "describe", "folds", "normalize", "sample_unlabeled", "split", "synthetic"),
-    "errors": ("DataError", "FormatError", "MissingExtraError", "OutputError", "ParameterError", "PodiumError"),
+    "errors": (
+        "ClusterError",
+        "DataError",
+        "FormatError",
+        "MissingExtraError",
+        "OutputError",
+        "ParameterError",
+        "PodiumError",
+    ),
     "evaluation": ("Comparison", "Evaluation", "compare", "evaluate"),
     "explaining": ("PermutationImportance", "Reason", "Why", "permutation_importance", "why"),
     "forces": ("Force", "Verdict", "custom_force", "force", "laws", "regularized"),

@@ -13,6 +13,7 @@ from podium.data import normalize as normalize
 from podium.data import sample_unlabeled as sample_unlabeled
 from podium.data import split as split
 from podium.data import synthetic as synthetic
+from podium.errors import ClusterError as ClusterError
 from podium.errors import DataError as DataError
 from podium.errors import FormatError as FormatError
 from podium.errors import MissingExtraError as MissingExtraError

@@ -6,6 +6,7 @@
     ├── ParameterError   an argument is out of range or does not fit               (also a ValueError)
     │   └── UnknownNameError  a table has no entry of this name
     ├── OutputError      a file cannot be written                                  (also an OSError)
+    ├── ClusterError     a cluster cannot be reached or does not do its work       (also a RuntimeError)
     └── MissingExtraError  an optional package is not installed                    (also an ImportError)
 
 Every message names the thing, the value found, the rule and the remedy.
@@ -141,6 +142,10 @@ class ParameterError(PodiumError, ValueError):
 
 class OutputError(PodiumError, OSError):
     """A file cannot be written."""
+
+
+class ClusterError(PodiumError, RuntimeError):
+    """A cluster cannot be reached, or does not do its work."""
 
 
 class MissingExtraError(PodiumError, ImportError):

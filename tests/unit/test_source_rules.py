@@ -89,9 +89,9 @@ def undeclared(folder: Path, known: set[str], *, top_level: bool = False) -> dic
 @pytest.mark.parametrize(
     ("folder", "extras"),
     [
-        ("src", ["frames", "numba", "peers", "plots", "serve", "tune"]),
-        ("tests", ["bench", "browser", "dev"]),
-        ("benchmarks", ["bench", "numba", "torch"]),
+        ("src", ["cluster", "frames", "numba", "peers", "plots", "serve", "tune"]),
+        ("tests", ["bench", "browser", "cluster", "dev"]),
+        ("benchmarks", ["bench", "cluster", "numba", "torch"]),
         ("docs", ["docs"]),
         ("examples", []),
     ],

@@ -226,7 +226,8 @@ def test_each_forest_learns_from_its_own_scores():
 
 def test_forests_that_draw_nothing_are_one():
     assert lambdamart(forests=None, n_estimators=3).fit(TRAIN).n_trees_ == 3
-    assert lambdamart(forests=None, n_estimators=3, query_sampling=0.5).fit(TRAIN).n_trees_ == 12
+    small = {"n_estimators": 3, "effort": "best", "num_leaves": None, "growth": None}
+    assert lambdamart(forests=None, query_sampling=0.5, **small).fit(TRAIN).n_trees_ == 36
     same = lambdamart(forests=2, n_estimators=3).fit(TRAIN)
     np.testing.assert_allclose(same.predict(TRAIN), lambdamart(n_estimators=3).fit(TRAIN).predict(TRAIN), rtol=1e-9)
 
@@ -509,7 +510,7 @@ def test_errors_call_the_number_of_rounds_what_the_ranker_calls_it():
 @pytest.mark.parametrize("large", [False, True])
 def test_a_rate_that_diverges_is_named_in_the_round_where_it_does(large, monkeypatch):
     if large:  # the training metric is then computed in every tenth round only
-        monkeypatch.setattr(podium.training.schedules.boosting, "LARGE_DATA_DOCUMENTS", 1)
+        monkeypatch.setattr(podium.training.schedules.boosting_run, "TRAIN_METRIC_DOCUMENTS", 1)
     with pytest.raises(podium.DataError, match=r"diverged in round 2: .* smaller learning_rate than 1e\+308"):
         lambdamart(learning_rate=1e308).fit(TRAIN)
     with pytest.raises(podium.DataError, match=r"round 2 .* smaller learning_rate than 1e\+150"):

@@ -142,17 +142,19 @@ def test_a_tree_is_the_naive_tree_for_ties_missing_and_extreme_values(problem):
 
 
 @pytest.mark.parametrize("n", range(3, 24))
-@pytest.mark.parametrize("avx2", [True, False])
-def test_of_equal_cuts_the_first_is_taken(n, avx2):
+@pytest.mark.parametrize("wide", ["", "avx2", "avx512"])
+def test_of_equal_cuts_the_first_is_taken(n, wide):
     """One document above and one below many without a force: cutting off either is worth 1 + 1 / (n - 1), bit for bit."""
     data = podium.RankingData(np.arange(n, dtype=np.float32)[:, None], np.zeros(n), np.zeros(n, int))
     force = np.zeros(n)
     force[0], force[-1] = 1, -1
     try:
-        _core.use_avx2(avx2)
+        _core.use_avx2(wide != "")
+        _core.use_avx512(wide == "avx512")
         assert grow(data, force, np.ones(n), num_leaves=2)["threshold"].tolist() == [0.5]
     finally:
         _core.use_avx2(True)
+        _core.use_avx512(True)
 
 
 def test_of_leaves_that_gain_the_same_the_first_is_split():
@@ -312,18 +314,22 @@ def test_a_tree_of_more_leaves_than_a_byte_can_number(leaves):
     assert len(tree["value"]) == leaves
 
 
-@pytest.mark.parametrize("spec", [{}, {"l1": 0.5}, {"min_documents": 40}, {"monotone": {1: 1}}, {"row_sampling": 0.4}, {"column_sampling": 0.3}, {"growth": "symmetric"}], ids=str)  # fmt: skip
-def test_trees_without_avx2(spec):
+@pytest.mark.parametrize("bins", [2, 7, 8, 9, 63, 254, 255])
+@pytest.mark.parametrize("spec", [{}, {"l1": 0.5}, {"l2": 3.0}, {"min_documents": 40}, {"monotone": {1: 1}}, {"row_sampling": 0.4}, {"column_sampling": 0.3}, {"growth": "symmetric"}, {"growth": "symmetric", "l1": 0.5}], ids=str)  # fmt: skip
+def test_trees_without_wide_vectors(spec, bins):
     if not _core.use_avx2(True):
         pytest.skip("this machine has no AVX2")
     data, force, curvature = large(1)
-    spec = {"num_leaves": 50, **spec}
+    spec = {"num_leaves": 50, "max_bins": bins, **spec}
     fast = grow(data, force, curvature, **spec)
     try:
+        _core.use_avx512(False)
+        assert_identical(grow(data, force, curvature, **spec), fast)
         _core.use_avx2(False)
         assert_identical(grow(data, force, curvature, **spec), fast)
     finally:
         _core.use_avx2(True)
+        _core.use_avx512(True)
 
 
 def test_five_thousand_features(monkeypatch):

@@ -35,6 +35,13 @@ def group_rows(qid: npt.ArrayLike, rows: int) -> tuple[Array, npt.NDArray[np.int
     return held_ids(ids[order[offsets[:-1]]]), offsets, order
 
 
+def query_runs(qid: npt.ArrayLike, rows: int) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return the query id of every run of rows with the same id, and the number of its run for every row."""
+    ids = as_ids(qid, rows)
+    begins = np.append(True, ids[1:] != ids[:-1])[:rows]
+    return held_ids(ids[begins]), np.cumsum(begins) - 1
+
+
 def held_ids(ids: Array) -> Array:
     """Return query ids as RankingData holds them: text as an array of text, which `as_ids` may not have made for every row."""
     if ids.dtype.kind == "O" and all(isinstance(value, str) for value in ids):

@@ -16,6 +16,7 @@ from podium.data import RankingData
 from podium.data.feature_names import feature_name
 from podium.data.hashing import query_hashes, splitmix64
 from podium.errors import DataError
+from podium.exchange import ALONE, Exchange
 from podium.memory import MemoryLimit
 from podium.models.continuing import as_start, check_start, joined_forest
 from podium.models.model import Floats
@@ -56,10 +57,12 @@ class TreeBooster:
         num_threads: int,
         start: TreeModel | None = None,
         memory: MemoryLimit | None = None,
+        exchange: Exchange = ALONE,
     ) -> None:
-        if data.n_documents >= MOST_DOCUMENTS:
+        (self.n_documents,) = exchange.total(data.n_documents)  # of all workers
+        if self.n_documents >= MOST_DOCUMENTS:
             raise DataError(
-                f"trees take fewer than {MOST_DOCUMENTS:,} documents; found {data.n_documents:,}: train on a sample of the queries"
+                f"trees take fewer than {MOST_DOCUMENTS:,} documents; found {self.n_documents:,}: train on a sample of the queries"
             )
         if data.n_features > MOST_FEATURES:
             raise DataError(
@@ -70,7 +73,7 @@ class TreeBooster:
         if memory is not None:
             scores = 8 * len(base) * (1 if spec.forests == 1 else 1 + (spec.forests or 1))
             left = memory.for_histograms(data.n_documents, DOCUMENT_BYTES + scores)
-            self.histogram_bytes = min(HISTOGRAM_BYTES, left)
+            self.histogram_bytes = min(HISTOGRAM_BYTES, -int(exchange.largest(-left)))
         self.spec, self.seed, self.n_outputs, self.n_features = spec, seed, len(base), data.n_features
         start = None if start is None else as_start(start)
         self.trees_before = (
@@ -81,15 +84,21 @@ class TreeBooster:
         features = np.ascontiguousarray(data.features)
         categorical = np.zeros(data.n_features, np.uint8)
         categorical[list(spec.categorical)] = 1
-        sample = bin_sample(data, keys, BIN_SAMPLE_DOCUMENTS)
-        bins = _core.make_bins([features], [sample], spec.max_bins, categorical, num_threads)
+        sample = bin_sample(data, keys, BIN_SAMPLE_DOCUMENTS, n_documents=self.n_documents)
+        tables, rows = [features], [sample]
+        if not exchange.is_alone:
+            tables = exchange.gather(features[sample])
+            rows = [np.arange(len(table)) for table in tables]
+        bins = _core.make_bins(tables, rows, spec.max_bins, categorical, num_threads)
         self.categories = {feature: bins.cuts(feature) for feature in spec.categorical}
         _warn_of_numbers(data, spec)
         if start is not None:
             check_start(start, self.n_features, self.n_outputs, self.categories, data.feature_names)
-        offsets, share = np.ascontiguousarray(data.query_offsets), data.n_documents >= SHARED_BYTE_DOCUMENTS
+        offsets, share = np.ascontiguousarray(data.query_offsets), self.n_documents >= SHARED_BYTE_DOCUMENTS
         self.booster = _core.Booster(bins, offsets, keys, share, "" if memory is None else memory.folder, num_threads)
         self.booster.append(features)
+        if not exchange.is_alone:
+            self.booster.join(exchange)
         self.monotone = [dict(spec.monotone).get(f, 0) for f in range(data.n_features)] if spec.monotone else []
         self.settings: tuple[float, _core.BoostSettings] | None = None  # with the learning rate they were made for
         self.trees: list[_core.BoostedTree] = []
@@ -170,6 +179,12 @@ class TreeBooster:
         if len(self.weights) != len(self.trees):
             raise ValueError(f"{len(self.weights)} weights for {len(self.trees)} trees")
 
+    def recall_step(self, trees: Sequence[Arrays]) -> None:
+        """Append the trees of a step that was grown elsewhere, one per output."""
+        for arrays in trees:
+            self.trees.append(self.booster.recall_tree(**arrays))
+            self.weights.append(1.0 / self.forests)
+
     def grown(self, weights: Sequence[float]) -> Arrays:
         """Return the forest of the first trees, one per weight and multiplied by it, without the trees that training started from."""
         trees = [self.arrays_of(t) for t in range(len(weights))]
@@ -199,14 +214,17 @@ def _draw(seed: int, tree: int) -> int:
     return int(splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(tree))[0])
 
 
-def bin_sample(data: RankingData, keys: npt.NDArray[np.uint64], wanted: int) -> npt.NDArray[np.int64]:
+def bin_sample(
+    data: RankingData, keys: npt.NDArray[np.uint64], wanted: int, *, n_documents: int | None = None
+) -> npt.NDArray[np.int64]:
     """Sample documents by a hash of the query and the place in it, so that the order of queries does not change the bins.
 
     Any part of the queries can be sampled on its own, given the number of all documents.
     """
-    if data.n_documents <= wanted:
+    n_documents = data.n_documents if n_documents is None else n_documents
+    if n_documents <= wanted:
         return np.arange(data.n_documents, dtype=np.int64)
-    limit = np.uint64(math.floor(wanted / data.n_documents * 2.0**64))
+    limit = np.uint64(math.floor(wanted / n_documents * 2.0**64))
     found = [np.empty(0, np.int64)]
     for first in range(0, data.n_queries, SAMPLED_QUERIES):
         part = slice(first, first + SAMPLED_QUERIES)

@@ -12,6 +12,7 @@ from podium.data import RankingData
 from podium.data.feature_names import feature_index, feature_name
 from podium.errors import ParameterError, is_integer, short_list
 from podium.models.model import Spec, WeakRankerForm
+from podium.models.tree_defaults import BY_SIZE, Budget, tree_defaults
 from podium.models.trees import TreeModel
 from podium.parameters import Search, Settings, setting
 from podium.rules import Choice, Custom, Flag, Integer, Real, parse_list, parse_mapping
@@ -19,10 +20,6 @@ from podium.rules import Choice, Custom, Flag, Integer, Real, parse_list, parse_
 if TYPE_CHECKING:
     from podium.models.weak_rankers import StumpRankers
 
-LARGE_DATA_DOCUMENTS = 100_000  # documents from which trees are large and grown from a sample
-FEW_QUERIES = 20  # below this number every tree sees all queries
-SMALL_DATA_FORESTS = 4  # grown side by side if documents are few
-BY_SIZE = "chosen from the size of the data"
 FEATURE_EXAMPLE = "numbered from 0 or by name"
 
 
@@ -72,20 +69,22 @@ class TreeSettings(Settings):
         core=True,
     )
     max_depth: int | None = setting(None, Integer(1, 2**31 - 1), "Maximum depth of a tree.", none="no limit", core=True)
-    growth: str = setting(
-        "leaf",
+    growth: str | None = setting(
+        None,
         Choice("leaf", "depth", "symmetric"),
         "Which leaf is split next: 'leaf' takes the one with the largest gain, 'depth' grows level by level, and 'symmetric' splits "
         "all leaves of a level by the same threshold.",
+        none="symmetric, or leaf if num_leaves is given or a feature is monotone or categorical",
         core=True,
     )
     l1: float = setting(
         0.0, Real(least=0), "L1 penalty: the sum of forces in a leaf is moved towards 0 by this much.", core=True
     )
-    l2: float = setting(
-        0.0,
+    l2: float | None = setting(
+        None,
         Real(least=0),
         "L2 penalty: the value of a leaf is Σ force / (Σ curvature + l2).",
+        none=BY_SIZE,
         search=Search(1e-3, 100.0, log=True),
         option=True,
         core=True,
@@ -202,17 +201,12 @@ class TreesSpec(TreeSettings, Spec):
         if both:
             _refuse_monotone_category(_sorted(both)[0])
 
-    def resolve(self, data: RankingData) -> Self:
-        """Choose what is None from the data, and turn names of features into numbers."""
-        large = data.n_documents >= LARGE_DATA_DOCUMENTS
-        chosen: dict[str, Any] = {
-            "num_leaves": (32 if large else 8) - (self.growth != "symmetric"),
-            "min_documents": min(20, max(1, data.n_documents // 150)),
-            "row_sampling": 0.2 if large else 1.0,
-            "query_sampling": 1.0 if large or data.n_queries < FEW_QUERIES else 0.5,
-            "column_sampling": 1.0 if large else 0.5,
-        }
-        given = {name: value for name, value in chosen.items() if getattr(self, name) is None}
+    def resolve(self, data: RankingData, budget: Budget | None = None) -> Self:
+        """Choose what is None from the data and the effort, and turn names of features into numbers."""
+        growth = self.growth or self._choose_growth(data)
+        chosen = {"growth": growth, **tree_defaults(budget or Budget.of(data), growth)}
+        own = self.parameters()
+        given = {name: value for name, value in chosen.items() if name in own and getattr(self, name) is None}
 
         def column(feature: int | str, parameter: str) -> int:
             return feature_index(feature, data.feature_names, data.n_features, parameter=parameter)
@@ -222,10 +216,13 @@ class TreesSpec(TreeSettings, Spec):
         for feature, _ in given["monotone"]:
             if feature in given["categorical"]:
                 _refuse_monotone_category(feature_name(feature, data.feature_names))
-        out = replace(self, **given)
-        if out.forests is None:
-            out = replace(out, forests=1 if large or not out.is_random else SMALL_DATA_FORESTS)
-        return out
+        if self.forests is None and not replace(self, **given).is_random:
+            given["forests"] = 1
+        return replace(self, **given)
+
+    def _choose_growth(self, data: RankingData) -> str:
+        categorical = data.categorical_features if self.categorical is None else self.categorical
+        return "leaf" if self.num_leaves is not None or self.monotone or categorical else "symmetric"
 
     def _categorical_features(self, data: RankingData) -> Sequence[int | str]:
         """Return the features to split by category: those that were given, or else the categorical ones of the data."""

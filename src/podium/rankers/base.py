@@ -14,6 +14,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from podium.cluster.engines import Engine
+from podium.cluster.engines import engine as as_engine
 from podium.data import RankingData
 from podium.data.canonical import fingerprint, refuse_path
 from podium.data.hashing import check_seed
@@ -203,6 +205,7 @@ class BaseRanker(CommonSettings, DataMixin, SaveMixin, ExportMixin, ExplainMixin
         callbacks: Callback | Sequence[Callback] = (),
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
         start_from: BaseRanker | str | os.PathLike[str] | None = None,
+        engine: str | Engine = "local",
     ) -> BaseRanker:
         """Learn from judged queries.
 
@@ -215,6 +218,8 @@ class BaseRanker(CommonSettings, DataMixin, SaveMixin, ExportMixin, ExplainMixin
             callbacks: functions that are called with every row of the log. A callback that returns True ends training.
             checkpoint: a file to which progress is written, and from which training resumes if it exists.
             start_from: a trained ranker of boosted trees, or its path. Its trees are kept, and new ones are added.
+            engine: where training runs: 'local', this process, or 'ray(workers=4, threads=2)', workers on a Ray cluster that
+                each take some of the queries. The model is the same.
 
         Ctrl-C ends training and keeps the best epoch so far. scikit-learn's ConvergenceWarning is given if a solver uses up its
         epochs before its tolerance is met, and if the best epoch is one of the first or the last one allowed.
@@ -223,6 +228,7 @@ class BaseRanker(CommonSettings, DataMixin, SaveMixin, ExportMixin, ExplainMixin
             checkpoint = Checkpoint(checkpoint)
         if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
             raise ParameterError("checkpoint", checkpoint, "must be the path of a file, or a podium.Checkpoint")
+        runs_on = as_engine(engine)
         called = (callbacks,) if callable(callbacks) else tuple(callbacks)
         start = self._start_model(start_from)
         with self._features_kept():
@@ -230,7 +236,9 @@ class BaseRanker(CommonSettings, DataMixin, SaveMixin, ExportMixin, ExplainMixin
             if start is not None:
                 data = start.scorer_.coded(data)
             judged = self._as_valid(valid, data)
-            plan = replace(self._plan(data), start_from=None if start is None else start.model_)
+            plan = replace(self._plan(data), start_from=None if start is None else start.model_, engine=runs_on)
+            if runs_on.threads is not None:
+                plan = replace(plan, num_threads=runs_on.threads)
             seen = None if judged is None else self._prepare_valid(judged)
             trained = self._learn(plan, self._prepare(data), seen, called, checkpoint)
         self.feature_names_, self.fingerprint_ = data.feature_names, fingerprint(data)

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from podium.cluster import Engine, Ray, connect, run_tasks
+from podium.cluster import engine as as_engine
 from podium.data import RankingData, split
 from podium.data.canonical import check_data
 from podium.data.conversion import as_number
@@ -127,6 +129,7 @@ def cross_validate(
     seed: int = 0,
     callbacks: Sequence[Callback] = (),
     on_fold: Callable[[Fold], None] | None = None,
+    engine: str | Engine = "local",
 ) -> CrossValidation:
     """Rank every query by a ranker that was trained on the other folds.
 
@@ -147,32 +150,78 @@ def cross_validate(
         seed: the seed of the folds. Training uses the ranker's own seed.
         callbacks: functions that are called with the row of every epoch of every training.
         on_fold: a function that is called with every fold when it is finished.
+        engine: where the folds are trained: "local", one after the other in this process, or "ray(workers=4)", several at a time
+            on a Ray cluster (extra `cluster`). The result is the same.
 
     Ctrl-C raises KeyboardInterrupt.
     """
     check_data("data", data)
     if not isinstance(ranker, BaseRanker):
         raise ParameterError("ranker", ranker, "must be a ranker", "make one, as in podium.RankSVM()")
+    runs_on = as_engine(engine)
+    if isinstance(runs_on, Ray) and callbacks:
+        raise ParameterError(
+            "callbacks",
+            rule=f"cannot be called from the workers of {runs_on}",
+            remedy="leave them out, or use {on_fold}",
+        )
     asked = [ranker.metric] if metrics is None else metrics
     share = check_share(valid_share)
     rotation = plan_rotation(folds, parts, share)
     judge = functools.partial(evaluate, metrics=asked, confidence=confidence, seed=seed, num_threads=ranker.num_threads)
+    training = FoldTraining(ranker, data, share, seed, judge, tuple(callbacks), runs_on.threads)
     held = np.empty(data.n_documents)
     done: list[Fold] = []
-    for number, (train, valid, test) in enumerate(rotation.of(data, seed), start=1):
-        given = [data.select(queries) for queries in (train, valid) if len(queries)]
-        if share is not None:
-            given = split(given[0], (1 - share, share), seed=(seed + number) % 2**64)
-        fitted = fit_or_stop(clone(ranker), *given, callbacks=callbacks)
-        tested = data.select(test)
-        scores = fitted.predict(tested)
-        held[np.isin(data.document_queries, test)] = tested.from_caller_order(scores)
-        judged = judge(scores, tested)
-        done.append(Fold(number, fitted, test, given[0].n_queries, sum(p.n_queries for p in given[1:]), judged))
+    for fold, scores in _trained_folds(training, list(rotation.of(data, seed)), runs_on):
+        held[np.isin(data.document_queries, fold.queries)] = scores
+        done.append(fold)
         if on_fold is not None:
-            on_fold(done[-1])
+            on_fold(fold)
     whole = data.to_caller_order(held)
     return CrossValidation(tuple(done), whole, judge(whole, data))
+
+
+Part = tuple[Queries, Queries, Queries]
+
+
+@dataclass(frozen=True)
+class FoldTraining:
+    """What every fold of a cross-validation is trained on and judged by; the attributes are the arguments of `cross_validate`."""
+
+    ranker: BaseRanker
+    data: RankingData
+    share: float | None
+    seed: int
+    judge: Callable[..., Evaluation]
+    callbacks: tuple[Callback, ...]
+    threads: int | None
+
+
+def train_fold(how: FoldTraining, number: int, part: Part) -> tuple[Fold, Floats]:
+    """Return a fold, and the scores of its documents in the grouped order of the data."""
+    train, valid, test = part
+    given = [how.data.select(queries) for queries in (train, valid) if len(queries)]
+    if how.share is not None:
+        given = split(given[0], (1 - how.share, how.share), seed=(how.seed + number) % 2**64)
+    unfitted = clone(how.ranker)
+    if unfitted.num_threads is None:
+        unfitted.set_params(num_threads=how.threads)
+    fitted = fit_or_stop(unfitted, *given, callbacks=how.callbacks)
+    tested = how.data.select(test)
+    scores = fitted.predict(tested)
+    fitted.set_params(num_threads=how.ranker.num_threads)
+    judged = how.judge(scores, tested)
+    fold = Fold(number, fitted, test, given[0].n_queries, sum(p.n_queries for p in given[1:]), judged)
+    return fold, tested.from_caller_order(scores)
+
+
+def _trained_folds(how: FoldTraining, parts: list[Part], runs_on: Engine) -> Iterator[tuple[Fold, Floats]]:
+    jobs = list(enumerate(parts, start=1))
+    if not isinstance(runs_on, Ray):
+        yield from (train_fold(how, *job) for job in jobs)
+        return
+    with connect(runs_on) as ray:
+        yield from run_tasks(ray, runs_on, train_fold, how, jobs, describe=lambda k: f"fold {k + 1}")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from podium.data import RankingData
 from podium.forces import Force
 from podium.forces.definition import DAMPING, DRAWS, NOISE, NORMALIZE, SIGMA, TRUNCATION
 from podium.models import Spec
-from podium.models.tree_settings import LARGE_DATA_DOCUMENTS, TreeSettings, TreesSpec
+from podium.models.tree_defaults import BY_SIZE, tree_defaults
+from podium.models.tree_settings import TreeSettings, TreesSpec
 from podium.parameters import inherit, setting
 from podium.rankers.base import BaseRanker
 from podium.rankers.class_weights import RULE, as_class_weights, weighted
@@ -19,8 +20,6 @@ from podium.rankers.ranker import preset_force
 from podium.rules import Custom, parse_mapping
 from podium.training import Plan, Schedule
 from podium.training.schedules.boosting import Boosting, BoostingSettings
-
-SMALL_DATA_DRAWS = 5  # samples of the noise if there are few documents
 
 
 class TreeRanker(TreeSettings, BoostingSettings, BaseRanker):
@@ -37,6 +36,9 @@ class TreeRanker(TreeSettings, BoostingSettings, BaseRanker):
         return TreesSpec(**self.settings_of(TreesSpec))
 
     def _schedule(self) -> Schedule:
+        return self._boosting()
+
+    def _boosting(self) -> Boosting:
         return Boosting(**self.settings_of(Boosting))
 
     def _prepare(self, data: RankingData) -> RankingData:
@@ -55,18 +57,17 @@ class LambdaMART(TreeRanker):
     normalize: bool = inherit(NORMALIZE)
     damping: bool = inherit(DAMPING)
     noise: float = inherit(NOISE, default=1.0)
-    draws: int | None = inherit(
-        DRAWS, default=None, none=f"{SMALL_DATA_DRAWS} below {LARGE_DATA_DOCUMENTS:,} documents, 1 from there on"
-    )
+    draws: int | None = inherit(DRAWS, default=None, none=BY_SIZE)
 
     def _force(self) -> Force:
         return preset_force(self, "lambdarank", self.target or self.metric)
 
     def _plan(self, data: RankingData) -> Plan:
         plan = super()._plan(data)
-        if self.draws is not None or not self.noise or data.n_documents >= LARGE_DATA_DOCUMENTS:
+        if self.draws is not None or not self.noise:
             return plan
-        return replace(plan, force=plan.force.replace(draws=SMALL_DATA_DRAWS))
+        budget = self._boosting().budget_for(data)
+        return replace(plan, force=plan.force.replace(draws=tree_defaults(budget, "symmetric")["draws"]))
 
 
 class MART(TreeRanker):

@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,9 @@ class Checkpoint:
 
     path: str | os.PathLike[str]
     seconds: float = 5.0
+    checks_identity: ClassVar[bool] = (
+        True  # whether reading compares what the file was written for with what trains now
+    )
     _written: float = field(default=float("-inf"), init=False, repr=False)
 
     def read(self, identity: dict[str, str], *, epochs: int | None = None) -> tuple[dict[str, Any], Arrays] | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
-from podium.forces import Force
+from podium.exchange import ALONE, Exchange
+from podium.forces import Force, ForceData
 from podium.training.checkpoint import Arrays
 
 Floats = npt.NDArray[np.float64]
@@ -18,14 +18,24 @@ Floats = npt.NDArray[np.float64]
 class LearnedParameters:
     """The parameters of a force that are learned together with the model; there may be none."""
 
-    def __init__(self, force: Force, data: RankingData) -> None:
-        self.force, self.data = force, data
-        self.kinds = force.own_parameters(data)
-        self.size = force.n_parameters(data)
+    def __init__(
+        self, force: Force, data: RankingData, *, held: ForceData | None = None, exchange: Exchange = ALONE
+    ) -> None:
+        self.force, self.data, self.exchange = force, data, exchange
+        self.held = data if held is None else held  # knows the levels of all workers' labels
+        self.kinds = force.own_parameters(self.held)
+        self.size = force.n_parameters(self.held)
+        self.free_start: Floats | None = None  # found once, because workers have to agree on it
 
     def start(self) -> Floats:
         """Return the free numbers that training starts from."""
-        return self.kinds.to_free(self.force.own_values(self.data)) if self.size else np.empty(0)
+        if self.free_start is None:
+            levels = self.force.n_classes(self.held)
+            values = (
+                self.force.own_values(self.data, levels=levels, exchange=self.exchange) if self.size else np.empty(0)
+            )
+            self.free_start = self.kinds.to_free(values) if self.size else values
+        return self.free_start.copy()
 
     def values(self, free: Floats) -> Floats:
         """Return the values that free numbers represent, as `Force.compute` takes them."""
@@ -39,7 +49,7 @@ class LearnedParameters:
         """Return these values as a trained model reports them: thresholds, or parameters by name."""
         if self.force.definition.has_thresholds:
             return {"thresholds": values, "learned": None}
-        named = self.force.named_values(self.data, values) if self.size else None
+        named = self.force.named_values(self.held, values) if self.size else None
         return {"thresholds": np.empty(0), "learned": named}
 
 
@@ -57,11 +67,12 @@ class BoostedParameters:
         The force on a threshold changes by at most ¼ per document when the threshold moves by 1, and is divided by that. No
         such bound is known for other parameters: the force on each is divided by the sum of its absolute values over the queries.
         """
-        push = np.array([math.fsum(column) for column in parameter_force.T.tolist()])
+        exchange = self.learned.exchange
+        push = np.array(exchange.fsum(*parameter_force.T.tolist()))
         if self.learned.force.definition.has_thresholds:
             self.free = self.free + rate * self.learned.free_force(self.free, push) / (documents / 4)
             return
-        total = [math.fsum(column) for column in np.abs(parameter_force).T.tolist()]
+        total = exchange.fsum(*np.abs(parameter_force).T.tolist())
         self.largest = np.maximum(self.largest, total)
         self.free = self.free + rate * np.divide(push, self.largest, out=np.zeros_like(push), where=self.largest > 0)
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.errors import DataError
+from podium.exchange import ALONE, Exchange
 from podium.metrics import Documents, Metric, per_query
 from podium.metrics.ties import TieEffect, tie_effect
 
 Floats = npt.NDArray[np.float64]
 
 
-def mean_value(metric: Metric, data: RankingData, scores: Floats, num_threads: int) -> float | None:
-    """Return the mean of a metric over the queries that have a value, or None if none has; the order of queries has no effect."""
+def mean_value(
+    metric: Metric, data: RankingData, scores: Floats, num_threads: int, exchange: Exchange = ALONE
+) -> float | None:
+    """Return the mean of a metric over the queries that have a value, or None if none has; the order of queries has no effect.
+
+    The queries are those of all workers.
+    """
     values = per_query([metric], _documents(data, scores), num_threads=num_threads)[0][0]
-    known = values[~np.isnan(values)]
-    return math.fsum(known.tolist()) / len(known) if len(known) else None
+    return exchange.mean(values[~np.isnan(values)])
 
 
 def effect_of_ties(metric: Metric, data: RankingData, scores: Floats, num_threads: int) -> TieEffect:
@@ -31,13 +34,13 @@ def _documents(data: RankingData, scores: Floats) -> Documents:
     return Documents(scores, data.labels, data.query_offsets, row_order=data.row_order)
 
 
-def check_choice(metric: Metric, data: RankingData, what: str, num_threads: int) -> None:
+def check_choice(metric: Metric, data: RankingData, what: str, num_threads: int, exchange: Exchange = ALONE) -> None:
     """Raise DataError if the metric cannot tell one ranking of the data from another, so that none is the best."""
-    if mean_value(metric, data, np.zeros(data.n_documents), num_threads) is None:
+    if mean_value(metric, data, np.zeros(data.n_documents), num_threads, exchange) is None:
         raise DataError(
             f"{metric} has no value on any query of the {what} data, so no model is the best; use other data or another metric"
         )
-    if not labels_choose(data):
+    if not exchange.any(labels_choose(data)):
         raise DataError(
             f"no query of the {what} data has two different labels, so {metric} cannot tell one ranking from another "
             "(metrics do not use pairs); give labels, or train without validation data"

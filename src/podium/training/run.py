@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from podium import __version__
+from podium.cluster.engines import Engine, Local
 from podium.data import RankingData
 from podium.data.canonical import fingerprint
 from podium.errors import DataError, FormatError, ParameterError
+from podium.exchange import ALONE, Exchange
 from podium.forces import Force
 from podium.memory import MemoryLimit
 from podium.metrics import Metric
@@ -27,6 +29,7 @@ from podium.training.progress import Callback, Epoch, Progress, ScoreCallback
 from podium.training.schedule import Schedule
 
 Floats = npt.NDArray[np.float64]
+LOCAL = Local()
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Plan:
         also: further metrics that are logged on the validation data.
         start_from: a trained model whose scores training starts from.
         memory: how much memory training may use; None if there is no limit.
+        exchange: how to learn numbers over the queries of all workers, if the data is one worker's share of them.
+        engine: where training runs.
     """
 
     force: Force
@@ -48,6 +53,8 @@ class Plan:
     also: tuple[Metric, ...] = ()
     start_from: Model | None = None
     memory: MemoryLimit | None = None
+    exchange: Exchange = ALONE
+    engine: Engine = LOCAL
 
     def identity(self, data: RankingData, valid: RankingData | None) -> dict[str, str]:
         """Return what must be the same for one training to resume from another's checkpoint."""
@@ -128,11 +135,11 @@ class TrainingRun(ABC):
         self.plan, self.data, self.valid, self.checkpoint = plan, data, valid, checkpoint
         plan.force.check_labels(data)
         if valid is not None:
-            check_choice(plan.metric, valid, "validation", plan.num_threads)
+            check_choice(plan.metric, valid, "validation", plan.num_threads, plan.exchange)
         mean_value(
-            plan.metric, data, np.zeros(data.n_documents), plan.num_threads
+            plan.metric, data, np.zeros(data.n_documents), plan.num_threads, plan.exchange
         )  # raises an error for labels that the metric does not accept
-        self.identity = {} if checkpoint is None else plan.identity(data, valid)
+        self.identity = {} if checkpoint is None or not checkpoint.checks_identity else plan.identity(data, valid)
         self.held: tuple[Progress, Arrays] | None = None
         self.judged_scores: Floats | None = None  # of the validation data, when it was last judged
 
@@ -155,6 +162,14 @@ class TrainingRun(ABC):
     @abstractmethod
     def _trained(self, interrupted: bool) -> Trained:
         """Return the best model so far."""
+
+    def record(self) -> Any:
+        """Return the last epoch as `follow` takes it."""
+        raise NotImplementedError
+
+    def follow(self, record: Any) -> None:
+        """Take over the next epoch from a worker that has run it, with the same result."""
+        raise NotImplementedError
 
     def _resume(self) -> None:
         if self.checkpoint is None:
@@ -202,19 +217,20 @@ class TrainingRun(ABC):
         """Return whether the best model so far has the value of its row on the validation data."""
         return True
 
-    def run(self, callbacks: Sequence[Callback]) -> Trained:
-        """Run epochs until training ends or is interrupted."""
+    def run(self, callbacks: Sequence[Callback], *, stopped: bool = False) -> Trained:
+        """Run epochs until training ends or is interrupted; no more of them if it is `stopped` already."""
         began, interrupted = time.perf_counter(), False
         try:
-            while not self._done():
+            self.plan.exchange.begin(self.progress.epoch + 1)
+            while not stopped and not self._done():
                 self._epoch(began)
                 self._save()
                 self._pass_scores(callbacks)
                 stops = [
                     callback(self.progress.log[-1]) for callback in callbacks
                 ]  # every callback receives every epoch
-                if any(stops):
-                    break
+                self.plan.exchange.begin(self.progress.epoch + 1)
+                stopped = any(stops)
             self._write()
         except KeyboardInterrupt:
             if self.progress.epoch == 0:
@@ -255,7 +271,7 @@ class TrainingRun(ABC):
         scores = to_scores(table[:, 0] if table.shape[1] == 1 else table)
         if data is self.valid:
             self.judged_scores = scores
-        return mean_value(metric, data, scores, self.plan.num_threads)
+        return mean_value(metric, data, scores, self.plan.num_threads, self.plan.exchange)
 
     def _also(self, outputs: Floats) -> dict[str, float | None] | None:
         """Return the further metrics on the validation data, given the model's outputs there."""

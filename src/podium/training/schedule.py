@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -68,6 +69,7 @@ class Schedule(Value, ABC):
         continues: whether it can start from a trained model.
         changes_rate: whether the learning rate may change from epoch to epoch, so that the log shows it.
         limits_memory: whether it keeps to a limit of memory.
+        distributes: whether workers that each hold some of the queries can run it together.
     """
 
     summary: ClassVar[str]
@@ -77,6 +79,7 @@ class Schedule(Value, ABC):
     continues: ClassVar[bool] = False
     changes_rate: ClassVar[bool] = False
     limits_memory: ClassVar[bool] = False
+    distributes: ClassVar[bool] = False
 
     early_stopping_rounds: int | None
     unchanged_rounds: int | None = None
@@ -106,6 +109,11 @@ class Schedule(Value, ABC):
     ) -> TrainingRun:
         """Return the training that a resolved plan with this schedule describes."""
 
+    @property
+    def document_arrays(self) -> Mapping[str, str]:
+        """The arrays of a checkpoint with one entry per document, up to a dot in their names, and whether of `train` or `valid` documents."""
+        return {}
+
     def resolve(self, plan: Plan, data: RankingData) -> Plan:
         """Return the plan with every default that depends on the data chosen."""
         return replace(plan, model=plan.model.resolve(data))
@@ -119,6 +127,17 @@ class Schedule(Value, ABC):
             )
         self.check_start(plan)
         self.check_memory(plan)
+        self.check_engine(plan)
+
+    def check_engine(self, plan: Plan) -> None:
+        """Raise ParameterError if the plan's engine distributes the queries, and this schedule needs all of them together."""
+        if plan.engine.distributes and not self.distributes:
+            raise ParameterError(
+                "engine",
+                str(plan.engine),
+                f"cannot run the schedule {self.name}, which needs all queries in one process",
+                "use {engine='local'}",
+            )
 
     def check_memory(self, plan: Plan) -> None:
         """Raise ParameterError if the plan has a limit of memory, and this schedule cannot keep to one."""

@@ -21,4 +21,8 @@ def train(
     """Train until the epochs are used up, validation stops improving, a callback returns True, or Ctrl-C."""
     plan.schedule.check(plan)
     resolved = plan.schedule.resolve(plan, data)
+    if plan.engine.distributes:
+        from podium.training.distributed import train_on_cluster
+
+        return train_on_cluster(resolved, data, valid=valid, callbacks=callbacks, checkpoint=checkpoint)
     return resolved.schedule.make_run(resolved, data, valid, checkpoint).run(callbacks)

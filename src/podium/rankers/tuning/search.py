@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium import __version__
+from podium.cluster import Engine, Ray, connect
+from podium.cluster import engine as as_engine
 from podium.data import RankingData
 from podium.data.canonical import check_data, fingerprint
 from podium.data.hashing import check_seed
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     import optuna
 
     from podium.rankers.tuning.ranges import Range, Ranges
+    from podium.rankers.tuning.ray_workers import RayWorkers
     from podium.rankers.tuning.study import Study
 
 MOST_JOBS = 256
@@ -51,6 +54,7 @@ def tune(
     callbacks: Sequence[Callback] = (),
     on_trial: Callable[[Trial], None] | None = None,
     on_start: Callable[[int, int], None] | None = None,
+    engine: str | Engine = "local",
 ) -> Tuning:
     """Search for the settings with which a ranker is best, with Optuna (extra `tune`).
 
@@ -84,6 +88,8 @@ def tune(
         callbacks: each is called with the row of every epoch of every trial; one that returns True ends that training.
         on_trial: called with every trial when it has ended, but not with those found in the study.
         on_start: called before the first trial, with the number of trials found in the study and the number still to run.
+        engine: where trials are trained: "local", in processes of this machine, or "ray(workers=4)", four at a time on a Ray cluster
+            (extra `cluster`). The trials are those of as many `jobs`.
 
     Ctrl-C raises KeyboardInterrupt; its message says where the trials are that have ended.
     """
@@ -93,6 +99,7 @@ def tune(
     objective = _objective(ranker, data, valid, folds, valid_share, check_seed(seed))
     Integer(1).check("trials", trials)
     Integer(1, MOST_JOBS).check("jobs", jobs)
+    runs_on = _find_engine(engine, jobs)
     path = None if study is None else Path(study)
     with quiet_optuna():
         opened = _open_study(objective, found, path, sampler, pruner, fresh)
@@ -101,7 +108,7 @@ def tune(
             if on_start is not None:
                 on_start(len(opened.trials()), planned)
             search = RunningSearch(opened, objective, tuple(callbacks), on_trial or (lambda trial: None))
-            search.run(planned, jobs)
+            search.run(planned, jobs, runs_on)
             return search.result()
         except KeyboardInterrupt:
             done = len(opened.trials())
@@ -113,6 +120,18 @@ def tune(
             raise KeyboardInterrupt(f"the search was interrupted; {kept}") from None
         finally:
             opened.close()
+
+
+def _find_engine(name: str | Engine, jobs: int) -> Engine:
+    found = as_engine(name)
+    if isinstance(found, Ray) and jobs > 1:
+        raise ParameterError(
+            "jobs",
+            jobs,
+            f"is for processes of this machine, and {found} has workers of its own",
+            "leave one of them out",
+        )
+    return found
 
 
 def check_search(
@@ -227,11 +246,21 @@ class RunningSearch:
         self.study, self.objective = study, objective
         self.callbacks, self.on_trial = callbacks, on_trial
 
-    def run(self, count: int, jobs: int) -> None:
+    def run(self, count: int, jobs: int, engine: Engine) -> None:
         """Run this many trials."""
-        if min(count, jobs) > 1:
-            self._run_in_processes(count, min(count, jobs))
+        if not count:
             return
+        if isinstance(engine, Ray):
+            from podium.rankers.tuning.ray_workers import RayWorkers
+
+            with connect(engine) as ray, RayWorkers(ray, engine, self.objective) as workers:
+                self._run_by(workers, count)
+        elif min(count, jobs) > 1:
+            self._run_in_processes(count, min(count, jobs))
+        else:
+            self._run_here(count)
+
+    def _run_here(self, count: int) -> None:
         for _ in range(count):
             running = Running(*self.study.ask())
             outcome = self._known_outcome(running)
@@ -240,26 +269,31 @@ class RunningSearch:
             self._finish(running, outcome)
 
     def _run_in_processes(self, count: int, jobs: int) -> None:
-        objective, started = self.objective, 0
+        objective = self.objective
         if objective.ranker.num_threads is None:
             threads = max(1, resolve_threads(None) // jobs)
             objective = replace(objective, ranker=objective.ranker.with_parameters({"num_threads": threads}))
         with Workers(objective, jobs) as workers:
-            while True:
-                while started < count and workers.has_room:
-                    running, started = Running(*self.study.ask()), started + 1
-                    outcome = self._known_outcome(running)
-                    if outcome is None:
-                        workers.start(running, self._parameters(running))
-                    else:
-                        self._finish(running, outcome)
-                if not workers.is_busy:
-                    return
-                for running, event in workers.events():
-                    if isinstance(event, Outcome):
-                        self._finish(running, event)
-                    else:
-                        workers.answer(running, self._judge(running, event))
+            self._run_by(workers, count)
+
+    def _run_by(self, workers: Workers | RayWorkers, count: int) -> None:
+        """Run trials by workers, as many at a time as there are."""
+        started = 0
+        while True:
+            while started < count and workers.has_room:
+                running, started = Running(*self.study.ask()), started + 1
+                outcome = self._known_outcome(running)
+                if outcome is None:
+                    workers.start(running, self._parameters(running))
+                else:
+                    self._finish(running, outcome)
+            if not workers.is_busy:
+                return
+            for running, event in workers.events():
+                if isinstance(event, Outcome):
+                    self._finish(running, event)
+                else:
+                    workers.answer(running, self._judge(running, event))
 
     def _parameters(self, running: Running) -> dict[str, Any]:
         return self.study.parameters(running.trial)

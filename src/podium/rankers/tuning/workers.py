@@ -153,7 +153,7 @@ def serve(descriptor: int) -> None:
                 raise
             except Exception as error:
                 error.add_note("".join(["In a process of the search:\n", *traceback.format_exception(error)]))
-                parent.send(_sendable(error))
+                parent.send(as_sendable(error))
 
 
 def _run(objective: Objective, parameters: Mapping[str, Any], parent: Connection) -> Ended:
@@ -176,7 +176,7 @@ def _not_sent(error: Exception) -> ParameterError:
     )
 
 
-def _sendable(error: Exception) -> Exception:
+def as_sendable(error: Exception) -> Exception:
     """Return the error, or a plain one of the same text if it cannot be sent to another process."""
     try:
         pickle.loads(pickle.dumps(error))

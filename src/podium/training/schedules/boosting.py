@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,9 +11,9 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.errors import ParameterError
-from podium.models.tree_settings import LARGE_DATA_DOCUMENTS
+from podium.models.tree_defaults import BY_SIZE, EFFORTS, Budget, tree_defaults
 from podium.parameters import Search, Settings, inherit, setting
-from podium.rules import Integer, Real
+from podium.rules import Choice, Integer, Real
 from podium.training.best_round import first_choice
 from podium.training.checkpoint import Checkpoint
 from podium.training.run import Plan
@@ -20,8 +21,6 @@ from podium.training.schedule import LEARNING_RATE, N_ESTIMATORS, Schedule, earl
 from podium.training.schedules.boosting_run import BoostingRun
 
 Floats = npt.NDArray[np.float64]
-LARGE_DATA_SMOOTHING, SMALL_DATA_SMOOTHING = 10, 40  # rounds on either side
-LARGE_DATA_RATE, SMALL_DATA_RATE = 0.05, 0.03
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -39,11 +38,19 @@ class RoundSettings(Settings):
 class BoostingSettings(RoundSettings):
     """Settings of boosted trees."""
 
+    effort: str | None = setting(
+        None,
+        Choice(*EFFORTS),
+        "How long training may take for a better ranking. It chooses the defaults of trees, samples, noise and rate: 'fast' takes the "
+        "least time, and 'best' several times as long as 'balanced'.",
+        none="balanced; with max_seconds the highest effort that is likely to be finished in time",
+        option=True,
+    )
     learning_rate: float | None = inherit(
         LEARNING_RATE,
         default=None,
         description="Factor by which the values of leaves are multiplied.",
-        none="chosen from the size of the data",
+        none=BY_SIZE,
         search=Search(0.01, 0.3, log=True),
         suspect=False,
     )
@@ -53,7 +60,7 @@ class BoostingSettings(RoundSettings):
         "Number of rounds on either side over which validation values are averaged when the best round is chosen (at most a "
         "tenth of all rounds), because with few validation queries the best single value is often best by chance. Of the first rounds, "
         "those with less than half of these neighbors on their left cannot be chosen. 0 averages nothing.",
-        none="chosen from the size of the data",
+        none=BY_SIZE,
     )
     max_seconds: float | None = time_limit("round")
     dart: float = setting(
@@ -70,6 +77,7 @@ class TreeSchedule(Schedule):
     grows = True
     continues = True
     limits_memory = True
+    distributes = True
     n_estimators: int
     learning_rate: Any  # a number, once the schedule is resolved
     smoothing: int | None
@@ -94,6 +102,11 @@ class TreeSchedule(Schedule):
         if plan.start_from is not None and not plan.start_from.has_splits:
             raise ParameterError("start_from", rule="must be a model of boosted trees")
 
+    @property
+    def document_arrays(self) -> Mapping[str, str]:
+        """Scores, by the part of the name up to a dot: of the training or the validation documents."""
+        return {"train": "train", "own_scores": "train", "valid": "valid"}
+
     def make_run(
         self, plan: Plan, data: RankingData, valid: RankingData | None, checkpoint: Checkpoint | None
     ) -> BoostingRun:
@@ -110,11 +123,13 @@ class Boosting(BoostingSettings, TreeSchedule):
     summary = "Boosting: each round grows trees from the current forces: boosting(rounds=1000, rate=0.05)."
 
     def resolve(self, plan: Plan, data: RankingData) -> Plan:
-        """Choose the rate and the smoothing by the size of the data."""
-        large = data.n_documents >= LARGE_DATA_DOCUMENTS
-        schedule, model = self, plan.model
-        if self.learning_rate is None:
-            schedule = replace(schedule, learning_rate=LARGE_DATA_RATE if large else SMALL_DATA_RATE)
+        """Choose the rate, the smoothing and the settings of trees from the data and the effort."""
+        budget = self.budget_for(data)
+        model: Any = one_forest(plan.model) if self.dart else plan.model
+        model = model.resolve(data, budget)
+        chosen = tree_defaults(budget, model.growth)
+        rate = chosen["learning_rate"] if self.learning_rate is None else self.learning_rate
+        smoothing = chosen["smoothing"] if self.smoothing is None else self.smoothing
         # If trees were reweighted, the forest of an earlier round cannot be recovered by leaving out trees; and its scores do
         # not belong to thresholds that have changed since.
         if self.dart or plan.force.definition.has_thresholds:
@@ -122,12 +137,14 @@ class Boosting(BoostingSettings, TreeSchedule):
                 raise ParameterError(
                     "smoothing", self.smoothing, "does not go with dart or a force with thresholds", "use {smoothing=0}"
                 )
-            schedule = replace(schedule, smoothing=0)
-        elif self.smoothing is None:
-            schedule = replace(schedule, smoothing=LARGE_DATA_SMOOTHING if large else SMALL_DATA_SMOOTHING)
-        if self.dart:
-            model = one_forest(model)
-        return replace(plan, schedule=schedule, model=model.resolve(data))
+            smoothing = 0
+        schedule = replace(self, effort=budget.effort, learning_rate=rate, smoothing=smoothing)
+        return replace(plan, schedule=schedule, model=model)
+
+    def budget_for(self, data: RankingData) -> Budget:
+        """Return the size of the data and the effort that its defaults are chosen for."""
+        given = Budget.of(data, seconds=self.max_seconds)
+        return given.affordable() if self.effort is None else replace(given, effort=self.effort)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

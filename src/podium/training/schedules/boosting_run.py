@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import math
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from podium.forces import ForceData
 from podium.forces.force_data import ForceOutcome
 from podium.metrics import Metric
 from podium.models.growing import TrackedScores, TreeBooster
-from podium.models.tree_settings import LARGE_DATA_DOCUMENTS
 from podium.training.best_round import best_round
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.force_parameters import BoostedParameters, LearnedParameters
@@ -29,11 +29,27 @@ if TYPE_CHECKING:
     from podium.training.schedules.boosting import TreeSchedule
 
 Floats = npt.NDArray[np.float64]
-TRAIN_METRIC_ROUNDS = 10  # rounds between two evaluations of the training metric if there are many documents
+TRAIN_METRIC_DOCUMENTS = 100_000  # documents from which the training metric is not evaluated in every round
+TRAIN_METRIC_ROUNDS = 10  # rounds between two evaluations of the training metric
 DART_STREAM = 1 << 40
 FOREST_STREAM = 1 << 40
 CERTAIN = 1e-6  # a stump without errors is weighted as if it were wrong on this share
 SAME_SCORES = 1e-6  # largest difference of scores that are summed in another order, relative to the largest score
+
+
+@dataclass(frozen=True)
+class BoostedRound:
+    """A round as a worker needs it that joins after it.
+
+    Attributes:
+        trees: its trees.
+        own: the free numbers of the force's own parameters after it, and the largest sums of forces on them so far.
+        row: its row of the log.
+    """
+
+    trees: tuple[Arrays, ...]
+    own: tuple[Floats, Floats]
+    row: Epoch
 
 
 class BoostingRun(TrainingRun):
@@ -51,42 +67,58 @@ class BoostingRun(TrainingRun):
         super().__init__(plan, data, valid, checkpoint)
         assert schedule.smoothing is not None
         self.schedule, self.rate, self.smoothing = schedule, schedule.learning_rate, schedule.smoothing
-        force, threads = plan.force, plan.num_threads
-        self.force_data = ForceData(data)
+        force, threads, exchange = plan.force, plan.num_threads, plan.exchange
+        self.force_data = ForceData(data, levels=int(exchange.largest(data.labels.max())) + 1)
         self.outcome: ForceOutcome | None = None
-        base = np.full(force.n_outputs(self.force_data), force.starting_score(data))
+        base = np.full(force.n_outputs(self.force_data), force.starting_score(data, exchange))
         model: Any = plan.model  # trees, as the schedule has checked
         start: Any = plan.start_from
         self.growing = TreeBooster(
-            model, data, base=base, seed=plan.seed, num_threads=threads, start=start, memory=plan.memory
+            model,
+            data,
+            base=base,
+            seed=plan.seed,
+            num_threads=threads,
+            start=start,
+            memory=plan.memory,
+            exchange=exchange,
         )
         self.rounds_before = self.growing.trees_before // self.growing.n_outputs
         self.watched = None if valid is None else self.growing.watch(valid, threads)
-        self.learned = LearnedParameters(force, data)
+        self.learned = LearnedParameters(force, data, held=self.force_data, exchange=exchange)
         self.own = BoostedParameters(self.learned)
         self.progress = Progress(rate=self.rate)
         self.valid_values = array.array("d")  # of every round so far; NaN if there is none
+        self.recalled: list[Arrays] = []  # trees of a round that is followed, which need not be grown
         self.remembered: int | None = None  # the round after which scores were last copied
         self.before_round: dict[str, Floats] = {}  # scores to restore if a round is interrupted
         self._resume()
 
     def _ended(self) -> bool:
         limit = self.schedule.max_seconds
-        return limit is not None and time.perf_counter() - self.began >= limit and self.progress.epoch > 0
+        if limit is None or self.progress.epoch == 0:
+            return False
+        return self.plan.exchange.any(time.perf_counter() - self.began >= limit)
 
     def _epoch(self, began: float) -> None:
         """Run one round, evaluate the forest after it, and record its length if it is the best so far."""
-        before = self.progress
-        number = before.epoch + 1
+        number = self.progress.epoch + 1
         self._remember_scores()
         self._grow(number)
         self._check_scores(number)
         train = self._train_value(number)
         valid = None if self.watched is None else self._valid_value(self.plan.metric)
+        also = None if self.watched is None else self._also(self.watched.scores)
+        self._log_round(train, valid, also, round(time.perf_counter() - self.began, 3))
+
+    def _log_round(
+        self, train: float | None, valid: float | None, also: dict[str, float | None] | None, seconds: float
+    ) -> None:
+        before = self.progress
+        number = before.epoch + 1
         del self.valid_values[before.epoch :]
         self.valid_values.append(math.nan if valid is None else valid)
         best_epoch = number if self.watched is None else before.best_epoch if valid is None else self._best_round()
-        best = best_epoch == number
         row = Epoch(
             epoch=number,
             train=train,
@@ -94,15 +126,30 @@ class BoostingRun(TrainingRun):
             cost=None,
             learning_rate=before.rate,
             restart=0,
-            best=best,
-            seconds=round(time.perf_counter() - self.began, 3),
-            also=None if self.watched is None else self._also(self.watched.scores),
+            best=best_epoch == number,
+            seconds=seconds,
+            also=also,
             best_epoch=best_epoch if self.smoothing and valid is not None else None,
         )
         log = before.log.appended(row)
         changed = {} if best_epoch == before.best_epoch else self._kept(best_epoch, log[best_epoch - 1].valid)
         since = number - best_epoch if best_epoch > 0 else number
         self.progress = before.moved(epoch=number, log=log, since_best=since, **changed)
+
+    def record(self) -> BoostedRound:
+        """Return the last round."""
+        growing = self.growing
+        trees = range(len(growing.trees) - growing.forests * growing.n_outputs, len(growing.trees))
+        arrays = tuple(growing.arrays_of(tree) for tree in trees)
+        return BoostedRound(arrays, (self.own.free, self.own.largest), self.progress.log[-1])
+
+    def follow(self, record: BoostedRound) -> None:
+        """Take over the next round from a worker that has run it: the same numbers are added to the scores in the same order."""
+        self.recalled = list(record.trees)
+        self.own.free, self.own.largest = record.own
+        self._grow(self.progress.epoch + 1)
+        row = record.row
+        self._log_round(row.train, row.valid, row.also, row.seconds)
 
     def _best_round(self) -> int:
         """Return the round with the best smoothed validation value."""
@@ -178,6 +225,10 @@ class BoostingRun(TrainingRun):
     def _absorb(self, number: int, forest: int) -> None:
         """Grow trees from the force on a forest's current scores, and update the force's own parameters."""
         plan, growing = self.plan, self.growing
+        if self.recalled:
+            growing.recall_step(self.recalled[: growing.n_outputs])
+            del self.recalled[: growing.n_outputs]
+            return
         scores = growing.own[forest].scores
         outcome = plan.force.compute(
             scores if growing.n_outputs == 1 else scores.reshape(-1, growing.n_outputs),
@@ -197,10 +248,10 @@ class BoostingRun(TrainingRun):
             bend = np.ones_like(bend)
         growing.grow(outcome.force, bend, self.rate)
         if outcome.cost is not None:
-            self._weigh_stump(math.fsum(outcome.cost.tolist()))
+            self._weigh_stump(plan.exchange.fsum(outcome.cost.tolist())[0])
         if outcome.parameter_force is not None:
             rate = self.rate / growing.forests
-            self.own.move(outcome.parameter_force, rate, self.data.n_documents)
+            self.own.move(outcome.parameter_force, rate, growing.n_documents)
 
     def _weigh_stump(self, total: float) -> None:
         """Return α = ½ ln((1 + r)/(1 − r)) for documents on the right, where r is the share of the pairs' weight that the stump
@@ -226,7 +277,9 @@ class BoostingRun(TrainingRun):
             )
 
     def _train_value(self, number: int) -> float | None:
-        if self.data.n_documents >= LARGE_DATA_DOCUMENTS and number % TRAIN_METRIC_ROUNDS != 0:
+        """Return the training metric, which decides nothing. Once there is a curve it is computed in some rounds only."""
+        started = self.watched is not None and number > TRAIN_METRIC_ROUNDS
+        if (started or self.growing.n_documents >= TRAIN_METRIC_DOCUMENTS) and number % TRAIN_METRIC_ROUNDS != 0:
             return None
         return self._value(self.plan.metric, self.data, self.growing.train.scores)
 

@@ -1,0 +1,279 @@
+#include "trees/cuts.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "dispatch.hpp"
+#include "trees/split.hpp"
+
+namespace podium {
+namespace {
+
+// Vectors as wide as the machine's: the compiler splits wider ones into single numbers. Sums of cells are whole numbers
+// and all else is computed for each cut alone, so that every width gives the same bits.
+template <std::size_t kWidth>
+struct Vector {
+  using Cells [[gnu::vector_size(kWidth * sizeof(Cell))]] = Cell;
+  using Words [[gnu::vector_size(kWidth * sizeof(Cell))]] = std::uint64_t;
+  using Ints [[gnu::vector_size(kWidth * sizeof(std::int32_t))]] = std::int32_t;
+  using Doubles [[gnu::vector_size(kWidth * sizeof(double))]] = double;
+};
+template <std::size_t kWidth>
+using Cells = typename Vector<kWidth>::Cells;
+template <std::size_t kWidth>
+using Doubles = typename Vector<kWidth>::Doubles;
+
+constexpr double kMargin = 1 - 1e-9;  // far more than the rounding of a value
+constexpr std::size_t kMostWide = 8;
+constexpr Cell kHeld[2 * kMostWide] = {-1, -1, -1, -1, -1, -1, -1, -1};
+
+// The cells moved by kBy places to the right, with zeros on the left.
+template <std::size_t kWidth, std::size_t kBy>
+PODIUM_INLINE Cells<kWidth> moved(const Cells<kWidth>& cells) {
+  return [&]<std::size_t... kAt>(std::index_sequence<kAt...>) __attribute__((always_inline)) {
+    return __builtin_shuffle(Cells<kWidth>{}, cells,
+                             Cells<kWidth>{static_cast<Cell>(kAt < kBy ? kAt : kWidth + kAt - kBy)...});
+  }(std::make_index_sequence<kWidth>{});
+}
+
+template <std::size_t kWidth>
+PODIUM_INLINE Cells<kWidth> last_of(const Cells<kWidth>& cells) {
+  return __builtin_shuffle(cells, Cells<kWidth>{} + static_cast<Cell>(kWidth - 1));
+}
+
+template <std::size_t kWidth>
+PODIUM_INLINE Cells<kWidth> running_sums(Cells<kWidth> cells) {
+  cells += moved<kWidth, 1>(cells);
+  if constexpr (kWidth > 2) cells += moved<kWidth, 2>(cells);
+  if constexpr (kWidth > 4) cells += moved<kWidth, 4>(cells);
+  return cells;
+}
+
+// Both sides of the cuts of one step.
+template <std::size_t kWidth>
+struct Sides {
+  Doubles<kWidth> left_force, left_curvature, right_force, right_curvature;
+};
+
+// Force and curvature on both sides of kWidth cuts after the other, given what is on the left of the first.
+template <std::size_t kWidth, bool kL1>
+class Walk {
+ public:
+  PODIUM_INLINE Walk(const Cell* histogram, std::size_t bins, Cell first, const Sums& node, double l1,
+                     const Units& units)
+      : histogram_(histogram), bins_(bins), node_(node), l1_(l1), units_(units), before_(Cells<kWidth>{} + first) {}
+
+  PODIUM_INLINE Sides<kWidth> next(std::size_t bin) {
+    using Vec = Doubles<kWidth>;
+    Cells<kWidth> cells;
+    std::memcpy(&cells, histogram_ + bin, sizeof cells);
+    Cells<kWidth> held;  // behind the last bin the last cut is repeated
+    std::memcpy(&held, kHeld + kMostWide - std::min(kMostWide, bins_ - bin), sizeof held);
+    cells = running_sums<kWidth>(cells & held) + before_;
+    before_ = last_of<kWidth>(cells);
+    Vec force, curvature;
+    if constexpr (kWidth == kMostWide) {  // converted from 64 bits
+      force = __builtin_convertvector(cells >> 32, Vec);
+      curvature = __builtin_convertvector(cells & 0xFFFFFFFF, Vec);
+    } else {
+      const auto high = (Cells<kWidth>)((typename Vector<kWidth>::Words)cells >> 32);
+      force = __builtin_convertvector(__builtin_convertvector(high, typename Vector<kWidth>::Ints), Vec);
+      curvature = __builtin_convertvector(__builtin_convertvector(cells, typename Vector<kWidth>::Ints), Vec);
+    }
+    Sides<kWidth> out;
+    out.left_curvature = curvature * units_.curvature;
+    out.right_curvature = node_.curvature - out.left_curvature;
+    out.left_force = force * units_.force;
+    out.right_force = node_.force - out.left_force;
+    if constexpr (kL1) out.left_force = shrunk(out.left_force), out.right_force = shrunk(out.right_force);
+    return out;
+  }
+
+ private:
+  PODIUM_INLINE Doubles<kWidth> shrunk(const Doubles<kWidth>& force) const {  // only its square is used
+    const Doubles<kWidth> zero = {}, size = (force < zero ? -force : force) - l1_;
+    return size > zero ? size : zero;
+  }
+
+  const Cell* histogram_;
+  const std::size_t bins_;
+  const Sums node_;
+  const double l1_;
+  const Units units_;
+  Cells<kWidth> before_;
+};
+
+// Without a division: the largest value of both sides minus `threshold`, times a positive number.
+template <std::size_t kWidth, bool kL1>
+PODIUM_INLINE bool any_above_in(const Cell* histogram, std::size_t bins, Cell first, const Sums& node,
+                                const SplitSettings& settings, const Units& units, double threshold) {
+  using Vec = Doubles<kWidth>;
+  const double l2 = settings.l2, least = settings.min_curvature;
+  const Vec none = Vec{} - 1.0;
+  Walk<kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
+  Vec largest = none;
+  for (std::size_t b = 0; b < bins; b += kWidth) {
+    const Sides<kWidth> side = walk.next(b);
+    const Vec left = side.left_curvature + l2, right = side.right_curvature + l2;
+    const Vec smaller = side.left_curvature < side.right_curvature ? side.left_curvature : side.right_curvature;
+    Vec above = side.left_force * side.left_force * right + side.right_force * side.right_force * left -
+                threshold * (left * right);
+    above = smaller >= least ? above : none;
+    largest = above > largest ? above : largest;
+  }
+  for (std::size_t lane = 0; lane < kWidth; ++lane) {
+    if (largest[lane] > 0) return true;
+  }
+  return false;
+}
+
+// Values are kept, and the place of the best is looked up at the end: the compiler takes vectors apart where it has to
+// select two of them by one comparison.
+template <std::size_t kWidth, bool kL1>
+PODIUM_INLINE BestCut best_cut_in(const Cell* histogram, std::size_t bins, Cell first, const Sums& node,
+                                  const SplitSettings& settings, const Units& units, double threshold) {
+  using Vec = Doubles<kWidth>;
+  const double l2 = settings.l2, least = settings.min_curvature;
+  const Vec none = Vec{} - 1.0;
+  if (!any_above_in<kWidth, kL1>(histogram, bins, first, node, settings, units, threshold * kMargin)) return {-1, bins};
+  Walk<kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
+  Vec best = none;
+  double values[256];
+  for (std::size_t b = 0; b < bins; b += kWidth) {
+    const Sides<kWidth> side = walk.next(b);
+    const Vec left = side.left_curvature + l2, right = side.right_curvature + l2;
+    Vec sides =
+        (side.left_force * side.left_force * right + side.right_force * side.right_force * left) / (left * right);
+    const Vec smaller = side.left_curvature < side.right_curvature ? side.left_curvature : side.right_curvature;
+    sides = smaller >= least ? sides : none;
+    std::memcpy(values + b, &sides, sizeof sides);
+    best = sides > best ? sides : best;
+  }
+  double lanes[kWidth], largest = -1;
+  std::memcpy(lanes, &best, sizeof best);
+  for (std::size_t lane = 0; lane < kWidth; ++lane) largest = lanes[lane] > largest ? lanes[lane] : largest;
+  BestCut out{largest, bins};
+  for (std::size_t lane = 0; lane < kWidth; ++lane) {
+    if (lanes[lane] != largest) continue;
+    std::size_t place = lane;
+    while (place < out.place && values[place] != largest) place += kWidth;
+    out.place = std::min(out.place, place);
+  }
+  return out;
+}
+
+template <std::size_t kWidth, bool kL1>
+PODIUM_INLINE void add_cuts_in(const Cell* histogram, std::size_t bins, Cell first, const Sums& node,
+                               const SplitSettings& settings, const Units& units, double* worth) {
+  using Vec = Doubles<kWidth>;
+  const double l2 = settings.l2, least = settings.min_curvature;
+  const Vec zero = {}, one = Vec{} + 1.0;
+  Walk<kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
+  for (std::size_t b = 0; b < bins; b += kWidth) {
+    const Sides<kWidth> side = walk.next(b);
+    const Vec left_force = side.left_curvature >= least ? side.left_force : zero;
+    const Vec right_force = side.right_curvature >= least ? side.right_force : zero;
+    const Vec left = side.left_curvature >= least ? side.left_curvature + l2 : one;
+    const Vec right = side.right_curvature >= least ? side.right_curvature + l2 : one;
+    Vec sum;
+    std::memcpy(&sum, worth + b, sizeof sum);
+    sum += (left_force * left_force * right + right_force * right_force * left) / (left * right);
+    std::memcpy(worth + b, &sum, sizeof sum);
+  }
+}
+
+// The same with documents by bin, of which a side needs enough.
+template <std::size_t kWidth, bool kL1>
+PODIUM_INLINE void add_counted_cuts_in(const Cell* histogram, const Counts& counts, std::size_t bins, Cell first,
+                                       const Sums& node, const SplitSettings& settings, const Units& units,
+                                       double* worth) {
+  using Vec = Doubles<kWidth>;
+  const double l2 = settings.l2, least = settings.min_curvature;
+  const Vec zero = {}, one = Vec{} + 1.0, fewest = Vec{} + static_cast<double>(settings.min_documents);
+  const auto all = static_cast<double>(counts.all);
+  Walk<kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
+  Cells<kWidth> before = Cells<kWidth>{} + counts.first;
+  for (std::size_t b = 0; b < bins; b += kWidth) {
+    Cells<kWidth> documents;
+    std::memcpy(&documents, counts.of_bins + b, sizeof documents);
+    documents = running_sums<kWidth>(documents) + before;
+    before = last_of<kWidth>(documents);
+    const Vec left_documents =
+        __builtin_convertvector(__builtin_convertvector(documents, typename Vector<kWidth>::Ints), Vec);
+    const Sides<kWidth> side = walk.next(b);
+    const auto enough = [&](const Vec& curvature, const Vec& count) __attribute__((always_inline)) {
+      const Vec a = curvature - least, c = count - fewest;
+      return a < c ? a : c;
+    };
+    const Vec left_rest = enough(side.left_curvature, left_documents),
+              right_rest = enough(side.right_curvature, all - left_documents);
+    const Vec left_force = left_rest >= zero ? side.left_force : zero;
+    const Vec right_force = right_rest >= zero ? side.right_force : zero;
+    const Vec left = left_rest >= zero ? side.left_curvature + l2 : one;
+    const Vec right = right_rest >= zero ? side.right_curvature + l2 : one;
+    Vec sum;
+    std::memcpy(&sum, worth + b, sizeof sum);
+    sum += (left_force * left_force * right + right_force * right_force * left) / (left * right);
+    std::memcpy(worth + b, &sum, sizeof sum);
+  }
+}
+
+struct Kernels {
+  BestCut (*best)(const Cell*, std::size_t, Cell, const Sums&, const SplitSettings&, const Units&, double);
+  void (*add)(const Cell*, std::size_t, Cell, const Sums&, const SplitSettings&, const Units&, double*);
+  void (*add_counted)(const Cell*, const Counts&, std::size_t, Cell, const Sums&, const SplitSettings&, const Units&,
+                      double*);
+};
+
+#define PODIUM_CUTS(name, target, width)                                                                               \
+  target BestCut best_##name(const Cell* histogram, std::size_t bins, Cell first, const Sums& node,                    \
+                             const SplitSettings& settings, const Units& units, double threshold) {                    \
+    return settings.l1 > 0 ? best_cut_in<width, true>(histogram, bins, first, node, settings, units, threshold)        \
+                           : best_cut_in<width, false>(histogram, bins, first, node, settings, units, threshold);      \
+  }                                                                                                                    \
+  target void add_##name(const Cell* histogram, std::size_t bins, Cell first, const Sums& node,                        \
+                         const SplitSettings& settings, const Units& units, double* worth) {                           \
+    settings.l1 > 0 ? add_cuts_in<width, true>(histogram, bins, first, node, settings, units, worth)                   \
+                    : add_cuts_in<width, false>(histogram, bins, first, node, settings, units, worth);                 \
+  }                                                                                                                    \
+  target void add_counted_##name(const Cell* histogram, const Counts& counts, std::size_t bins, Cell first,            \
+                                 const Sums& node, const SplitSettings& settings, const Units& units, double* worth) { \
+    settings.l1 > 0 ? add_counted_cuts_in<width, true>(histogram, counts, bins, first, node, settings, units, worth)   \
+                    : add_counted_cuts_in<width, false>(histogram, counts, bins, first, node, settings, units, worth); \
+  }
+PODIUM_CUTS(portable, , 2)
+#if defined(__x86_64__)
+PODIUM_CUTS(avx2, PODIUM_AVX2, 4)
+PODIUM_CUTS(avx512, PODIUM_AVX512, 8)
+Kernels kernels() {
+  if (has_avx512()) return {best_avx512, add_avx512, add_counted_avx512};
+  return has_avx2() ? Kernels{best_avx2, add_avx2, add_counted_avx2}
+                    : Kernels{best_portable, add_portable, add_counted_portable};
+}
+#else
+Kernels kernels() {
+  return {best_portable, add_portable, add_counted_portable};
+}
+#endif
+#undef PODIUM_CUTS
+
+}  // namespace
+
+BestCut best_cut(const Cell* histogram, std::size_t bins, Cell first, const Sums& node, const SplitSettings& settings,
+                 const Units& units, double threshold) {
+  return kernels().best(histogram, bins, first, node, settings, units, threshold);
+}
+
+void add_cuts(const Cell* histogram, std::size_t bins, Cell first, const Sums& node, const SplitSettings& settings,
+              const Units& units, double* worth) {
+  kernels().add(histogram, bins, first, node, settings, units, worth);
+}
+
+void add_cuts(const Cell* histogram, const Counts& counts, std::size_t bins, Cell first, const Sums& node,
+              const SplitSettings& settings, const Units& units, double* worth) {
+  kernels().add_counted(histogram, counts, bins, first, node, settings, units, worth);
+}
+
+}  // namespace podium

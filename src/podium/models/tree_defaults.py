@@ -1,0 +1,131 @@
+"""Defaults of boosted trees, from the size of the data and from how much effort training may take.
+
+A row of a table holds the values of one setting at the sizes of data at which they were measured. Between two sizes a value is
+interpolated in the logarithm of the number of documents, so that a few documents more never lead to another kind of training.
+`benchmarks/defaults.py` is the experiment behind the tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from podium.data import RankingData
+
+EFFORTS = ("fast", "balanced", "best")
+BY_SIZE = "chosen from the size of the data and the effort"
+DOCUMENTS = (3_000, 10_000, 30_000, 120_000, 720_000)  # to which the columns of the tables belong
+WHOLE_NUMBERS = ("draws", "forests", "smoothing")
+FEW_QUERIES = 20  # below this number every tree sees all queries
+L2 = 3.0
+MOST_RATE = 0.3
+USUAL_ROUNDS = 1000  # of a training that ends by itself
+NEEDED_ROUNDS = 300  # at the rate of the table, below which the rate rises if time is short
+# Of one thread: per tree; per level of a tree, sampled document and feature; per document and draw of the noise; and per document.
+ROUND_SECONDS, CELL_SECONDS, DRAW_SECONDS, DOCUMENT_SECONDS = 2e-4, 1e-9, 1.5e-8, 3e-8
+
+Table = Mapping[str, Sequence[float]]
+# `depth` is the base-2 logarithm of the number of leaves.
+TABLES: Mapping[str, Table] = {
+    "fast": {
+        "depth": (5, 5, 5, 6, 6),
+        "row_sampling": (1, 1, 0.4, 0.3, 0.2),
+        "query_sampling": (0.5, 0.5, 1, 1, 1),
+        "column_sampling": (0.5, 0.5, 1, 1, 1),
+        "learning_rate": (0.05, 0.05, 0.1, 0.1, 0.1),
+        "draws": (5, 5, 2, 2, 2),
+        "forests": (1, 1, 1, 1, 1),
+        "smoothing": (40, 40, 40, 10, 10),
+    },
+    "balanced": {
+        "depth": (5, 5, 6, 6, 6),
+        "row_sampling": (1, 1, 0.5, 0.5, 0.3),
+        "query_sampling": (0.5, 0.5, 1, 1, 1),
+        "column_sampling": (0.5, 0.5, 1, 1, 1),
+        "learning_rate": (0.05, 0.05, 0.05, 0.05, 0.05),
+        "draws": (5, 5, 15, 15, 10),
+        "forests": (4, 4, 1, 1, 1),
+        "smoothing": (40, 40, 40, 10, 10),
+    },
+    "best": {
+        "depth": (5, 5, 6, 6, 6),
+        "row_sampling": (1, 1, 0.5, 0.5, 0.5),
+        "query_sampling": (0.5, 0.5, 1, 1, 1),
+        "column_sampling": (0.5, 0.5, 1, 1, 1),
+        "learning_rate": (0.03, 0.03, 0.05, 0.05, 0.05),
+        "draws": (15, 15, 20, 20, 15),
+        "forests": (12, 12, 6, 6, 6),
+        "smoothing": (40, 40, 40, 10, 10),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The size of the data, and what training may cost.
+
+    Attributes:
+        documents: number of training documents.
+        queries: number of training queries.
+        features: number of features.
+        effort: one of `EFFORTS`.
+        seconds: the time that training may take; None: no limit.
+    """
+
+    documents: int
+    queries: int = FEW_QUERIES
+    features: int = 1
+    effort: str = "balanced"
+    seconds: float | None = None
+
+    @classmethod
+    def of(cls, data: RankingData, **more: Any) -> Budget:
+        """Take the size from the training data."""
+        return cls(data.n_documents, data.n_queries, data.n_features, **more)
+
+    def affordable(self) -> Budget:
+        """Return the budget with the highest effort that is probably finished in time: balanced if there is no limit."""
+        if self.seconds is None:
+            return self
+        efforts = [replace(self, effort=effort) for effort in reversed(EFFORTS)]
+        fit = [each for each in efforts if USUAL_ROUNDS * each.round_seconds(each.table()) <= self.seconds]
+        return fit[0] if fit else efforts[-1]
+
+    def table(self) -> dict[str, float]:
+        """Return the values of the effort's table at the number of documents."""
+        at = math.log(min(max(self.documents, DOCUMENTS[0]), DOCUMENTS[-1]))
+        return {name: float(np.interp(at, np.log(DOCUMENTS), row)) for name, row in TABLES[self.effort].items()}
+
+    def round_seconds(self, table: Mapping[str, float]) -> float:
+        """Estimate how long a round takes with one thread, whatever the number of threads, on which no default may depend."""
+        share = table["row_sampling"] * table["query_sampling"] * table["column_sampling"]
+        cells = share * table["depth"] * self.features * CELL_SECONDS
+        document = cells + table["draws"] * DRAW_SECONDS + DOCUMENT_SECONDS
+        return table["forests"] * (ROUND_SECONDS + self.documents * document)
+
+
+def tree_defaults(budget: Budget, growth: str) -> dict[str, Any]:
+    """Return the defaults by name, for trees that grow in this way.
+
+    If the time is too short for enough rounds, the learning rate rises.
+    """
+    table = budget.table()
+    rate = table["learning_rate"]
+    if budget.seconds is not None:
+        rounds = budget.seconds / budget.round_seconds(table)
+        rate = min(MOST_RATE, rate * max(1.0, NEEDED_ROUNDS / rounds))
+    leaves = 2 ** round(table["depth"])
+    return {
+        **{name: round(table[name]) for name in WHOLE_NUMBERS},
+        "learning_rate": rate,
+        "l2": L2,
+        "num_leaves": leaves if growth == "symmetric" else leaves - 1,
+        "min_documents": min(20, max(1, budget.documents // 150)),
+        "row_sampling": table["row_sampling"],
+        "column_sampling": table["column_sampling"],
+        "query_sampling": 1.0 if budget.queries < FEW_QUERIES else table["query_sampling"],
+    }
