@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORE := $(shell find core src/podium -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test test-browser test-peers test-torch screenshots lint docs wheel release-check sanitize fuzz bench papers papers-quick format clean
+.PHONY: demo test test-browser test-peers test-torch test-cluster screenshots lint docs wheel release-check sanitize fuzz bench papers papers-quick format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -19,6 +19,10 @@ test-peers: $(VENV)/.peers
 
 test-torch: $(VENV)/.torch
 	$(BIN)/python -m pytest -n auto tests/torch
+
+# Work on several processes of this machine with Ray; `make test` skips these tests where Ray is missing.
+test-cluster: $(VENV)/.cluster
+	timeout 900 $(BIN)/python -m pytest -q --durations=5 tests/cluster
 
 # Pages in a headless Chromium, checked by axe-core; `make test` skips these tests where either is missing.
 test-browser: $(VENV)/.browser
@@ -153,6 +157,10 @@ TORCH := torch==2.13.0
 $(VENV)/.torch: $(VENV)/.dev
 	$(PIP) $(TORCH)
 	$(PIP) --no-build-isolation -e '.[torch]' $(TORCH)
+	touch $@
+
+$(VENV)/.cluster: $(VENV)/.dev
+	$(PIP) --no-build-isolation -e '.[cluster]'
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.torch

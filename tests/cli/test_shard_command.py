@@ -51,6 +51,17 @@ def test_shards_train_and_score_as_the_file_does(cli, files):
     assert len(cli("score", "file.podium", "shards", "--json").json["scores"]) == 360
 
 
+def test_rows_of_a_query_are_put_together(cli, tmp_path):
+    (tmp_path / "a.txt").write_text("1 qid:1 1:2\n0 qid:2 1:3\n1 qid:1 1:4\n")
+    (tmp_path / "b.txt").write_text("1 qid:2 1:5\n0 qid:3 1:6\n")
+    done = cli("data", "shard", "a.txt", "b.txt", "--shards", 2, "--out", "s")
+    assert done.err == (
+        "2 queries are in several places, the first of them 1; the rows of a query are put together, in their order\n"
+    )
+    assert podium.read(tmp_path / "s").features.ravel().tolist() == [2, 4, 3, 5, 6]
+    assert cli("data", "shard", "s", "--shards", 1, "--out", "t").err == ""
+
+
 def test_what_cannot_be_cut_into_shards(refused, tmp_path):
     (tmp_path / "a.txt").write_text("1 qid:1 1:2\n0 qid:2 1:3\n")
     (tmp_path / "b.txt").write_text("1 qid:2 1:2\n")
@@ -58,10 +69,10 @@ def test_what_cannot_be_cut_into_shards(refused, tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").write_text("x")
     shard = ("data", "shard")
-    assert "b.txt: query 2 is also in a.txt; a query must lie in one file" in refused(
-        *shard, "a.txt", "b.txt", "--shards", 2, "--out", "s"
-    )
-    assert "c.txt" in refused(*shard, "c.txt", "--shards", 2, "--out", "s")
+    (tmp_path / "both").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "both" / name).write_text((tmp_path / name).read_text())
+    assert "b.txt: query 2 is also in both/a.txt; a query must lie in one file" in refused("train", "both")
     assert "--shards 3 must be at most 2, the number of queries" in refused(
         *shard, "a.txt", "--shards", 3, "--out", "s"
     )

@@ -29,6 +29,12 @@ def parts(tmp_path):
 TRAIN = ["train", "train.txt", "--valid", "vali.txt"]
 
 
+def test_the_effort_is_an_option(cli, parts):
+    cli(*TRAIN, "--ranker", "lambdamart", "--effort", "fast", "--n-estimators", 2, "-o", "m.podium")
+    assert podium.load(cli.folder / "m.podium").resolved_["effort"] == "fast"
+    assert "'balanced'" in cli("train", "--help").out
+
+
 def test_train_equals_the_library(cli, parts):
     said = cli(
         *TRAIN, "--ranker", "lambdarank", "--epochs", 6, "--hidden", "4", "--set", "sigma=2.0", "-o", "m.podium"
@@ -517,12 +523,12 @@ def test_none_never_stops_early(cli, parts):
 
 
 def test_a_warning_about_the_last_round_names_the_option_and_comes_last(cli, parts):
-    given = [*TRAIN, "--n-estimators", 10, "--learning-rate", 0.1, "--set", "smoothing=0"]
+    given = [*TRAIN, "--n-estimators", 3, "--learning-rate", 0.1, "--set", "smoothing=0"]
     words = [sys.executable, "-m", "podium", *map(str, given)]
     lines = subprocess.run(words, cwd=cli.folder, capture_output=True, text=True, check=True).stderr.splitlines()
-    assert lines[-1].startswith("podium: the best round on the validation data is the last one allowed, number 10")
-    assert lines[-1].endswith("allow more rounds, as in --n-estimators 20")
-    assert lines[-2].startswith("round 10: ")
+    assert lines[-1].startswith("podium: the best round on the validation data is the last one allowed, number 3")
+    assert lines[-1].endswith("allow more rounds, as in --n-estimators 6")
+    assert lines[-2].startswith("round 3: ")
 
 
 def test_an_input_error_comes_without_a_note_on_what_would_be_replaced(cli, parts):

@@ -130,7 +130,7 @@ def test_tunings(data):
 
 
 def test_explanations(data):
-    ranker = podium.MART(n_estimators=3, num_threads=1).fit(data)
+    ranker = podium.MART(n_estimators=30, num_threads=1).fit(data)
     why = ranker.why(data, query=data.query_ids[0], above=1, below=2)
     frame = why.to_frame()
     assert frame["contribution"].sum() == pytest.approx(why.gap)

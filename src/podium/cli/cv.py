@@ -29,6 +29,7 @@ from podium.cli.console import (
     show,
 )
 from podium.cli.evaluate import evaluation_table
+from podium.cli.on_workers import EngineName, find_engine
 from podium.cli.ranker_options import refuse_idle_stopping, takes_ranker
 from podium.files import Output
 from podium.formats import write
@@ -97,12 +98,13 @@ def cv(
     confidence: Confidence = 0.95,
     format_name: FormatName = None,
     read: ReadOption = None,
+    engine: EngineName = "local",
     json: Json = False,
 ) -> None:
     """Cross-validate a ranker: every query is ranked once, by a ranker trained on the other folds.
 
     Folds are made of whole queries. The same seed gives the same folds, whatever the order of queries in DATA. The means
-    and intervals at the end are over all queries.
+    and intervals at the end are over all queries. With --engine "ray(workers=4)", four folds are trained at a time on a Ray cluster.
     """
     from podium.rankers.cross_validation import plan_rotation
 
@@ -112,7 +114,13 @@ def cv(
         refuse_idle_stopping(ranker, "--valid-share SHARE or --parts")
     count = plan_rotation(folds, parts, valid_share).folds
     judged = read_data(data_source(data, format_name, read), ranker.num_threads)
-    how: dict[str, Any] = {"folds": folds, "parts": parts, "valid_share": valid_share, "confidence": confidence}
+    how: dict[str, Any] = {
+        "folds": folds,
+        "parts": parts,
+        "valid_share": valid_share,
+        "confidence": confidence,
+        "engine": find_engine(engine),
+    }
     result = _cross_validate(ranker, judged, count, metrics=[ranker.metric, *(also or [])], **how)
     if target is not None:
         write(result.scores, target, format="scores")
@@ -131,6 +139,8 @@ def _cross_validate(ranker: BaseRanker, data: RankingData, count: int, **how: An
 
     def finished(fold: Fold) -> None:
         done.append(fold)
+        if bar is not None and how["engine"].distributes:
+            bar(len(done), count)
         if not err.is_terminal:
             value = fold.evaluation.mean[ranker.metric]
             note(f"fold {fold.number} of {count}: {ranker.metric} {value:.4f}")
@@ -141,7 +151,8 @@ def _cross_validate(ranker: BaseRanker, data: RankingData, count: int, **how: An
             if bar is not None:
                 bar(len(done) * epochs + row.epoch, count * epochs)
 
-        return cross_validate(ranker, data, seed=ranker.seed, callbacks=[watch], on_fold=finished, **how)
+        watched = [] if how["engine"].distributes else [watch]
+        return cross_validate(ranker, data, seed=ranker.seed, callbacks=watched, on_fold=finished, **how)
 
 
 def _tell(result: CrossValidation, data: Path, target: Path | None) -> None:

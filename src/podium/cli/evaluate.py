@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -28,13 +28,17 @@ from podium.cli.console import (
 )
 from podium.cli.file_order import model_and_data
 from podium.cli.models import Rankings, Rows
+from podium.cli.on_workers import EngineName, Scoring, find_engine, score_judged
+from podium.cluster import Ray
 from podium.data import RankingData, Run
+from podium.errors import ParameterError
 from podium.evaluation import Evaluation
 from podium.evaluation import evaluate as evaluate_scores
 from podium.evaluation.evaluate import DEFAULT_METRICS
 from podium.evaluation.remarks import empty_lines, single_lines
 from podium.evaluation.result import percent
 from podium.files import Output, atomic_write
+from podium.formats import Source
 
 EvaluateMetrics = Annotated[list[str] | None, metric_option(", ".join(DEFAULT_METRICS))]
 RankingArgument = Annotated[
@@ -81,20 +85,26 @@ def evaluate(
     format_name: FormatName = None,
     read: ReadOption = None,
     threads: Threads = None,
+    engine: EngineName = "local",
     json: Json = False,
 ) -> None:
     """Evaluate a model or a ranking: the mean of each metric with its confidence interval.
 
-    With a TREC run, metrics follow trec_eval's conventions unless they name another.
+    With a TREC run, metrics follow trec_eval's conventions unless they name another. With --engine "ray(workers=4)", a model scores the files of a directory on a Ray cluster. The values are exactly the same.
     """
+    runs_on = find_engine(engine)
     ranking, data = model_and_data(ranking, data)
     if per_query is not None:
         check_outputs(Output(per_query, "per-query", "--per-query"), inputs=[ranking, data], read=read)
     find_functions(*metric or ())
     source = data_source(data, format_name, read)
     rankings = Rankings([ranking], source)
-    rows = Rows.read(source, threads, rankings.scorers)
-    judged, scores = rows.data, rankings.read(ranking, rows, threads)
+    if isinstance(runs_on, Ray):
+        scores, judged = _on_cluster(runs_on, ranking, rankings, source)
+    else:
+        threads = threads or runs_on.threads
+        rows = Rows.read(source, threads, rankings.scorers)
+        judged, scores = rows.data, rankings.read(ranking, rows, threads)
     result = evaluate_scores(
         scores,
         judged,
@@ -113,6 +123,15 @@ def evaluate(
     _tell(result, judged, f"{ranking} on {data}", is_run=isinstance(scores, Run))
     if per_query is not None:
         say(f"wrote {per_query}")
+
+
+def _on_cluster(runs_on: Ray, ranking: Path, rankings: Rankings, source: Source) -> tuple[Any, RankingData]:
+    if not rankings.scorers:
+        raise ParameterError(
+            "engine", str(runs_on), f"needs a model, and {ranking} holds scores that exist already", "leave it out"
+        )
+    how = Scoring(rankings.scorers[0], ranking, judged=True, threads=runs_on.threads)
+    return score_judged(runs_on, source, how)
 
 
 def _tell(result: Evaluation, judged: RankingData, title: str, *, is_run: bool) -> None:

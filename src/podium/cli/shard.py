@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
-from podium.cli.console import FormatName, Json, ReadOption, Threads, data_source, print_json, progress, say
+from podium.cli.console import FormatName, Json, ReadOption, Threads, data_source, note, print_json, progress, say
+from podium.cli.on_workers import EngineName, find_engine
+from podium.data import RankingData
 from podium.formats import read_on_disk_together, write_shards
 from podium.formats.shards import TARGETS, check_target
+from podium.formats.shuffling import Places
 
 InputsArgument = Annotated[
     list[Path],
@@ -39,18 +42,21 @@ def shard(
     format_name: FormatName = None,
     read: ReadOption = None,
     threads: Threads = None,
+    engine: EngineName = "local",
     json: Json = False,
 ) -> None:
     """Write data as shards: files of whole queries with about as many documents each, and a manifest.
 
-    The data may be larger than memory. The rows of a query must be together, because the data is only cut: a query that is found in two places is refused. The manifest holds the number of documents, queries and features, and a checksum of every file, by which a shard that is missing, damaged or changed is noticed when the directory is read.
+    The data may be larger than memory. If the rows of every query are together, the data is only cut. If not, they are put together first, in this process or, with --engine "ray(workers=4)", by a shuffle of Ray Data; the order of the rows of a query stays. The manifest holds the number of documents, queries and features, and a checksum of every file, by which a shard that is missing, damaged or changed is noticed when the directory is read.
     """
     check_target(folder, shards, target_format)
+    runs_on = find_engine(engine)
     sources = [data_source(path, format_name, read) for path in inputs]
     with progress("reading") as bar:
-        data = read_on_disk_together(sources, num_threads=threads, progress=bar)
+        data = read_on_disk_together(sources, num_threads=threads, progress=bar, scattered=True)
+    _note_split(data)
     with progress("writing shards") as bar:
-        made = write_shards(data, folder, shards, format=target_format, progress=bar)
+        made = write_shards(data, folder, shards, format=target_format, progress=bar, engine=runs_on)
     if json:
         rows = [
             {"file": str(folder / each.file), "queries": each.queries, "documents": each.documents}
@@ -63,3 +69,12 @@ def shard(
     say(
         f"wrote {folder / 'manifest.json'}: {made.queries} queries, {made.documents} documents, {made.features} features"
     )
+
+
+def _note_split(data: RankingData) -> None:
+    """Print a note if the rows of a query are not together."""
+    places = Places.of(data)
+    if places.order is not None:
+        several = f"{places.n_split} queries are in several places, the first of them"
+        subject = several if places.n_split > 1 else "One query is in several places:"
+        note(f"{subject} {places.first_split(data)}; the rows of a query are put together, in their order")

@@ -26,6 +26,7 @@ from podium.cli.console import (
     say,
 )
 from podium.cli.epochs import EpochTable, TrainingLog
+from podium.cli.on_workers import EngineName, find_engine
 from podium.cli.ranker_options import refuse_idle_stopping, takes_ranker
 from podium.cli.stopping import Stoppable, Stopped
 from podium.files import Output, remove
@@ -83,6 +84,7 @@ def train(
     log: LogOption = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over even if a stopped run left a checkpoint.")] = False,
     checkpoint_seconds: CheckpointSecondsOption = 5.0,
+    engine: EngineName = "local",
     format_name: FormatName = None,
     read: ReadOption = None,
     json: Json = False,
@@ -99,8 +101,11 @@ def train(
     job.check(inputs=[data, valid, start_from], read=read, log_named=log is not None)
     if valid is None:
         refuse_idle_stopping(ranker, "--valid FILE")
-    more = _start(start_from)
-    files, on_disk = [data] if valid is None else [data, valid], ranker.memory_limit is not None
+    more = {"engine": find_engine(engine), **_start(start_from)}
+    files = [data] if valid is None else [data, valid]
+    on_disk = (
+        ranker.memory_limit is not None or more["engine"].distributes
+    )  # workers hold the features, not this process
     judged, *checked = read_parts(files, format_name, read, ranker.num_threads, on_disk=on_disk)
     note_same_data(judged, checked[0] if checked else None)
     if fresh:

@@ -31,6 +31,7 @@ from podium.cli.console import (
     show,
     table_width,
 )
+from podium.cli.on_workers import EngineName, find_engine
 from podium.cli.ranker_options import range_words, refuse_idle_stopping, takes_ranker
 from podium.cli.stopping import Stoppable, Stopped
 from podium.files import Output
@@ -165,6 +166,7 @@ def tune(
     show_trials: Shown = 10,
     format_name: FormatName = None,
     read: ReadOption = None,
+    engine: EngineName = "local",
     json: Json = False,
 ) -> None:
     """Search for the settings with which a ranker is best, with Optuna.
@@ -174,6 +176,8 @@ def tune(
 
     A trial is judged by the metric of the model that it keeps, on the validation data; or, with --folds, by the mean over all
     queries, each ranked by a ranker that was not trained on it. The model that is written is trained with the best settings.
+
+    With --engine "ray(workers=4)", four trials are trained at a time on a Ray cluster.
     """
     files = SearchFiles(data, valid, out, study or Path(f"{out}.study.jsonl"), format_name, read)
     files.check(study_named=study is not None, fresh=fresh)
@@ -188,6 +192,7 @@ def tune(
         "pruner": pruner,
         "jobs": jobs,
         "fresh": fresh,
+        "engine": find_engine(engine),
     }
     with Stoppable() as stop:
         result = _search(ranker, judged, files.study, stop, valid=checked, folds=folds, valid_share=valid_share, **how)

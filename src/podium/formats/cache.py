@@ -19,7 +19,7 @@ from podium import _core
 from podium.data import Pairs, RankingData, Strings
 from podium.data.categories import Categories, as_categorical_features, recode
 from podium.data.checks import check_pairs
-from podium.data.grouping import text_array
+from podium.data.grouping import first_appearance_codes, text_array
 from podium.data.ordering import check_row_order
 from podium.errors import DataError, FormatError, ParameterError
 from podium.files import atomic_write
@@ -80,12 +80,20 @@ def write_cache(
 
 
 def write_streamed(
-    path: str | os.PathLike[str], read: Callable[[FeatureFile], RankingData], begin: int = HEADER_BYTES
+    path: str | os.PathLike[str],
+    read: Callable[[FeatureFile], RankingData],
+    begin: int = HEADER_BYTES,
+    *,
+    scattered: bool = False,
 ) -> None:
-    """Write the data that a reader returns after it has put the features into the file, so that memory never holds them."""
+    """Write the data that a reader returns after it has put the features into the file, so that memory never holds them.
+
+    With `scattered`, the rows of a query need not be together; its id is then written once for each place.
+    """
     with atomic_write(path, "cache") as file:
         data = read(FeatureFile(file, begin))
-        if data.row_order is not None:
+        is_split = data.row_order is not None or first_appearance_codes(data.query_ids)[1] < data.n_queries
+        if is_split and not scattered:
             raise DataError(
                 "the rows of a query are not together; data that is larger than memory must be sorted by query: sort the file"
             )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from podium.data import RankingData, Strings
 from podium.data.checks import caller_row
 from podium.data.feature_names import default_names
-from podium.data.grouping import id_texts, text_array
+from podium.data.grouping import id_texts, query_runs, text_array
 from podium.data.matching import ModelFeatures, match_columns
 from podium.data.ordering import positions
 from podium.errors import DataError, ParameterError, UnknownNameError, nearest_name
@@ -320,17 +320,27 @@ def assemble(
     block: Block,
     feature_names: Sequence[str] | None,
     categories: Mapping[int, tuple[str, ...] | None] | None = None,
+    *,
+    in_runs: bool = False,
 ) -> RankingData:
-    """Return the data of a whole table."""
+    """Return the data of a whole table.
+
+    With `in_runs`, rows stay in their order: those next to each other that have the same query id make a query, so that an id
+    may occur more than once.
+    """
+    runs = query_runs(block.qid, len(block.labels)) if in_runs else None
     data = RankingData(
         block.features,
         block.labels,
-        block.qid,
+        block.qid if runs is None else runs[1],
         document_ids=block.document_ids,
         document_weights=block.weights,
         feature_names=feature_names,
         categorical_features=categories or None,
     )
+    if runs is not None:
+        parts = {name: getattr(data, name) for name in RankingData.PARTS}
+        data = RankingData.of_parts(check=False, **{**parts, "query_ids": runs[0]})
     if block.query_weights is None:
         return data
     weights = data.from_caller_order(block.query_weights)

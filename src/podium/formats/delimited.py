@@ -123,7 +123,7 @@ def _with_categories(
 ) -> RankingData:
     """Return the data with the columns of categories put between those of numbers, where `is_whole` features have room."""
     if not plan.categorical:
-        return assemble(plan, block, plan.feature_names)
+        return assemble(plan, block, plan.feature_names, in_runs=is_whole)
     rows, numeric = len(block.labels), iter(block.features.T)
     matrix = block.features if is_whole else np.empty((rows, len(plan.features)), np.float32)
     categories = {}
@@ -133,7 +133,7 @@ def _with_categories(
         elif not is_whole:
             matrix[:, column] = next(numeric)
     whole = Block(block.labels, block.qid, block.document_ids, block.weights, block.query_weights, matrix)
-    return assemble(plan, whole, plan.feature_names, categories)
+    return assemble(plan, whole, plan.feature_names, categories, in_runs=is_whole)
 
 
 def _coded(name: str, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], tuple[str, ...]]:

@@ -68,7 +68,7 @@ def gather(
         query_weights=None if plan.query_weight is None else columns[plan.query_weight],
         features=features.matrix,
     )
-    return assemble(plan, block, features.names, features.finish())
+    return assemble(plan, block, features.names, features.finish(), in_runs=into is not None)
 
 
 class FeatureColumns:

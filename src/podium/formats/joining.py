@@ -42,7 +42,9 @@ def can_join(paths: Paths) -> bool:
     return True
 
 
-def join(parts: Sequence[RankingData], files: Paths, names: Paths, *, document_ids: bool = True) -> RankingData:
+def join(
+    parts: Sequence[RankingData], files: Paths, names: Paths, *, document_ids: bool = True, scattered: bool = False
+) -> RankingData:
     """Return the queries of several caches, one after the other.
 
     Args:
@@ -50,16 +52,30 @@ def join(parts: Sequence[RankingData], files: Paths, names: Paths, *, document_i
         files: The caches, whose features can be joined.
         names: What to call each of them in messages.
         document_ids: Whether to keep document ids.
+        scattered: Whether a query may be in several places, and its id be there once for each.
     """
-    check_parts(parts, names)
+    check_parts(parts, names, scattered=scattered)
     if len(parts) == 1:
         return parts[0] if document_ids else parts[0].replace_grouped(document_ids=None)
+    return _joined_parts(parts, _features(parts, files, names), document_ids=document_ids)
+
+
+def join_judgments(parts: Sequence[RankingData], names: Paths) -> RankingData:
+    """Return the queries of several files, one after the other, all without features."""
+    check_parts(parts, names)
+    rows = sum(part.n_documents for part in parts)
+    return _joined_parts(parts, np.empty((rows, 0), np.float32), document_ids=True)
+
+
+def _joined_parts(
+    parts: Sequence[RankingData], features: npt.NDArray[np.float32], *, document_ids: bool
+) -> RankingData:
     begins = np.cumsum([0, *(part.n_documents for part in parts)])
     offsets = [part.query_offsets[1:] + begin for part, begin in zip(parts, begins[:-1], strict=True)]
     keeps_ids = document_ids and all(part.document_ids is not None for part in parts)
     return RankingData.of_parts(
         check=False,
-        features=_features(parts, files, names),
+        features=features,
         labels=np.concatenate([part.labels for part in parts]),
         query_offsets=np.concatenate([np.zeros(1, np.int64), *offsets]),
         query_ids=joined_ids([part.query_ids for part in parts]),
@@ -73,7 +89,7 @@ def join(parts: Sequence[RankingData], files: Paths, names: Paths, *, document_i
     )
 
 
-def check_parts(parts: Sequence[RankingData], names: Paths) -> None:
+def check_parts(parts: Sequence[RankingData], names: Paths, *, scattered: bool = False) -> None:
     """Raise a FormatError if the files do not make one data set: other features or weights, or a query in two of them."""
     first = parts[0]
     for part, name in zip(parts, names, strict=True):
@@ -87,16 +103,18 @@ def check_parts(parts: Sequence[RankingData], names: Paths) -> None:
         for weights in ("document_weights", "query_weights"):
             if (getattr(part, weights) is None) != (getattr(first, weights) is None):
                 raise FormatError(name, f"has {weights} and {os.fspath(names[0])} has none, or the other way round")
-    _refuse_split_queries(parts, names)
+    if not scattered:
+        refuse_split_queries([part.query_ids for part in parts], names)
 
 
-def _refuse_split_queries(parts: Sequence[RankingData], names: Paths) -> None:
-    ids = joined_ids([part.query_ids for part in parts])
+def refuse_split_queries(parts: Sequence[Array], names: Paths) -> None:
+    """Raise a FormatError if a query is in two files, given the query ids of each file."""
+    ids = joined_ids(parts)
     order = np.argsort(ids, kind="stable")
     same = np.flatnonzero(ids[order][1:] == ids[order][:-1])
     if not len(same):
         return
-    ends = np.cumsum([part.n_queries for part in parts])
+    ends = np.cumsum([len(part) for part in parts])
     places = order[[same[0], same[0] + 1]]
     there, here = (names[int(np.searchsorted(ends, place, side="right"))] for place in places)
     found = short_repr(plain_ids(ids[places[:1]])[0])

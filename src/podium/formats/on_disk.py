@@ -23,7 +23,7 @@ from podium.formats.joining import can_join, join, joined_categories, place_afte
 from podium.formats.letor import LETOR, Widths
 from podium.formats.letor_rows import LetorOptions
 from podium.formats.resolving import SHARDS
-from podium.formats.shards import folder_sources
+from podium.formats.shards import folder_sources, in_grouped_order
 from podium.memory import scratch_folder
 
 
@@ -73,16 +73,23 @@ def read_on_disk(
         on_widths: Called with the number of features that the lines of each LETOR file show.
         document_ids: Whether to keep document ids, which take memory.
     """
-    groups = [folder_sources(source) if source.format is SHARDS else [source] for source in sources]
+    groups = [[source] for source in sources]
     return _read_groups(groups, num_threads, progress, on_widths, document_ids)
 
 
 def read_on_disk_together(
-    sources: Sequence[Source], *, num_threads: int | None = None, progress: Progress | None = None
+    sources: Sequence[Source],
+    *,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+    scattered: bool = False,
 ) -> RankingData:
-    """Read files and directories as one data set, one after the other; see `read_on_disk`."""
-    groups = [folder_sources(source) if source.format is SHARDS else [source] for source in sources]
-    return _read_groups([[file for group in groups for file in group]], num_threads, progress, None, True)[0]
+    """Read files and directories as one data set, one after the other; see `read_on_disk`.
+
+    With `scattered`, the rows of a query may be in several places: `query_ids` then has its id once for each place. Only
+    `write_shards` takes such data.
+    """
+    return _read_groups([sources], num_threads, progress, None, True, scattered)[0]
 
 
 def _read_groups(
@@ -91,26 +98,38 @@ def _read_groups(
     progress: Progress | None,
     on_widths: Widths | None,
     document_ids: bool,
+    scattered: bool = False,
 ) -> list[RankingData]:
     with tempfile.TemporaryDirectory(dir=scratch_folder(), prefix="podium-") as folder:
-        convert = Conversion(Path(folder), {"num_threads": num_threads, "progress": progress}, document_ids)
-        made = convert.all(groups)
+        convert = Conversion(Path(folder), {"num_threads": num_threads, "progress": progress}, document_ids, scattered)
+        files = [[file for source in group for file in convert.files(source)] for group in groups]
+        made = convert.all(files)
         shapes = [file.shape for group in made for file in group if file.shape is not None]
         base = min((shape.base for shape in shapes), default=0)
         if on_widths is not None and len(shapes) == len(groups):
             on_widths([shape.found + shape.base - base for shape in shapes])
         if len({(shape.base, shape.width) for shape in shapes}) > 1:
             width = max(shape.base + shape.width for shape in shapes) - base
-            made = convert.all(groups, {"index_base": base, "n_features": width})
+            made = convert.all(files, {"index_base": base, "n_features": width})
         return [convert.joined(group) for group in made]
 
 
 class Conversion:
     """The conversion of files to caches in a folder, whose features can be mapped one after the other."""
 
-    def __init__(self, folder: Path, how: Mapping[str, Any], document_ids: bool) -> None:
-        self.folder, self.how, self.document_ids, self.count = folder, how, document_ids, 0
+    def __init__(self, folder: Path, how: Mapping[str, Any], document_ids: bool, scattered: bool) -> None:
+        self.folder, self.how, self.document_ids, self.scattered = folder, how, document_ids, scattered
+        self.count = self.copied = 0
         self.first: RankingData | None = None  # whose columns are looked for in the tables that follow
+
+    def files(self, source: Source) -> list[Source]:
+        """Return the files of a directory, which are copied to the folder if they are not on this machine; or the file itself."""
+        if source.format is not SHARDS:
+            return [source]
+        self.copied += 1
+        copies = self.folder / f"copied-{self.copied}"
+        copies.mkdir()
+        return folder_sources(source, self.how["num_threads"], copies)
 
     def all(
         self, groups: Sequence[Sequence[Source]], options: Mapping[str, Any] | None = None
@@ -132,15 +151,21 @@ class Conversion:
         source.check_data()
         cache = self._new_file()
         try:
-            if source.format is LETOR and source.options.get("scattered", "error") == "error":
-                chosen = LetorOptions(**{"document_ids": self.document_ids, **source.options, **options})
+            if source.format is LETOR and (self.scattered or source.options.get("scattered", "error") == "error"):
+                grouped = {"scattered": "group"} if self.scattered else {}
+                chosen = LetorOptions(**{"document_ids": self.document_ids, **source.options, **options, **grouped})
                 return Converted(source, cache, convert_letor(source.path, cache, chosen, begin=begin, **self.how))
             read_into = source.format.read_into
             if read_into is None:
                 write_cache(source.read_data(**self.how), cache, begin=begin)
             else:
                 source = self._like_first(source)
-                write_streamed(cache, partial(read_into, source.path, **self.how, **source.options), begin)
+                write_streamed(
+                    cache,
+                    partial(read_into, source.path, **self.how, **source.options),
+                    begin,
+                    scattered=self.scattered,
+                )
         except FormatError:
             raise
         except DataError as error:
@@ -159,7 +184,7 @@ class Conversion:
     def joined(self, group: Sequence[Converted]) -> RankingData:
         """Return the data of the files of a group, one after the other."""
         names = [file.source.path for file in group]
-        parts = [read_cache(file.cache) for file in group]
+        parts = [self._part(file.cache) for file in group]
         files = [file.cache for file in group]
         categories = joined_categories(parts)
         differ = any((part.categorical_features or None) != categories for part in parts)
@@ -169,8 +194,12 @@ class Conversion:
                 files.append(self._new_file())
                 write_cache(part, files[-1], begin=place_after(size), categories=categories)
                 size += 4 * part.n_documents * part.n_features
-            parts = [read_cache(file) for file in files]
-        return join(parts, files, names, document_ids=self.document_ids)
+            parts = [self._part(file) for file in files]
+        return join(parts, files, names, document_ids=self.document_ids, scattered=self.scattered)
+
+    def _part(self, cache: Path) -> RankingData:
+        found = read_cache(cache)
+        return in_grouped_order(found) if self.scattered else found
 
     def _new_file(self) -> Path:
         self.count += 1

@@ -18,6 +18,7 @@ from podium.formats.letor import LETOR
 from podium.formats.letor_rows import LETOR_RULES
 from podium.formats.opening import read_head
 from podium.formats.scores import SCORES
+from podium.formats.storage import as_uri
 from podium.formats.trec import QRELS, TREC_RUN
 from podium.kinds import KINDS, recognize
 from podium.rules import Choice
@@ -94,7 +95,7 @@ def resolve(
     """Find out what a file is, by looking at it once.
 
     Args:
-        path: The path of the file, or of a directory of such files.
+        path: The path of the file, or of a directory of such files; or the URI of a directory of shards.
         format: The name of its format; by default the ending of its name says it, or else its first bytes.
         options: Options of the format's reader.
         head: The first bytes of the file, if they have been read already.
@@ -103,7 +104,7 @@ def resolve(
         The file, ready to be read. A file that holds a model or something else that is not a format is a FormatError.
     """
     known = None if format is None else _known_format(format)
-    if Path(path).is_dir():
+    if as_uri(path) is not None or Path(path).is_dir():
         named_by = {} if known is None else {"format": known.name}
         return Source(path, SHARDS, {**named_by, **(options or {})})
     start = read_head(path) if head is None else head
