@@ -5,12 +5,16 @@
 
 Every system trains up to 1,000 trees on the training queries, stops 50 rounds after the best NDCG@10 on the validation
 queries, and is judged once on the test queries: textbook NDCG@10, queries without a relevant document left out, and MAP. Peers
-keep every other default. Podium keeps its own patience too, 300 rounds, and CatBoost, whose steps are small, grows all its
+keep every other default. Podium keeps its own patience too, and CatBoost, whose steps are small, grows all its
 trees and is cut back to the best: stopped after 50 rounds it has a lower NDCG@10 on OHSUMED and yandex (on OHSUMED a higher
 MAP). A figure is the mean over the folds (or seeds) of the set; intervals and paired tests take all test queries together.
 
-Peers' scores are kept in `build/quality` by version, so that running Podium alone is quick: `--systems podium` runs Podium
-and compares it with whatever is kept. On the MSLR-like data XGBoost and CatBoost, which takes hours, run only with `--slow`.
+Two times are measured: seconds on the clock, and the processor time divided by the number of threads. On an idle machine the first is
+at least the second. CatBoost and XGBoost take hours here, so they may run beside other work: for them the second is shown, which
+can only flatter them.
+
+Scores are kept in `build/quality` by version, so that running Podium alone is quick: `--systems podium` runs Podium
+and compares it with whatever is kept. Large tasks of slow losses run only with `--slow`, and `--tasks 1` runs only the first task.
 
 `--develop` is for choosing defaults. It uses no test queries of the current fold: each system is cross-validated inside the training queries
 (of each OHSUMED fold, training and validation queries together), validation cut out of what a fold trains on. `--set`
@@ -22,10 +26,13 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import json
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +44,10 @@ from quality_sets import TEST, Task, Tasks, bare, develop, pooled
 METRICS = {"NDCG@10": "ndcg(empty='skip')@10", "MAP": "map"}
 TREES, PATIENCE = 1000, 50
 KEPT = Path(__file__).parents[1] / "build" / "quality"
-SLOW = {("mslr-like", "catboost"), ("mslr-like", "xgboost")}
+OTHER_LOSSES = ("QueryRMSE", "QuerySoftMax", "PairLogit", "YetiRankPairwise")  # of CatBoost, besides YetiRank
+SLOW = {("mslr-120000", f"catboost {loss}") for loss in ("PairLogit", "YetiRankPairwise")} | {
+    ("mslr-720000", f"catboost {loss}") for loss in OTHER_LOSSES
+}
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,7 @@ class Outcome:
     scores: np.ndarray
     trees: int
     seconds: float
+    processor_seconds: float  # divided by the number of threads
 
 
 # the systems: scores of the test documents, and how many trees they come from ----------------------------------------------
@@ -58,14 +69,14 @@ def run_podium(task: Task, threads: int, **settings: object) -> tuple[np.ndarray
     return ranker.predict(task.test), ranker.best_epoch_
 
 
-def run_lightgbm(task: Task, threads: int) -> tuple[np.ndarray, int]:
+def run_lightgbm(task: Task, threads: int, objective: str = "lambdarank") -> tuple[np.ndarray, int]:
     import lightgbm
 
     train, valid = (
         lightgbm.Dataset(part.features, part.labels, group=part.query_sizes) for part in (task.train, task.valid)
     )
     booster = lightgbm.train(
-        {"objective": "lambdarank", "metric": "ndcg", "eval_at": [10], "num_threads": threads, "verbosity": -1},
+        {"objective": objective, "metric": "ndcg", "eval_at": [10], "num_threads": threads, "verbosity": -1},
         train,
         TREES,
         valid_sets=[valid.set_reference(train)],
@@ -93,7 +104,7 @@ def run_xgboost(task: Task, threads: int) -> tuple[np.ndarray, int]:
     return booster.predict(test, iteration_range=(0, trees)), trees
 
 
-def run_catboost(task: Task, threads: int) -> tuple[np.ndarray, int]:
+def run_catboost(task: Task, threads: int, loss: str = "YetiRank") -> tuple[np.ndarray, int]:
     import catboost
 
     train, valid = (
@@ -101,7 +112,7 @@ def run_catboost(task: Task, threads: int) -> tuple[np.ndarray, int]:
     )
     ranker = catboost.CatBoost(
         {
-            "loss_function": "YetiRank",
+            "loss_function": loss,
             "eval_metric": "NDCG:top=10",
             "iterations": TREES,
             "thread_count": threads,
@@ -113,69 +124,90 @@ def run_catboost(task: Task, threads: int) -> tuple[np.ndarray, int]:
     return ranker.predict(task.test.features), ranker.tree_count_
 
 
-PEERS: dict[str, Callable[[Task, int], tuple[np.ndarray, int]]] = {
+System = Callable[..., tuple[np.ndarray, int]]
+OWN: dict[str, System] = {
+    "podium": run_podium,
+    "podium fast": partial(run_podium, effort="fast"),
+    "podium best": partial(run_podium, effort="best"),
+}
+PEERS: dict[str, System] = {
     "lightgbm": run_lightgbm,
+    "lightgbm xendcg": partial(run_lightgbm, objective="rank_xendcg"),
     "xgboost": run_xgboost,
     "catboost": run_catboost,
+    **{f"catboost {loss}": partial(run_catboost, loss=loss) for loss in OTHER_LOSSES},
 }
 
 
 # running them --------------------------------------------------------------------------------------------------------
 
 
-def timed(run: Callable[..., tuple[np.ndarray, int]], *given: object, **settings: object) -> Outcome:
-    began = time.perf_counter()
-    scores, trees = run(*given, **settings)
-    return Outcome(np.asarray(scores, np.float64), int(trees), time.perf_counter() - began)
+def timed(run: System, task: Task, threads: int, **settings: object) -> Outcome:
+    began, used = time.perf_counter(), time.process_time()
+    scores, trees = run(task, threads, **settings)
+    used = (time.process_time() - used) / threads
+    return Outcome(np.asarray(scores, np.float64), int(trees), time.perf_counter() - began, used)
 
 
-def peer_outcome(system: str, task: Task, name: str, options: argparse.Namespace, *, run: bool) -> Outcome | None:
-    """Return the saved result, or run the peer now if that is allowed; None otherwise."""
-    path = KEPT / f"{name}-{system}-{version_of(system)}.npz"
-    if path.exists() and not (options.fresh and run):
+def kept_outcome(system: str, task: Task, name: str, options: argparse.Namespace, *, run: bool) -> Outcome | None:
+    """Return the saved result, or run the system now if that is allowed; None otherwise."""
+    path = KEPT / f"{name}-{system.replace(' ', '-')}-{version_of(system.partition(' ')[0])}.npz"
+    own = system in OWN
+    if path.exists() and not (run and (own or options.fresh)):
         kept = np.load(path)
-        return Outcome(kept["scores"], int(kept["trees"]), float(kept["seconds"]))
+        numbers = float(kept["seconds"]), float(kept["processor_seconds"])
+        return Outcome(kept["scores"], int(kept["trees"]), *numbers)
     if not run:
         return None
-    outcome = timed(PEERS[system], task, options.threads)
+    settings = options.settings if own else {}
+    outcome = timed((OWN | PEERS)[system], task, options.threads, **settings)
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez(path, scores=outcome.scores, trees=outcome.trees, seconds=outcome.seconds)
+    np.savez(path, **vars(outcome))
+    print(f"{name} {system}: {outcome.trees} trees, {outcome.seconds:.1f} s", file=sys.stderr)
     return outcome
 
 
 def run_set(name: str, tasks: Tasks, options: argparse.Namespace) -> dict | None:
-    """Every system on every task; a system that lacks a task is left out."""
+    """Every system on every task; a system is compared on the tasks that it has."""
     prefix = f"develop-{options.folds}-{name}" if options.develop else name
-    tests, outcomes = [], {system: [] for system in ("podium", *PEERS)}
-    for number, task in enumerate(tasks()):
+    tests, outcomes = [], {system: [] for system in (*OWN, *PEERS)}
+    for number, task in enumerate(itertools.islice(tasks(), options.tasks)):
         tests.append(bare(task.test))
-        if "podium" in options.systems:
-            outcomes["podium"].append(timed(run_podium, task, options.threads, **options.settings))
-        for system in PEERS:
+        for system, found in outcomes.items():
             run = system in options.systems and (options.slow or (name, system) not in SLOW)
-            outcomes[system].append(peer_outcome(system, task, f"{prefix}-{number}", options, run=run))
-    whole = {system: found for system, found in outcomes.items() if len(found) == len(tests) and None not in found}
+            found.append(kept_outcome(system, task, f"{prefix}-{number}", options, run=run))
+    whole = {system: found for system, found in outcomes.items() if any(one is not None for one in found)}
     return judged(name, tests, whole) if whole else None
 
 
-def judged(name: str, tests: list[podium.RankingData], outcomes: dict[str, list[Outcome]]) -> dict:
-    """Means, intervals, and Podium against each peer."""
-    data, rows = pooled(tests), {}
-    scores = {system: np.concatenate([each.scores for each in found]) for system, found in outcomes.items()}
+def judged(name: str, tests: list[podium.RankingData], outcomes: dict[str, list[Outcome | None]]) -> dict:
+    """Means, intervals, and Podium against each peer on the tasks that both have."""
+    rows, pairs = {}, {system: {} for system in OWN if system in outcomes}
     for system, found in outcomes.items():
-        result = podium.evaluate(scores[system], data, METRICS.values())
-        parts = [podium.evaluate(each.scores, test, METRICS.values()) for each, test in zip(found, tests, strict=True)]
+        has = [k for k, one in enumerate(found) if one is not None]
+        parts = [podium.evaluate(found[k].scores, tests[k], METRICS.values()) for k in has]
+        whole = podium.evaluate(joined(found, has), pooled([tests[k] for k in has]), METRICS.values())
         rows[system] = {
+            "tasks": len(has),
             "mean": {show: float(np.mean([part.mean[m] for part in parts])) for show, m in METRICS.items()},
-            "interval": {show: list(result.interval[m]) for show, m in METRICS.items()},
-            "trees": [each.trees for each in found],
-            "seconds": sum(each.seconds for each in found),
+            "interval": {show: list(whole.interval[m]) for show, m in METRICS.items()},
+            "trees": [found[k].trees for k in has],
+            "seconds": float(np.mean([found[k].seconds for k in has])),
+            "processor_seconds": float(np.mean([found[k].processor_seconds for k in has])),
         }
-    pairs = {}
-    for peer in [system for system in scores if system != "podium" and "podium" in scores]:
-        both = {"podium": scores["podium"], peer: scores[peer]}
-        pairs[peer] = {show: compared(both, data, m) for show, m in METRICS.items()}
-    return {"set": name, "tasks": len(tests), "queries": data.n_queries, "systems": rows, "podium against": pairs}
+    for own in pairs:
+        for peer in PEERS:
+            both = [k for k in range(len(tests)) if peer in outcomes and outcomes[own][k] and outcomes[peer][k]]
+            if both:
+                scores = {system: joined(outcomes[system], both) for system in (own, peer)}
+                data = pooled([tests[k] for k in both])
+                pairs[own][peer] = {show: compared(scores, data, m) for show, m in METRICS.items()}
+    queries = sum(test.n_queries for test in tests)
+    return {"set": name, "tasks": len(tests), "queries": queries, "systems": rows, "against": pairs}
+
+
+def joined(found: list[Outcome | None], chosen: list[int]) -> np.ndarray:
+    return np.concatenate([found[k].scores for k in chosen])
 
 
 def compared(scores: dict[str, np.ndarray], data: podium.RankingData, metric: str) -> dict:
@@ -194,18 +226,21 @@ def compared(scores: dict[str, np.ndarray], data: podium.RankingData, metric: st
 
 
 def show(found: dict) -> None:
-    print(f"\n{found['set']}: {found['queries']:,} queries judged, {found['tasks']} runs")
-    print(f"{'':<12}" + "".join(f"{show:>9}{'95 % interval':>19}" for show in METRICS) + f"{'trees':>8}{'seconds':>10}")
+    print(f"\n{found['set']}: {found['queries']:,} queries judged, {found['tasks']} tasks")
+    heads = "".join(f"{show:>9}{'95 % interval':>19}" for show in METRICS)
+    print(f"{'':<26}{heads}{'tasks':>7}{'trees':>7}{'seconds':>9}{'processor':>11}")
     for system, row in found["systems"].items():
         cells = "".join(f"{row['mean'][show]:>9.4f}{interval(row['interval'][show], '.4f'):>19}" for show in METRICS)
-        print(f"{system:<12}{cells}{np.median(row['trees']):>8.0f}{row['seconds']:>10.1f}")
-    for peer, by_metric in found["podium against"].items():
-        for show, pair in by_metric.items():
-            p = ", ".join(f"{test} p {value:.4f}" for test, value in pair["p"].items())
-            print(
-                f"podium − {peer:<9} {show:<8}{pair['difference']:>+8.4f} {interval(pair['interval'], '+.4f')}  "
-                f"{pair['wins']}:{pair['losses']}  {p}"
-            )
+        times = f"{row['seconds']:>9.2f}{row['processor_seconds']:>11.2f}"
+        print(f"{system:<26}{cells}{row['tasks']:>7}{np.median(row['trees']):>7.0f}{times}")
+    for own, peers in found["against"].items():
+        for peer, by_metric in peers.items():
+            for show, pair in by_metric.items():
+                p = ", ".join(f"{test} p {value:.4f}" for test, value in pair["p"].items())
+                print(
+                    f"{own + ' − ' + peer:<36} {show:<8}{pair['difference']:>+8.4f} {interval(pair['interval'], '+.4f')}  "
+                    f"{pair['wins']}:{pair['losses']}  {p}"
+                )
 
 
 def interval(ends: list[float], form: str) -> str:
@@ -224,11 +259,13 @@ def setting(text: str) -> tuple[str, object]:
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--systems", nargs="+", choices=["podium", *PEERS], default=["podium", *PEERS])
+    parser.add_argument("--systems", nargs="+", choices=[*OWN, *PEERS], default=[*OWN, *PEERS])
     parser.add_argument("--sets", nargs="+", choices=list(TEST), default=list(TEST))
     parser.add_argument("--peers-only", action="store_true", help="do not run Podium")
     parser.add_argument("--fresh", action="store_true", help="run the peers again, whatever is kept")
-    parser.add_argument("--slow", action="store_true", help="XGBoost and CatBoost on the MSLR-like data too")
+    parser.add_argument("--slow", action="store_true", help="losses that take hours on large tasks too")
+    parser.add_argument("--merge", action="store_true", help="keep the other sets of the file of results")
+    parser.add_argument("--tasks", type=int, help="at most so many tasks of each set")
     parser.add_argument("--develop", action="store_true", help="cross-validate inside the training queries")
     parser.add_argument("--folds", type=int, default=5, help="of --develop")
     parser.add_argument("--repeats", type=int, default=1, help="of --develop: other folds each time")
@@ -244,13 +281,13 @@ def parsed() -> argparse.Namespace:
     if "podium" in options.systems and set(options.sets) == set(TEST) and not (options.develop or options.peers_only):
         options.out = options.out or Path(__file__).parent / "results" / "quality.json"
     if options.peers_only:
-        options.systems = [system for system in options.systems if system != "podium"]
+        options.systems = [system for system in options.systems if system not in OWN]
     return options
 
 
 def main() -> None:
     options = parsed()
-    where = machine(*PEERS)
+    where = machine(*{system.partition(" ")[0] for system in PEERS})
     print(short_repr(where))
     sets = develop(options.folds, options.repeats) if options.develop else TEST
     found = []
@@ -261,6 +298,10 @@ def main() -> None:
             show(result)
     if not options.out:
         return
+    if options.merge and options.out.exists():
+        new = {one["set"]: one for one in found}
+        known = {one["set"]: one for one in json.loads(options.out.read_text())["sets"]} | new
+        found = [known[name] for name in TEST if name in known]
     report = {"trees": TREES, "patience": PATIENCE, "metrics": METRICS, "machine": where, "sets": found}
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(report, indent=2) + "\n")

@@ -19,7 +19,8 @@ from mslr_like import mslr_like
 from podium import RankingData
 
 MSLR_SEEDS = (1, 2, 3)
-MSLR_QUERIES = (6000, 1000, 2000)  # to train on, to choose on, to be judged on
+MSLR_QUERIES = (250, 1000, 6000)  # to train on, of about 120 documents
+MSLR_TEST_QUERIES = 2000
 DEVELOP_QUERIES = 2000
 VALIDATION = 0.2  # of the training queries, where a set has no validation part
 
@@ -87,12 +88,14 @@ def example() -> Iterator[Task]:
     yield Task(*holdout(example_part("train")), example_part("test"))
 
 
-def mslr() -> Iterator[Task]:
+def mslr(queries: int) -> Iterator[Task]:
     for seed in MSLR_SEEDS:
-        yield Task(*(mslr_like(n, seed=10 * seed + k, task_seed=seed) for k, n in enumerate(MSLR_QUERIES)))
+        parts = (queries, max(100, queries // 6), MSLR_TEST_QUERIES)
+        yield Task(*(mslr_like(n, seed=10 * seed + k, task_seed=seed) for k, n in enumerate(parts)))
 
 
-TEST: dict[str, Tasks] = {"ohsumed": ohsumed, "yandex": yandex, "lightgbm-lambdarank": example, "mslr-like": mslr}
+MSLR_SETS: dict[str, Tasks] = {f"mslr-{120 * queries}": partial(mslr, queries) for queries in MSLR_QUERIES}
+TEST: dict[str, Tasks] = {"ohsumed": ohsumed, "yandex": yandex, "lightgbm-lambdarank": example, **MSLR_SETS}
 
 
 # what defaults are chosen on -----------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ import numpy as np
 import podium
 from podium import _core
 from podium.models import model
-from podium.training.schedule import Schedule
 from podium.training.steps import Task, make_descent
 
 PAPER = {"one layer": 5.1, "two layers": 8.0, "slope V1": 1.943, "slope V2": 1.185}
@@ -39,7 +38,7 @@ def make_data(queries: int, documents: int, features: int) -> podium.RankingData
 
 def make_epoch(data: podium.RankingData, name: str, per_pair: bool):
     started = model(name).start(data, n_outputs=1, seed=0)
-    task = Task(podium.force("ranknet"), started, data, Schedule(optimizer="sgd"), 0, 1)
+    task = Task(podium.force("ranknet"), started, data, seed=0, num_threads=1)
     descent = make_descent(task)
     descent.set_parameters(started.vector)
     order = np.arange(data.n_queries)

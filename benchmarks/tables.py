@@ -13,11 +13,13 @@ import json
 from pathlib import Path
 
 import classics_tables
+import defaults_table
 import export_tables
 import service_tables
 import structrank_tables
 import summary_table
 import tree_tables
+from machine import short_repr
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -29,15 +31,17 @@ def load(name: str) -> dict:
 
 def ratios() -> str:
     """How many times as long as Podium each peer takes, job by job."""
-    reading, metrics = load("reading"), load("metrics")
-    readers, judging = reading["readers"], metrics["ratio"]
+    judging = load("metrics")["ratio"]
     rows = [
-        ("reading LETOR text, 1 GB", "scikit-learn `load_svmlight_file`", readers["scikit-learn"]["ratio"]),
-        ("", "LightGBM (which bins too)", readers["lightgbm"]["ratio"]),
-        ("", "XGBoost", readers["xgboost"]["ratio"]),
+        *(row for file in load("reading")["files"] for row in reading_ratios(file)),
         *(
-            (f"{'LambdaRank, one epoch, ' if not k else ''}{row['model']}", "PyTorch 2.13", row["ratio"])
-            for k, row in enumerate(net_rows(1, "adam")[:3])
+            (
+                f"{row['model']}{'' if k else f', LambdaRank, one epoch, {queries} per update'}",
+                "PyTorch 2.13",
+                row["ratio"],
+            )
+            for batch, queries in ((1, "one query"), (16, "16 queries"))
+            for k, row in enumerate(net_rows(batch, "adam")[:3])
         ),
         ("nDCG@10, 10⁶ documents, 10⁴ queries", "ranx", judging["ranx"]),
         ("", "pytrec_eval", judging["pytrec_eval"]),
@@ -50,6 +54,22 @@ def ratios() -> str:
     return "\n".join(lines + [f"| {job} | {peer} | {faster(ratio)} |" for job, peer, ratio in rows])
 
 
+def reading_ratios(file: dict) -> list[tuple[str, str, float]]:
+    """Return the rows of one file: job, peer and ratio."""
+    readers = file["readers"]
+    return [
+        (f"reading LETOR text, {size_of(file)}", "scikit-learn `load_svmlight_file`", readers["scikit-learn"]["ratio"]),
+        ("", "LightGBM (which bins too)", readers["lightgbm"]["ratio"]),
+        ("", "XGBoost", readers["xgboost"]["ratio"]),
+    ]
+
+
+def size_of(file: dict) -> str:
+    """Return the size of a file, rounded, with its unit."""
+    megabytes = file["bytes"] / 1e6
+    return f"{megabytes / 1e3:.0f} GB" if megabytes > 500 else f"{round(megabytes, -1):.0f} MB"
+
+
 def faster(ratio: float) -> str:
     """Return a ratio without decimals from ten on, and with one below."""
     return f"{ratio:.0f}×" if ratio >= 9.95 else f"{ratio:.1f}×"
@@ -57,16 +77,23 @@ def faster(ratio: float) -> str:
 
 def reading_table() -> str:
     reading = load("reading")
-    lines = ["| reader | seconds | MB/s | podium is faster by |", "|---|---|---|---|"]
-    for name, row in reading["readers"].items():
-        if name == "podium, from the cache":
-            continue
-        lines.append(f"| {name} | {row['seconds']:.3f} | {row['megabytes_per_second']:,.0f} | {row['ratio']:.2f}× |")
-    peak, arrays = reading["peak_bytes"] / 2**20, reading["array_bytes"] / 2**20
+    lines = ["| file | reader | seconds | MB/s | podium is faster by | imports, s |", "|---|---|---|---|---|---|"]
+    for file in reading["files"]:
+        for name, row in file["readers"].items():
+            if name == "podium, from the cache":
+                continue
+            lines.append(
+                f"| {size_of(file) if name == 'podium' else ''} | {name} | {row['seconds']:.3f}"
+                f" | {row['megabytes_per_second']:,.0f} | {row['ratio']:.2f}× | {row['imports']:.2f} |"
+            )
+    largest = max(reading["files"], key=lambda file: file["bytes"])
+    peak, arrays = largest["peak_bytes"] / 2**20, largest["array_bytes"] / 2**20
     lines += [
         "",
         f"Podium's peak memory, including the interpreter, was {peak:.0f} MiB for arrays of {arrays:.0f} MiB. Loading the cache"
-        f" took {1e3 * reading['readers']['podium, from the cache']['seconds']:.1f} ms.",
+        f" took {1e3 * largest['readers']['podium, from the cache']['seconds']:.1f} ms.",
+        "",
+        f"On {short_repr(reading['machine'])}.",
     ]
     return "\n".join(lines)
 
@@ -96,7 +123,7 @@ def nets_table() -> str:
             f"| {row['force']} | {row['model']} | {row['batch']} | {row['optimizer']} | {row['seconds']['podium']:.3f}"
             f" | {best:.2f} | {row['ratio']:.1f}× |"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, "", f"On {short_repr(nets['machine'])}."])
 
 
 def schedules_table() -> str:
@@ -133,6 +160,7 @@ TABLES = {
     "letor": letor_table,
     "trees": tree_tables.trees_section,
     "quality": tree_tables.quality_section,
+    "defaults": defaults_table.defaults_section,
     "force": tree_tables.force_section,
     "predict": tree_tables.scoring_section,
     "classics cost": classics_tables.cost_section,

@@ -104,7 +104,8 @@ class GrowPodium(Growing):
     def __init__(self, data: RankingData, plan: Plan, **settings: object) -> None:
         super().__init__()
         self.data, self.given = data, {"metric": "ndcg@10", "num_leaves": plan.leaves, "learning_rate": RATE}
-        self.given |= {"num_threads": plan.threads, "seed": 0, "early_stopping_rounds": None} | settings
+        self.given |= {"num_threads": plan.threads, "seed": 0, "early_stopping_rounds": None}
+        self.given |= {"growth": "leaf", "l2": 0.0, "draws": 1, "row_sampling": 0.2} | settings
 
     def grow(self, trees: int) -> None:
         ranker, ends = podium.LambdaMART(**self.given, n_estimators=trees), []
@@ -208,7 +209,7 @@ class GrowCatBoost(Growing):
 
 GOSS = {"data_sample_strategy": "goss"}
 SYSTEMS: dict[str, Callable[[RankingData, Plan], Growing]] = {
-    "podium": GrowPodium,  # at this size grown from 20 % of the documents
+    "podium": GrowPodium,  # grown from 20 % of the documents
     "podium, exact": partial(GrowPodium, row_sampling=1.0, query_sampling=1.0, column_sampling=1.0, draws=1),
     **{f"podium, {share:.0%}": partial(GrowPodium, row_sampling=share) for share in (0.3, 0.1)},
     "lightgbm": GrowLightGBM,
