@@ -1,6 +1,7 @@
 """How well boosted trees rank: Podium at its defaults against LightGBM, XGBoost and CatBoost at theirs.
 
     PODIUM_DATA=… python benchmarks/quality.py [--systems podium lightgbm …] [--sets ohsumed …]
+    python benchmarks/quality.py --aside
     PODIUM_DATA=… python benchmarks/quality.py --develop [--set num_leaves=7 --set learning_rate=0.03 …]
 
 Every system trains up to 1,000 trees on the training queries, stops 50 rounds after the best NDCG@10 on the validation
@@ -15,6 +16,8 @@ can only flatter them.
 
 Scores are kept in `build/quality` by version, so that running Podium alone is quick: `--systems podium` runs Podium
 and compares it with whatever is kept. Large tasks of slow losses run only with `--slow`, and `--tasks 1` runs only the first task.
+
+`--aside` runs tasks of all synthetic families that were kept aside while the defaults were chosen, and writes results/aside.json.
 
 `--develop` is for choosing defaults. It uses no test queries of the current fold: each system is cross-validated inside the training queries
 (of each OHSUMED fold, training and validation queries together), validation cut out of what a fold trains on. `--set`
@@ -39,7 +42,7 @@ import numpy as np
 
 import podium
 from machine import machine, short_repr, version_of
-from quality_sets import TEST, Task, Tasks, bare, develop, pooled
+from quality_sets import ASIDE, POOLS, TEST, Task, Tasks, bare, develop, pooled
 
 METRICS = {"NDCG@10": "ndcg(empty='skip')@10", "MAP": "map"}
 TREES, PATIENCE = 1000, 50
@@ -260,12 +263,15 @@ def setting(text: str) -> tuple[str, object]:
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--systems", nargs="+", choices=[*OWN, *PEERS], default=[*OWN, *PEERS])
-    parser.add_argument("--sets", nargs="+", choices=list(TEST), default=list(TEST))
+    parser.add_argument(
+        "--sets", nargs="+", choices=list(dict.fromkeys([*TEST, *ASIDE, *POOLS])), help="by default all"
+    )
     parser.add_argument("--peers-only", action="store_true", help="do not run Podium")
     parser.add_argument("--fresh", action="store_true", help="run the peers again, whatever is kept")
     parser.add_argument("--slow", action="store_true", help="losses that take hours on large tasks too")
     parser.add_argument("--merge", action="store_true", help="keep the other sets of the file of results")
     parser.add_argument("--tasks", type=int, help="at most so many tasks of each set")
+    parser.add_argument("--aside", action="store_true", help="the tasks that were kept aside")
     parser.add_argument("--develop", action="store_true", help="cross-validate inside the training queries")
     parser.add_argument("--folds", type=int, default=5, help="of --develop")
     parser.add_argument("--repeats", type=int, default=1, help="of --develop: other folds each time")
@@ -278,8 +284,11 @@ def parsed() -> argparse.Namespace:
     if options.settings and not options.develop:
         parser.error("--set is for --develop: parameters are not chosen on test queries")
     options.settings = dict(options.settings)
-    if "podium" in options.systems and set(options.sets) == set(TEST) and not (options.develop or options.peers_only):
-        options.out = options.out or Path(__file__).parent / "results" / "quality.json"
+    known = list(POOLS if options.develop else ASIDE if options.aside else TEST)
+    options.sets = options.sets or known
+    if "podium" in options.systems and options.sets == known and not (options.develop or options.peers_only):
+        name = "aside" if options.aside else "quality"
+        options.out = options.out or Path(__file__).parent / "results" / f"{name}.json"
     if options.peers_only:
         options.systems = [system for system in options.systems if system not in OWN]
     return options
@@ -289,7 +298,7 @@ def main() -> None:
     options = parsed()
     where = machine(*{system.partition(" ")[0] for system in PEERS})
     print(short_repr(where))
-    sets = develop(options.folds, options.repeats) if options.develop else TEST
+    sets = develop(options.folds, options.repeats) if options.develop else TEST | ASIDE
     found = []
     for name in options.sets:
         result = run_set(name, sets[name], options)
@@ -301,7 +310,7 @@ def main() -> None:
     if options.merge and options.out.exists():
         new = {one["set"]: one for one in found}
         known = {one["set"]: one for one in json.loads(options.out.read_text())["sets"]} | new
-        found = [known[name] for name in TEST if name in known]
+        found = [known[name] for name in TEST | ASIDE if name in known]
     report = {"trees": TREES, "patience": PATIENCE, "metrics": METRICS, "machine": where, "sets": found}
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(report, indent=2) + "\n")

@@ -1,7 +1,8 @@
 """The sets that boosted trees are judged on, as tasks: train, choose the number of trees on validation, be judged on test.
 
-`TEST` holds what the published figures are about. `DEVELOP` holds cross-validation inside the training queries, for choosing
-defaults: no task of it holds a query of the test part of its set or fold.
+`TEST` holds what the published figures are about, and `ASIDE` synthetic tasks of all families that had no part in choosing defaults.
+`develop` makes cross-validation inside the training queries, for choosing defaults: no task of it holds a query of the test part of
+its set or fold.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 import podium
 from mslr_like import mslr_like
 from podium import RankingData
+from task_families import FAMILIES, draw
 
 MSLR_SEEDS = (1, 2, 3)
 MSLR_QUERIES = (250, 1000, 6000)  # to train on, of about 120 documents
@@ -96,6 +98,22 @@ def mslr(queries: int) -> Iterator[Task]:
 
 MSLR_SETS: dict[str, Tasks] = {f"mslr-{120 * queries}": partial(mslr, queries) for queries in MSLR_QUERIES}
 TEST: dict[str, Tasks] = {"ohsumed": ohsumed, "yandex": yandex, "lightgbm-lambdarank": example, **MSLR_SETS}
+
+# what was kept aside while defaults were chosen ----------------------------------------------------------------------
+
+ASIDE_SEED = 900  # of the tasks; the defaults were chosen on others
+ASIDE_DOCUMENTS = (3_000, 10_000, 30_000, 120_000)  # to train on
+ASIDE_TEST_DOCUMENTS = 60_000
+
+
+def aside(documents: int) -> Iterator[Task]:
+    """One task of every family, with a sixth as many documents to choose on."""
+    for family in ("mslr", *FAMILIES):
+        sizes = (documents, max(3000, documents // 6), ASIDE_TEST_DOCUMENTS)
+        yield Task(*(draw(family, n, seed=k, task_seed=ASIDE_SEED) for k, n in enumerate(sizes)))
+
+
+ASIDE: dict[str, Tasks] = {f"families-{n}": partial(aside, n) for n in ASIDE_DOCUMENTS}
 
 
 # what defaults are chosen on -----------------------------------------------------------------------------------------

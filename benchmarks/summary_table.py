@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import quality_tables
 import tree_tables
 from tree_tables import NAMES, TEST, found
 
@@ -111,7 +112,7 @@ def small_row() -> list[Row]:
     """Return the seconds that training at the defaults takes on a small set."""
     for one in found("quality").get("sets", []):
         if one["set"] == SMALL_SET:
-            seconds = {name: tree_tables.quality_seconds(one, name) for name in SYSTEMS if name in one["systems"]}
+            seconds = {name: quality_tables.quality_seconds(one, name) for name in SYSTEMS if name in one["systems"]}
             label = f"seconds to train on {SETS[SMALL_SET]} at the defaults above"
             return [(label, marked(seconds, time, best=min, marks=dict.fromkeys(SYSTEMS, " †")))]
     return []

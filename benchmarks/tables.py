@@ -2,8 +2,8 @@
 
     python benchmarks/tables.py           # `make docs` does it, and `make bench` after the benchmarks have run
 
-The README's table is in `summary_table.py`. The tables of boosted trees are in `tree_tables.py`, those of PRank and its kin
-in `classics_tables.py`, those of StructRank in `structrank_tables.py`, that of exports in `export_tables.py`, and that of
+The README's table is in `summary_table.py`. The tables of boosted trees are in `tree_tables.py`, those of their quality in
+`quality_tables.py`, those of PRank and its kin in `classics_tables.py`, those of StructRank in `structrank_tables.py`, that of exports in `export_tables.py`, and that of
 the service in `service_tables.py`.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 import classics_tables
 import defaults_table
 import export_tables
+import quality_tables
 import service_tables
 import structrank_tables
 import summary_table
@@ -159,7 +160,8 @@ TABLES = {
     "schedules": schedules_table,
     "letor": letor_table,
     "trees": tree_tables.trees_section,
-    "quality": tree_tables.quality_section,
+    "quality": quality_tables.quality_section,
+    "aside": quality_tables.aside_section,
     "defaults": defaults_table.defaults_section,
     "force": tree_tables.force_section,
     "predict": tree_tables.scoring_section,
@@ -194,5 +196,7 @@ if __name__ == "__main__":
     if "large" in tree_tables.found("trees"):
         tree_tables.draw(tree_tables.found("trees")["large"]["found"], tree_tables.PLOT)
         summary_table.draw()
+    if tree_tables.found("quality"):
+        quality_tables.draw_quality()
     for page in PAGES:
         page.write_text(filled(page.read_text()))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import statistics
 from pathlib import Path
 
 from machine import short_repr
@@ -246,76 +245,6 @@ def load_note(seconds: dict[str, float]) -> str:
     """Return how long each system takes until it can score."""
     told = [f"{PEER_TITLES.get(name, name)} {value:.2f} s" for name, value in seconds.items() if name != "podium"]
     return f"Until it can score, Podium takes {seconds['podium']:.2f} s from the file, {', '.join(told)} (compilation included)."
-
-
-def quality_section() -> str:
-    quality = found("quality")
-    if not quality:
-        return ""
-    prose = f"""\
-## Quality of boosted trees
-
-`PODIUM_DATA=… python benchmarks/quality.py`: every system at its defaults, with up to {quality["trees"]:,} trees, their number chosen by NDCG@10
-on validation queries, judged once on test queries. NDCG@10 is the textbook's, and queries without a relevant document are left
-out. A figure is the mean over the tasks of a set: the folds of OHSUMED, and tasks of the MSLR-like data with as many training documents as the
-name says. Intervals have a confidence of 95 %, and
-p is that of a paired {TEST} test over all test queries, not corrected for the number of comparisons. `podium fast` and `podium best` are
-`effort="fast"` and `effort="best"`, and `catboost` without a loss is YetiRank. [How Podium's defaults were
-chosen](trees.md#what-is-chosen-for-you)."""
-    tables = [quality_table(quality["sets"], metric) for metric in quality["metrics"]]
-    return joined([prose, *tables, *quality_times(quality["sets"]), f"On {short_repr(quality['machine'])}."])
-
-
-def quality_table(sets: list[dict], metric: str) -> str:
-    rows = [quality_row(one, system, metric, first=not k) for one in sets for k, system in enumerate(one["systems"])]
-    return table(f"set, queries, tasks | | {metric} | interval | podium − it | interval | p | trees", rows)
-
-
-def quality_row(one: dict, system: str, metric: str, *, first: bool) -> str:
-    row, pair = one["systems"][system], one["against"].get("podium", {}).get(system, {}).get(metric)
-    fewer = f" ({row['tasks']} of {one['tasks']} tasks)" if row["tasks"] < one["tasks"] else ""
-    cells = [
-        f"{one['set']}, {one['queries']:,}, {one['tasks']}" if first else "",
-        called(system) + fewer,
-        f"{row['mean'][metric]:.4f}",
-        interval(row["interval"][metric], ".4f"),
-        *(("", "", "") if pair is None else compared(pair)),
-        f"{statistics.median(row['trees']):.0f}",
-    ]
-    return f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
-
-
-def quality_times(sets: list[dict]) -> list[str]:
-    """Return the table of seconds per training, and what it shows."""
-    systems = list(dict.fromkeys(system for one in sets for system in one["systems"]))
-    prose = """\
-Seconds of a whole training at the defaults, mean over the tasks of a set. Podium and LightGBM had the machine to themselves. The others ran beside
-other work, and their times are the processor's time divided by two threads, which is the least that they could take."""
-    lines = [
-        f"| {called(system)} | "
-        + " | ".join(f"{quality_seconds(one, system):,.1f}" if system in one["systems"] else "–" for one in sets)
-        + " |"
-        for system in systems
-    ]
-    return [prose, table(" | ".join(["", *(one["set"] for one in sets)]), lines)]
-
-
-def quality_seconds(one: dict, system: str) -> float:
-    """Return the seconds per task: the clock's for systems that ran on an idle machine, else the processor's per thread."""
-    idle = system.partition(" ")[0] in ("podium", "lightgbm")
-    return one["systems"][system]["seconds" if idle else "processor_seconds"]
-
-
-def compared(pair: dict) -> tuple[str, str, str]:
-    return f"{pair['difference']:+.4f}", interval(pair["interval"], "+.4f"), probability(pair["p"][TEST])
-
-
-def interval(ends: list[float], form: str) -> str:
-    return f"[{ends[0]:{form}}, {ends[1]:{form}}]"
-
-
-def probability(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def draw(large: dict, path: Path) -> None:

@@ -96,7 +96,9 @@ def test_later_rounds_time_the_trees_that_reach_the_target(tree_tables: ModuleTy
 
 
 def test_what_has_not_run_has_no_section(tree_tables: ModuleType) -> None:
-    assert tree_tables.trees_section() == tree_tables.quality_section() == ""
+    import quality_tables
+
+    assert tree_tables.trees_section() == quality_tables.quality_section() == quality_tables.aside_section() == ""
     assert tree_tables.force_section() == tree_tables.scoring_section() == ""
     assert tree_tables.summary_rows() == []
 
@@ -152,6 +154,7 @@ def test_scale_and_small(tree_tables: ModuleType, tmp_path: Path) -> None:
 
 def test_quality(tree_tables: ModuleType, tmp_path: Path) -> None:
     import quality
+    import quality_tables
 
     data = podium.synthetic.network(queries=12, documents=8, levels=3, seed=0)
     best, worst = data.labels, -data.labels
@@ -163,7 +166,7 @@ def test_quality(tree_tables: ModuleType, tmp_path: Path) -> None:
     sets = [quality.judged("a-set", [data], outcomes)]
     report = {"trees": 1000, "patience": 50, "metrics": quality.METRICS, "machine": MACHINE, "sets": sets}
     keep(tmp_path, "quality", report)
-    rows = [line for line in tree_tables.quality_section().splitlines() if line.startswith("|")]
+    rows = [line for line in quality_tables.quality_section().splitlines() if line.startswith("|")]
     assert rows[10:] == ["| | a-set |", "|---|---|", "| podium | 0.1 |", "| CatBoost | 0.1 |", "| XGBoost | 0.1 |"]
     rows = rows[:10]
     assert rows[2] == "| a-set, 12, 1 | podium | 1.0000 | [1.0000, 1.0000] | | | | 7 |"
@@ -174,6 +177,13 @@ def test_quality(tree_tables: ModuleType, tmp_path: Path) -> None:
     assert against[7] == "< 0.001"
     assert [cell.strip() for cell in rows[4].split("|")][5:8] == ["+0.0000", "[+0.0000, +0.0000]", "1.000"]
     assert {line.count("|") for line in rows} == {9}
+    keep(tmp_path, "aside", report)
+    rows = [line for line in quality_tables.aside_section().splitlines() if line.startswith("|")]
+    assert rows[5:7] == ["| | a-set |", "|---|---|"]
+    ends = podium.compare({"a": best, "b": worst}, data, "ndcg(empty='skip')@10").pairs[0].interval
+    assert rows[8] == f"| CatBoost | {1 - low:+.4f} [{ends[0]:+.4f}, {ends[1]:+.4f}], p < 0.001 |"
+    assert rows[7] == "| XGBoost | +0.0000 [+0.0000, +0.0000], p = 1.000 |"
+    assert rows[9:] == ["| | a-set |", "|---|---|", "| podium | 0.1 |", "| CatBoost | 0.1 |", "| XGBoost | 0.1 |"]
 
 
 def test_the_forces_that_are_compared_are_one_formula(tree_tables: ModuleType) -> None:
