@@ -45,8 +45,7 @@ size; p is that of a paired {TEST} test over all test queries."""
     parts = [prose, quality_table(aside["sets"], METRIC)]
     for own in (name for name in OWN if name in aside["sets"][0]["systems"]):
         parts += [f"{METRIC} of {own} minus that of a peer, by the size of the tasks:", differences(aside["sets"], own)]
-    parts += ["Seconds of processor time of a whole training, divided by two threads, mean over the tasks of a size:"]
-    return joined([*parts, times_table(aside["sets"], "processor_seconds"), f"On {short_repr(aside['machine'])}."])
+    return joined([*parts, f"On {short_repr(aside['machine'])}."])
 
 
 def differences(sets: list[dict], own: str) -> str:
@@ -93,14 +92,12 @@ other work, and their times are the processor's time divided by two threads, whi
     return [prose, times_table(sets)]
 
 
-def times_table(sets: list[dict], kind: str | None = None) -> str:
-    """Return a table with one row per system and one column per set; `kind` names the seconds that are shown."""
+def times_table(sets: list[dict]) -> str:
+    """Return a table with one row per system and one column per set."""
     systems = list(dict.fromkeys(system for one in sets for system in one["systems"]))
 
     def cell(one: dict, system: str) -> str:
-        if system not in one["systems"]:
-            return "–"
-        return f"{quality_seconds(one, system) if kind is None else one['systems'][system][kind]:,.1f}"
+        return f"{quality_seconds(one, system):,.1f}" if system in one["systems"] else "–"
 
     lines = [f"| {called(system)} | {' | '.join(cell(one, system) for one in sets)} |" for system in systems]
     return table(" | ".join(["", *(one["set"] for one in sets)]), lines)

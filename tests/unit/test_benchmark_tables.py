@@ -183,7 +183,7 @@ def test_quality(tree_tables: ModuleType, tmp_path: Path) -> None:
     ends = podium.compare({"a": best, "b": worst}, data, "ndcg(empty='skip')@10").pairs[0].interval
     assert rows[8] == f"| CatBoost | {1 - low:+.4f} [{ends[0]:+.4f}, {ends[1]:+.4f}], p < 0.001 |"
     assert rows[7] == "| XGBoost | +0.0000 [+0.0000, +0.0000], p = 1.000 |"
-    assert rows[9:] == ["| | a-set |", "|---|---|", "| podium | 0.1 |", "| CatBoost | 0.1 |", "| XGBoost | 0.1 |"]
+    assert len(rows) == 9
 
 
 def test_the_forces_that_are_compared_are_one_formula(tree_tables: ModuleType) -> None:
