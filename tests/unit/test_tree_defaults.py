@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import podium
-from podium.models.tree_defaults import DOCUMENTS, EFFORTS, MOST_RATE, TABLES, Budget, tree_defaults
+from podium.models.tree_defaults import DOCUMENTS, EFFORTS, L2, MOST_RATE, TABLES, Budget, mean_weight, tree_defaults
 
 
 def data_of(documents: int, **more) -> podium.RankingData:
@@ -89,3 +89,31 @@ def test_a_time_limit_chooses_the_effort_and_then_the_rate():
     assert rates[-1] == resolved(None, effort="fast")["learning_rate"]
     assert resolved(1e-3, learning_rate=0.01)["learning_rate"] == 0.01
     assert podium.LambdaMART().resolve(data)["effort"] == "balanced"
+
+
+@pytest.mark.parametrize("ranker", [podium.LambdaMART, podium.MART])
+def test_weights_on_another_scale_give_the_same_rankings(ranker):
+    """The default of l2 is added to sums of weighted curvatures, so it has to be on the scale of the weights."""
+    data = data_of(600)
+    scale = 0.125  # a power of two, so that nothing is rounded otherwise
+    factors = {"query": scale, "document": scale**2 if ranker is podium.LambdaMART else scale}
+
+    def trained(**weights):
+        made = ranker(n_estimators=5, min_curvature=1e-9, num_threads=1).fit(data.replace(**weights))
+        return made.resolved_["l2"], made.predict(data)
+
+    l2, scores = trained()
+    assert l2 == L2
+    for kind, count in (("query", data.n_queries), ("document", data.n_documents)):
+        found, same = trained(**{f"{kind}_weights": np.full(count, scale)})
+        assert found == L2 * factors[kind]
+        np.testing.assert_allclose(same, scores, rtol=1e-6, atol=1e-9)
+
+
+def test_the_mean_weight_counts_documents_and_not_queries():
+    data = podium.RankingData(np.zeros((4, 1)), [0, 1, 0, 1], [1, 2, 2, 2], document_weights=[2, 1, 3, 5])
+    assert mean_weight(data, in_pairs=False) == (2 + 3 * 3) / 4
+    assert mean_weight(data, in_pairs=True) == (4 + 3 * 9) / 4
+    heavy = data.replace(query_weights=[2, 10])
+    assert mean_weight(heavy, in_pairs=False) == (2 * 2 + 10 * 9) / 4
+    assert mean_weight(data.replace(document_weights=np.zeros(4)), in_pairs=True) == 1

@@ -7,6 +7,7 @@ interpolated in the logarithm of the number of documents, so that a few document
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,8 @@ BY_SIZE = "chosen from the size of the data and the effort"
 DOCUMENTS = (3_000, 10_000, 30_000, 120_000, 720_000)  # to which the columns of the tables belong
 WHOLE_NUMBERS = ("draws", "forests", "smoothing")
 FEW_QUERIES = 20  # below this number every tree sees all queries
-L2 = 3.0
+L2 = 3.0  # times the mean weight: what it is added to is a sum of weighted curvatures
+MOST_WEIGHT = 1e60
 MOST_RATE = 0.3
 USUAL_ROUNDS = 1000  # of a training that ends by itself
 NEEDED_ROUNDS = 300  # at the rate of the table, below which the rate rises if time is short
@@ -74,6 +76,7 @@ class Budget:
         features: number of features.
         effort: one of `EFFORTS`.
         seconds: the time that training may take; None: no limit.
+        weight: the factor by which the weights of the data multiply a document's curvature, on average.
     """
 
     documents: int
@@ -81,6 +84,7 @@ class Budget:
     features: int = 1
     effort: str = "balanced"
     seconds: float | None = None
+    weight: float = 1.0
 
     @classmethod
     def of(cls, data: RankingData, **more: Any) -> Budget:
@@ -122,10 +126,29 @@ def tree_defaults(budget: Budget, growth: str) -> dict[str, Any]:
     return {
         **{name: round(table[name]) for name in WHOLE_NUMBERS},
         "learning_rate": rate,
-        "l2": L2,
+        "l2": L2 * budget.weight,
         "num_leaves": leaves if growth == "symmetric" else leaves - 1,
         "min_documents": min(20, max(1, budget.documents // 150)),
         "row_sampling": table["row_sampling"],
         "column_sampling": table["column_sampling"],
         "query_sampling": 1.0 if budget.queries < FEW_QUERIES else table["query_sampling"],
     }
+
+
+def mean_weight(data: RankingData, *, in_pairs: bool) -> float:
+    """Return the mean factor by which weights multiply curvatures, so that weights on another scale give the same model.
+
+    Args:
+        data: the training data.
+        in_pairs: whether the force sums over pairs, each of which has the product of two documents' weights.
+    """
+    parts = [1.0] * data.n_queries if data.query_weights is None else data.query_weights.tolist()
+    if data.document_weights is not None:
+        weights, ends = data.document_weights.tolist(), data.query_offsets.tolist()
+        means = [math.fsum(weights[a:b]) / (b - a) for a, b in itertools.pairwise(ends)]
+        parts = [part * mean * (mean if in_pairs else 1.0) for part, mean in zip(parts, means, strict=True)]
+    total = math.fsum(part * size for part, size in zip(parts, data.query_sizes.tolist(), strict=True))
+    if data.pairs is not None and in_pairs and len(data.pairs.weight) > 0:
+        total *= math.fsum(data.pairs.weight.tolist()) / len(data.pairs.weight)
+    mean = min(MOST_WEIGHT, total / data.n_documents)
+    return float(f"{mean:.6g}") if mean > 0 else 1.0

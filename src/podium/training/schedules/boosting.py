@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from podium.data import RankingData
 from podium.errors import ParameterError
-from podium.models.tree_defaults import BY_SIZE, EFFORTS, Budget, tree_defaults
+from podium.models.tree_defaults import BY_SIZE, EFFORTS, Budget, mean_weight, tree_defaults
 from podium.parameters import Search, Settings, inherit, setting
 from podium.rules import Choice, Integer, Real
 from podium.training.best_round import first_choice
@@ -124,7 +124,8 @@ class Boosting(BoostingSettings, TreeSchedule):
 
     def resolve(self, plan: Plan, data: RankingData) -> Plan:
         """Choose the rate, the smoothing and the settings of trees from the data and the effort."""
-        budget = self.budget_for(data)
+        in_pairs = plan.force.acting.definition.over in ("pairs", "preferences")
+        budget = replace(self.budget_for(data), weight=mean_weight(data, in_pairs=in_pairs))
         model: Any = one_forest(plan.model) if self.dart else plan.model
         model = model.resolve(data, budget)
         chosen = tree_defaults(budget, model.growth)
