@@ -238,3 +238,21 @@ def test_cutoff_on_a_metric_that_takes_none(m: Metric) -> None:
     else:
         with pytest.raises(ParameterError, match="which looks at the whole list"):
             metric(f"{m.name}@3")
+
+
+def _swapped(scores: Sequence[float], i: int, j: int) -> list[float]:
+    out = list(scores)
+    out[i], out[j] = out[j], out[i]
+    return out
+
+
+@pytest.mark.parametrize("m", [m for m in VARIANTS if m.additive_depth is not None], ids=str)
+def test_additive_metrics_change_by_the_sum_of_swaps_that_share_no_document(m: Metric) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        labels = rng.integers(0, 5, 8).astype(float).tolist()
+        scores = np.arange(8.0)[::-1].tolist()
+        a, b, c, d = rng.permutation(8)[:4].tolist()
+        first, second = _swapped(scores, a, b), _swapped(scores, c, d)
+        before, *values = (one(m, order, labels) for order in (scores, first, second, _swapped(first, c, d)))
+        assert values[2] - before == pytest.approx(values[0] - before + values[1] - before, abs=1e-12)

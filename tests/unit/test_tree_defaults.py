@@ -117,3 +117,23 @@ def test_the_mean_weight_counts_documents_and_not_queries():
     heavy = data.replace(query_weights=[2, 10])
     assert mean_weight(heavy, in_pairs=False) == (2 * 2 + 10 * 9) / 4
     assert mean_weight(data.replace(document_weights=np.zeros(4)), in_pairs=True) == 1
+
+
+def test_few_draws_are_the_default_if_each_takes_as_long_as_the_first():
+    """With an additive metric and a cutoff the draws are averaged before the logistic, which many draws need."""
+    documents = 30_000
+    data = podium.RankingData(np.zeros((documents, 1)), np.arange(documents) % 3, np.arange(documents) // 100)
+    few, many = (TABLES[effort]["draws"][DOCUMENTS.index(documents)] for effort in ("fast", "balanced"))
+
+    def draws(on=data, **settings):
+        return podium.LambdaMART(**settings).resolve(on)["draws"]
+
+    for metric in ("ndcg@10", "p@5", "rbp@20"):
+        assert draws(metric=metric) == many
+    for metric in ("map", "ndcg", "ndcg@50", "err@10", "auc", "ndcg(ties='average')@10"):
+        assert draws(metric=metric) == few
+        assert draws(metric=metric, draws=7) == 7
+    for settings in ({"normalize": True}, {"damping": True}, {"class_weight": "balanced"}, {"target": "map"}):
+        assert draws(**settings) == few
+    assert draws(data.replace(document_weights=np.ones(documents))) == few
+    assert draws(data.replace(query_weights=np.ones(data.n_queries))) == many

@@ -32,6 +32,7 @@ from podium.threads import resolve_threads
 
 Value = str | float | int | tuple[Any, ...] | NamedFunction | None
 NO_METRIC = metric("dcg")
+MOST_AVERAGED_POSITIONS = 32  # `deepest_top` of the core
 CORE_DEFAULTS: dict[str, Any] = {
     "neighbors": False,
     "step": 0.5,
@@ -119,6 +120,14 @@ class Force:
     def draws(self) -> bool:
         """Whether it draws new random numbers in each round."""
         return self.definition.draws(self.acting)
+
+    @property
+    def averages_draws(self) -> bool:
+        """Whether the core averages draws of the noise at once, so that each costs little; otherwise it computes the force on each."""
+        depth = None if self.metric is None else self.metric.additive_depth
+        if depth is None or depth > MOST_AVERAGED_POSITIONS:
+            return False
+        return not self.parameter("normalize", 0) and not self.parameter("damping", 0)
 
     @property
     def convex(self) -> bool:

@@ -32,6 +32,7 @@ METRICS = (
         _PARAMETERS,
         takes_cutoff=True,
         aliases=("precision",),
+        additive=True,
     ),
     MetricDefinition(
         "recall",
@@ -40,6 +41,7 @@ METRICS = (
         "Salton and McGill 1983",
         _PARAMETERS,
         takes_cutoff=True,
+        additive=True,
     ),
     MetricDefinition(
         "bpref",

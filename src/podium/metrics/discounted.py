@@ -48,6 +48,7 @@ METRICS = (
         _SOURCE,
         _PARAMETERS,
         takes_cutoff=True,
+        additive=True,
     ),
     MetricDefinition(
         "mean_ndcg",
@@ -56,6 +57,7 @@ METRICS = (
         "LETOR 3.0, MeanNDCG",
         _PARAMETERS,
         takes_cutoff=True,
+        additive=True,
     ),
     MetricDefinition(
         "dcg",
@@ -66,5 +68,6 @@ METRICS = (
         takes_cutoff=True,
         bounds=(None, None),
         negative_gains=True,
+        additive=True,
     ),
 )

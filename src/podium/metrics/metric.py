@@ -33,6 +33,8 @@ class MetricDefinition:
         aliases: other names by which it is read.
         negative_gains: whether linear gains may be negative.
         lacks: what an empty query does not have.
+        additive: whether the value is a sum over positions: the gain of the document there times the weight of the position, where
+            weights depend on nothing but the labels of the query.
     """
 
     name: str
@@ -46,6 +48,7 @@ class MetricDefinition:
     aliases: tuple[str, ...] = ()
     negative_gains: bool = False
     lacks: str = "relevant document"
+    additive: bool = False
 
     def __call__(self, *, cutoff: int | None = None, **parameters: object) -> Metric:
         """Return the metric of this definition with these parameters."""
@@ -105,6 +108,12 @@ class Metric:
     def name(self) -> str:
         """The name in the table of metrics."""
         return self.definition.name
+
+    @property
+    def additive_depth(self) -> int | None:
+        """The number of first positions with a weight if the value is a sum over positions, or None."""
+        averaged = self.parameters.get("ties") == "average"
+        return self.cutoff if self.custom is None and self.definition.additive and not averaged else None
 
     @property
     def label(self) -> str:

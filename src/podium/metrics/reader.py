@@ -36,6 +36,7 @@ METRICS = (
         "Moffat and Zobel 2008",
         (REL, PERSISTENCE, EMPTY, TIES, CONVENTION),
         takes_cutoff=True,
+        additive=True,
     ),
     MetricDefinition(
         "wta",

@@ -10,7 +10,7 @@ from podium.data import RankingData
 from podium.forces import Force
 from podium.forces.definition import DAMPING, DRAWS, NOISE, NORMALIZE, SIGMA, TRUNCATION
 from podium.models import Spec
-from podium.models.tree_defaults import BY_SIZE, tree_defaults
+from podium.models.tree_defaults import BY_SIZE, EFFORTS, tree_defaults
 from podium.models.tree_settings import TreeSettings, TreesSpec
 from podium.parameters import inherit, setting
 from podium.rankers.base import BaseRanker
@@ -57,7 +57,11 @@ class LambdaMART(TreeRanker):
     normalize: bool = inherit(NORMALIZE)
     damping: bool = inherit(DAMPING)
     noise: float = inherit(NOISE, default=1.0)
-    draws: int | None = inherit(DRAWS, default=None, none=BY_SIZE)
+    draws: int | None = inherit(
+        DRAWS,
+        default=None,
+        none=f"{BY_SIZE}; those of effort='fast' if draws cannot be averaged at once",
+    )
 
     def _force(self) -> Force:
         return preset_force(self, "lambdarank", self.target or self.metric)
@@ -67,6 +71,9 @@ class LambdaMART(TreeRanker):
         if self.draws is not None or not self.noise:
             return plan
         budget = self._boosting().budget_for(data)
+        in_pairs = data.pairs is not None or data.document_weights is not None or self.class_weight is not None
+        if in_pairs or not plan.force.averages_draws:  # every draw takes as long as the first
+            budget = replace(budget, effort=EFFORTS[0])
         return replace(plan, force=plan.force.replace(draws=tree_defaults(budget, "symmetric")["draws"]))
 
 
