@@ -89,6 +89,8 @@ def test_a_time_limit_chooses_the_effort_and_then_the_rate():
     assert rates[-1] == resolved(None, effort="fast")["learning_rate"]
     assert resolved(1e-3, learning_rate=0.01)["learning_rate"] == 0.01
     assert podium.LambdaMART().resolve(data)["effort"] == "balanced"
+    for seconds in np.geomspace(1e-3, 1e4, 30):  # a training that resumes may change the number of rounds
+        assert resolved(seconds, n_estimators=10)["effort"] == resolved(seconds)["effort"]
 
 
 @pytest.mark.parametrize("ranker", [podium.LambdaMART, podium.MART])
