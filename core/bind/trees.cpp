@@ -106,16 +106,39 @@ void bin(const Booster& booster, Matrix<float> features, std::size_t first, BinC
   booster.bin(table_of(features), first, columns);
 }
 
-BoostedTree grow(Booster& booster, Vector<double> force, Vector<double> curvature, const BoostSettings& settings,
-                 std::uint64_t draw) {
+void check_ready(const Booster& booster, const BoostSettings& settings) {
   check_size(booster.appended(), booster.rows(), "the features of every document");
-  check_size(force.size(), booster.rows(), "one force per document");
-  check_size(curvature.size(), booster.rows(), "one curvature per document");
   if (!settings.grow.monotone.empty()) {
     check_size(settings.grow.monotone.size(), booster.features().size(), "monotone must have one entry per feature");
   }
+}
+
+BoostedTree grow(Booster& booster, Vector<double> force, Vector<double> curvature, const BoostSettings& settings,
+                 std::uint64_t draw) {
+  check_ready(booster, settings);
+  check_size(force.size(), booster.rows(), "one force per document");
+  check_size(curvature.size(), booster.rows(), "one curvature per document");
   const ReleasedGil released;
   return booster.grow(as_span(force), as_span(curvature), settings, draw);
+}
+
+// The next tree of each forest, from the force on the forest's own scores.
+std::vector<BoostedTree> grow_forests(Booster& booster, const ForceSpec& spec, const ForceInputs& data,
+                                      const std::vector<Vector<double>>& scores, std::uint64_t seed,
+                                      const std::vector<std::uint64_t>& rounds, const BoostSettings& settings,
+                                      const std::vector<std::uint64_t>& draws) {
+  check_ready(booster, settings);
+  check_size(rounds.size(), scores.size(), "one round per forest");
+  check_size(draws.size(), scores.size(), "one draw per forest");
+  for (const Vector<double>& own : scores) check_size(own.size(), booster.rows(), "one score per document");
+  check_size(data.labels.size(), booster.rows(), "one label per document");
+  const ReleasedGil released;
+  const Force force(spec, data.table({}, {}, seed, 0).longest());
+  const auto find_force = [&](std::size_t forest, int num_threads, std::span<double> own, std::span<double> curvature) {
+    const ForceTable table = data.table(as_span(scores[forest]), {}, seed, rounds[forest]);
+    apply_force(force, table, num_threads, {own.data(), curvature.data()});
+  };
+  return booster.grow_forests(find_force, settings, draws);
 }
 
 void add(Booster& booster, const BoostedTree& tree, const BinColumns* columns, double scale,
@@ -242,6 +265,8 @@ void bind_booster(nb::module_& m) {
       .def("append", &append, "features"_a, "Takes the features of the next documents.")
       .def("join", &join, "exchange"_a, "Grows trees together with other workers from here on.")
       .def("grow", &grow, "force"_a, "curvature"_a, "settings"_a, "draw"_a)
+      .def("grow_forests", &grow_forests, "force"_a, "data"_a, "scores"_a, nb::kw_only(), "seed"_a, "rounds"_a,
+           "settings"_a, "draws"_a)
       .def("make_columns", &Booster::make_columns, "rows"_a)
       .def("bin", &bin, "features"_a, "first"_a, "columns"_a, "Writes the bins of other documents.")
       .def("add", &add, "tree"_a, "columns"_a.none(), nb::kw_only(), "scale"_a, "scores"_a, "output"_a, "outputs"_a)
@@ -253,6 +278,8 @@ void bind_booster(nb::module_& m) {
 }  // namespace
 
 void bind_trees(nb::module_& m) {
+  nb::exception<ForceRangeError>(m, "ForceRangeError", PyExc_ValueError);
+  m.attr("LARGEST_FORCE") = kLargestForce;
   nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
     try {
       std::rethrow_exception(raised);

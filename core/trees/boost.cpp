@@ -24,16 +24,19 @@ void pieces(int num_threads, std::size_t count, Body&& body) {
   parallel_for(count, count > 4 * kTiles * kTile ? num_threads : 1, kTiles * kTile, body);
 }
 
-template <class Force, class Curvature>
-Extent largest(int num_threads, std::size_t count, const Force& force, const Curvature& curvature) {
+Extent largest(int num_threads, std::span<const double> force, std::span<const double> curvature) {
   Extent out;
   std::mutex mutex;
-  pieces(num_threads, count, [&](std::size_t begin, std::size_t end) {
+  pieces(num_threads, force.size(), [&](std::size_t begin, std::size_t end) {
     Extent own;
+    bool fits = true;
     for (std::size_t i = begin; i < end; ++i) {
-      own.force = std::max(own.force, std::fabs(force(i)));
-      own.curvature = std::max(own.curvature, curvature(i));
+      const double f = std::fabs(force[i]), c = curvature[i];
+      fits &= (f <= kLargestForce) & (c >= 0) & (c <= kLargestForce);
+      own.force = std::max(own.force, f);
+      own.curvature = std::max(own.curvature, c);
     }
+    if (!fits) throw ForceRangeError();
     const std::lock_guard lock(mutex);
     out = {std::max(out.force, own.force), std::max(out.curvature, own.curvature)};
   });
@@ -49,6 +52,235 @@ Extent agreed(Exchange* exchange, const Extent& own) {
 
 }  // namespace
 
+// What growing the trees of one forest keeps from tree to tree.
+struct Booster::Memory {
+  std::vector<ByteStore> bins;  // of the sampled documents, as are the next two
+  std::vector<Cell> cells;
+  std::vector<double> sampled_force, sampled_curvature;
+  Sample sample;
+  GrowWorkspace workspace;
+  std::vector<double> force, curvature;
+  std::vector<std::uint32_t> leaf;  // of every training document in the tree grown last
+  std::uint64_t last = 0;           // the serial number of that tree
+};
+
+// Growing one tree.
+class Booster::Growing {
+ public:
+  Growing(const Booster& booster, Memory& memory, const BoostSettings& settings, int num_threads)
+      : booster_(booster),
+        data_(booster.data_),
+        memory_(memory),
+        settings_(settings),
+        num_threads_(num_threads),
+        exchange_(booster.exchange_.get()) {}
+
+  BoostedTree run(std::span<const double> force, std::span<const double> curvature, std::uint64_t draw) {
+    const Extent most = agreed(exchange_, largest(num_threads_, force, curvature));
+    const GrowRows rows = choose_rows(force, curvature, most, draw);
+    GrownTree grown = grow(rows, splitmix64(draw ^ 0xA24BAED4963EE407));
+    BoostedTree tree;
+    set_values(force, curvature, most, grown, tree);
+    tree.tree = std::move(grown.tree), tree.gains = std::move(grown.gains);
+    return tree;
+  }
+
+ private:
+  GrownTree grow(const GrowRows& rows, std::uint64_t draw) {
+    const GrowSettings& settings = settings_.grow;
+    switch (settings.growth) {
+      case Growth::leaf:
+      case Growth::depth:
+        return grow_tree(data_, rows, settings, draw, memory_.workspace, num_threads_);
+      case Growth::symmetric:
+        return grow_symmetric(data_, rows, settings, draw, memory_.workspace, num_threads_);
+    }
+    unreachable();
+  }
+
+  GrowRows choose_rows(std::span<const double> force, std::span<const double> curvature, const Extent& most,
+                       std::uint64_t draw) {
+    const SampleSettings& settings = settings_.sample;
+    GrowRows rows;
+    rows.exchange = exchange_;
+    const bool fewer_columns = settings.column_sampling < 1;
+    const bool fewer_rows = settings.row_sampling < 1 || settings.query_sampling < 1;
+    if (fewer_columns) {
+      rows.chosen.assign(data_.used.size(), 0);
+      for (const std::uint32_t j : sample_columns(data_.used, settings.column_sampling, splitmix64(draw ^ 1))) {
+        rows.chosen[j] = 1;
+      }
+    }
+    if (fewer_rows) {
+      sample_rows(force, curvature, most, settings, booster_.keys_, booster_.query_keys_, booster_.query_offsets_,
+                  splitmix64(draw ^ 2), memory_.sample, exchange_, booster_.documents_, num_threads_);
+      rows.rows = memory_.sample.count;
+      rows.document = memory_.sample.rows.data();
+    } else {
+      rows.rows = data_.rows;
+      rows.documents = booster_.documents_;
+    }
+    fill_cells(force, curvature, fewer_rows ? &memory_.sample : nullptr, most, rows);
+    if (fewer_rows || fewer_columns) {
+      copy_rows(rows);
+    } else {
+      for (const RowBlock& block : data_.blocks) {
+        rows.blocks.push_back({block.bins.data(), block.first, block.count, block.stride});
+      }
+      for (const Code& code : data_.codes) rows.codes.push_back(&code);
+    }
+    return rows;
+  }
+
+  void fill_cells(std::span<const double> force, std::span<const double> curvature, const Sample* sample,
+                  const Extent& most, GrowRows& rows) {
+    memory_.cells.resize(rows.rows);
+    if (sample == nullptr) {
+      fill(force.data(), curvature.data(), most, rows);
+      return;
+    }
+    // The kept rows with their weights, one after the other.
+    memory_.sampled_force.resize(rows.rows), memory_.sampled_curvature.resize(rows.rows);
+    Extent largest_kept;
+    std::mutex mutex;
+    pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
+      Extent own;
+      for (std::size_t i = begin; i < end; ++i) {
+        const double weight = sample->weight.empty() ? 1.0 : sample->weight[i];
+        memory_.sampled_force[i] = force[sample->rows[i]] * weight,
+        memory_.sampled_curvature[i] = curvature[sample->rows[i]] * weight;
+        own.force = std::max(own.force, std::fabs(memory_.sampled_force[i]));
+        own.curvature = std::max(own.curvature, memory_.sampled_curvature[i]);
+      }
+      const std::lock_guard lock(mutex);
+      largest_kept = {std::max(largest_kept.force, own.force), std::max(largest_kept.curvature, own.curvature)};
+    });
+    auto documents = static_cast<std::int64_t>(rows.rows);
+    double largest[] = {largest_kept.force, largest_kept.curvature};
+    if (rows.exchange) rows.exchange->combine({&documents, 1}, largest);
+    rows.documents = static_cast<std::size_t>(documents);
+    fill(memory_.sampled_force.data(), memory_.sampled_curvature.data(), {largest[0], largest[1]}, rows);
+  }
+
+  void fill(const double* force, const double* curvature, const Extent& most, GrowRows& rows) {
+    const std::size_t n = rows.documents;  // of all workers: the units must be the same
+    const int force_exponent = sum_exponent(most.force, n), curvature_exponent = sum_exponent(most.curvature, n);
+    const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
+    std::atomic<std::int64_t> force_sum{0}, curvature_sum{0};
+    pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
+      std::int64_t f = 0, c = 0;
+      for (std::size_t i = begin; i < end; ++i) {
+        f += to_fixed(std::fabs(force[i]), force_scale);
+        c += to_fixed(curvature[i], curvature_scale);
+      }
+      force_sum += f, curvature_sum += c;
+    });
+    std::int64_t sums[] = {force_sum, curvature_sum};
+    sum_over_workers(rows.exchange, sums);
+    const auto bound = [&](std::int64_t sum, int exponent) {
+      return std::ldexp(static_cast<double>(sum) + static_cast<double>(n), -exponent);
+    };
+    const int f = cell_exponent(most.force > 0 ? bound(sums[0], force_exponent) : 0, n);
+    const int c = cell_exponent(most.curvature > 0 ? bound(sums[1], curvature_exponent) : 0, n);
+    rows.units = {std::ldexp(1.0, -f), std::ldexp(1.0, -c)};
+    const double to_force = std::ldexp(1.0, f), to_curvature = std::ldexp(1.0, c);
+    std::atomic<std::int64_t> total{0};
+    pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
+      Cell sum = 0;
+      for (std::size_t i = begin; i < end; ++i) {
+        memory_.cells[i] = make_cell(to_fixed(force[i], to_force), to_fixed(curvature[i], to_curvature));
+        sum += memory_.cells[i];
+      }
+      total += sum;
+    });
+    rows.cells = memory_.cells.data();
+    rows.total = total.load();
+  }
+
+  // The kept rows, one after the other, in blocks of the codes that hold a kept column.
+  void copy_rows(GrowRows& rows) {
+    memory_.bins.resize(data_.blocks.size());
+    const auto is_chosen = [&](const Code& code) {
+      return rows.chosen.empty() || std::any_of(code.parts.begin(), code.parts.end(),
+                                                [&](const Code::Part& part) { return rows.chosen[part.column] != 0; });
+    };
+    for (std::size_t k = 0; k < data_.blocks.size(); ++k) {
+      const RowBlock& from = data_.blocks[k];
+      std::vector<std::uint32_t> places;  // of the chosen codes in the block
+      const std::size_t first = rows.codes.size();
+      for (std::size_t c = 0; c < from.count; ++c) {
+        if (!is_chosen(data_.codes[from.first + c])) continue;
+        places.push_back(static_cast<std::uint32_t>(c));
+        rows.codes.push_back(&data_.codes[from.first + c]);
+      }
+      const std::size_t count = places.size(), stride = row_stride(count);
+      if (count == 0) continue;
+      if (memory_.bins[k].size() < rows.rows * stride) {
+        memory_.bins[k] = {};  // the old one first, so that there is only one of them
+        memory_.bins[k] = ByteStore(rows.rows * stride, booster_.folder_);
+      }
+      rows.blocks.push_back({memory_.bins[k].data(), first, count, stride});
+      std::uint8_t* to = memory_.bins[k].data();
+      const bool whole = count == from.count;
+      const BytePicker picker(places, from.stride);
+      pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
+        if (!whole) return picker.copy(from.bins.data(), rows.document, begin, end, to, stride);
+        for (std::size_t i = begin; i < end; ++i) {
+          const std::size_t document = rows.document ? rows.document[i] : i;
+          if (rows.document && i + 16 < end) __builtin_prefetch(from.bins.data() + rows.document[i + 16] * from.stride);
+          std::memcpy(to + i * stride, from.bins.data() + document * from.stride, count);
+        }
+      });
+    }
+  }
+
+  void set_values(std::span<const double> force, std::span<const double> curvature, const Extent& most,
+                  const GrownTree& grown, BoostedTree& tree) {
+    const std::size_t n = data_.rows, leaves = grown.leaves.size();
+    memory_.leaf.resize((n + kTile - 1) / kTile * kTile);
+    const int force_exponent = sum_exponent(most.force, booster_.documents_);
+    const int curvature_exponent = sum_exponent(most.curvature, booster_.documents_);
+    const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
+    std::vector<std::int64_t> sums(3 * leaves);  // force, curvature and documents of each leaf
+    std::mutex mutex;
+    const std::size_t tiles = data_.columns.tiles();
+    parallel_for(tiles, tiles > 4 * kTiles ? num_threads_ : 1, kTiles, [&](std::size_t begin, std::size_t end) {
+      std::vector<std::array<std::int64_t, 3>> own(leaves);
+      RouteScratch scratch;
+      for (std::size_t tile = begin; tile < end; ++tile) {
+        const std::size_t row = tile * kTile;
+        route_tile(grown.tree, data_.columns, row, scratch, memory_.leaf.data() + row);
+        for (std::size_t i = row; i < std::min(n, row + kTile); ++i) {
+          auto& sum = own[memory_.leaf[i]];
+          sum[0] += to_fixed(force[i], force_scale);
+          sum[1] += to_fixed(curvature[i], curvature_scale);
+          ++sum[2];
+        }
+      }
+      const std::lock_guard lock(mutex);
+      for (std::size_t k = 0; k < leaves; ++k) {
+        for (std::size_t part = 0; part < 3; ++part) sums[3 * k + part] += own[k][part];
+      }
+    });
+    sum_over_workers(exchange_, sums);
+    for (std::size_t k = 0; k < leaves; ++k) {
+      const double f = std::ldexp(static_cast<double>(sums[3 * k]), -force_exponent);
+      const double c = std::ldexp(static_cast<double>(sums[3 * k + 1]), -curvature_exponent);
+      const double value = c >= settings_.grow.split.min_curvature ? leaf_value(f, c, settings_.grow.split) : 0.0;
+      tree.values.push_back(settings_.learning_rate * std::clamp(value, grown.leaves[k].low, grown.leaves[k].high));
+      tree.forces.push_back(f);
+      tree.documents.push_back(sums[3 * k + 2]);
+    }
+  }
+
+  const Booster& booster_;
+  const Binned& data_;
+  Memory& memory_;
+  const BoostSettings& settings_;
+  const int num_threads_;
+  Exchange* const exchange_;
+};
+
 Booster::Booster(std::vector<FeatureBins> features, std::span<const std::int64_t> query_offsets,
                  std::span<const std::uint64_t> query_keys, bool share_bytes, std::string folder, int num_threads)
     : features_(std::move(features)),
@@ -59,8 +291,7 @@ Booster::Booster(std::vector<FeatureBins> features, std::span<const std::int64_t
       documents_(data_.rows),
       query_offsets_(query_offsets.begin(), query_offsets.end()),
       query_keys_(query_keys.begin(), query_keys.end()),
-      keys_(data_.rows),
-      leaf_((data_.rows + kTile - 1) / kTile * kTile) {
+      keys_(data_.rows) {
   for (std::size_t q = 0; q < query_keys.size(); ++q) {
     const auto begin = static_cast<std::size_t>(query_offsets[q]), end = static_cast<std::size_t>(query_offsets[q + 1]);
     for (std::size_t i = begin; i < end; ++i) keys_[i] = splitmix64(splitmix64(query_keys[q]) ^ (i - begin));
@@ -81,202 +312,39 @@ void Booster::join(std::shared_ptr<Exchange> exchange) {
   exchange_ = std::move(exchange);
 }
 
+Booster::~Booster() = default;
+
+Booster::Memory& Booster::memory(std::size_t forest) {
+  while (memories_.size() <= forest) memories_.push_back(std::make_unique<Memory>());
+  return *memories_[forest];
+}
+
 BoostedTree Booster::grow(std::span<const double> force, std::span<const double> curvature,
                           const BoostSettings& settings, std::uint64_t draw) {
-  const Extent own = largest(
-      num_threads_, data_.rows, [&](std::size_t i) { return force[i]; }, [&](std::size_t i) { return curvature[i]; });
-  const Extent most = agreed(exchange_.get(), own);
-  const GrowRows rows = choose_rows(force, curvature, most, settings, draw);
-  GrownTree grown = grow_one(rows, settings.grow, splitmix64(draw ^ 0xA24BAED4963EE407));
-  BoostedTree tree;
-  set_values(force, curvature, most, settings, grown, tree);
-  tree.serial = ++grown_;
-  tree.tree = std::move(grown.tree), tree.gains = std::move(grown.gains);
+  Memory& own = memory(0);
+  own.last = 0;
+  BoostedTree tree = Growing(*this, own, settings, num_threads_).run(force, curvature, draw);
+  tree.serial = own.last = ++grown_;
   return tree;
 }
 
-GrownTree Booster::grow_one(const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw) {
-  switch (settings.growth) {
-    case Growth::leaf:
-    case Growth::depth:
-      return grow_tree(data_, rows, settings, draw, workspace_, num_threads_);
-    case Growth::symmetric:
-      return grow_symmetric(data_, rows, settings, draw, workspace_, num_threads_);
-  }
-  unreachable();
-}
-
-GrowRows Booster::choose_rows(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
-                              const BoostSettings& settings, std::uint64_t draw) {
-  GrowRows rows;
-  rows.exchange = exchange_.get();
-  const bool fewer_columns = settings.sample.column_sampling < 1;
-  const bool fewer_rows = settings.sample.row_sampling < 1 || settings.sample.query_sampling < 1;
-  if (fewer_columns) {
-    rows.chosen.assign(data_.used.size(), 0);
-    for (const std::uint32_t j : sample_columns(data_.used, settings.sample.column_sampling, splitmix64(draw ^ 1))) {
-      rows.chosen[j] = 1;
-    }
-  }
-  if (fewer_rows) {
-    sample_rows(force, curvature, largest, settings.sample, keys_, query_keys_, query_offsets_, splitmix64(draw ^ 2),
-                sampled_rows_.sample, rows.exchange, documents_, num_threads_);
-    rows.rows = sampled_rows_.sample.count;
-    rows.document = sampled_rows_.sample.rows.data();
-  } else {
-    rows.rows = data_.rows;
-    rows.documents = documents_;
-  }
-  fill_cells(force, curvature, fewer_rows ? &sampled_rows_.sample : nullptr, largest, rows);
-  if (fewer_rows || fewer_columns) {
-    copy_rows(rows);
-  } else {
-    for (const RowBlock& block : data_.blocks) {
-      rows.blocks.push_back({block.bins.data(), block.first, block.count, block.stride});
-    }
-    for (const Code& code : data_.codes) rows.codes.push_back(&code);
-  }
-  return rows;
-}
-
-void Booster::fill_cells(std::span<const double> force, std::span<const double> curvature, const Sample* sample,
-                         const Extent& most, GrowRows& rows) {
-  sampled_rows_.cells.resize(rows.rows);
-  if (sample == nullptr) {
-    fill(force.data(), curvature.data(), most, rows);
-    return;
-  }
-  // The kept rows with their weights, one after the other.
-  sampled_rows_.force.resize(rows.rows), sampled_rows_.curvature.resize(rows.rows);
-  Extent largest_kept;
-  std::mutex mutex;
-  pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
-    Extent own;
-    for (std::size_t i = begin; i < end; ++i) {
-      const double weight = sample->weight.empty() ? 1.0 : sample->weight[i];
-      sampled_rows_.force[i] = force[sample->rows[i]] * weight,
-      sampled_rows_.curvature[i] = curvature[sample->rows[i]] * weight;
-      own.force = std::max(own.force, std::fabs(sampled_rows_.force[i]));
-      own.curvature = std::max(own.curvature, sampled_rows_.curvature[i]);
-    }
-    const std::lock_guard lock(mutex);
-    largest_kept = {std::max(largest_kept.force, own.force), std::max(largest_kept.curvature, own.curvature)};
-  });
-  auto documents = static_cast<std::int64_t>(rows.rows);
-  double largest[] = {largest_kept.force, largest_kept.curvature};
-  if (rows.exchange) rows.exchange->combine({&documents, 1}, largest);
-  rows.documents = static_cast<std::size_t>(documents);
-  fill(sampled_rows_.force.data(), sampled_rows_.curvature.data(), {largest[0], largest[1]}, rows);
-}
-
-void Booster::fill(const double* force, const double* curvature, const Extent& most, GrowRows& rows) {
-  const std::size_t n = rows.documents;  // of all workers: the units must be the same
-  const int force_exponent = sum_exponent(most.force, n), curvature_exponent = sum_exponent(most.curvature, n);
-  const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
-  std::atomic<std::int64_t> force_sum{0}, curvature_sum{0};
-  pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
-    std::int64_t f = 0, c = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      f += to_fixed(std::fabs(force[i]), force_scale);
-      c += to_fixed(curvature[i], curvature_scale);
-    }
-    force_sum += f, curvature_sum += c;
-  });
-  std::int64_t sums[] = {force_sum, curvature_sum};
-  sum_over_workers(rows.exchange, sums);
-  const auto bound = [&](std::int64_t sum, int exponent) {
-    return std::ldexp(static_cast<double>(sum) + static_cast<double>(n), -exponent);
-  };
-  const int f = cell_exponent(most.force > 0 ? bound(sums[0], force_exponent) : 0, n);
-  const int c = cell_exponent(most.curvature > 0 ? bound(sums[1], curvature_exponent) : 0, n);
-  rows.units = {std::ldexp(1.0, -f), std::ldexp(1.0, -c)};
-  const double to_force = std::ldexp(1.0, f), to_curvature = std::ldexp(1.0, c);
-  std::atomic<std::int64_t> total{0};
-  pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
-    Cell sum = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      sampled_rows_.cells[i] = make_cell(to_fixed(force[i], to_force), to_fixed(curvature[i], to_curvature));
-      sum += sampled_rows_.cells[i];
-    }
-    total += sum;
-  });
-  rows.cells = sampled_rows_.cells.data();
-  rows.total = total.load();
-}
-
-// The kept rows, one after the other, in blocks of the codes that hold a kept column.
-void Booster::copy_rows(GrowRows& rows) {
-  sampled_rows_.bins.resize(data_.blocks.size());
-  const auto is_chosen = [&](const Code& code) {
-    return rows.chosen.empty() || std::any_of(code.parts.begin(), code.parts.end(),
-                                              [&](const Code::Part& part) { return rows.chosen[part.column] != 0; });
-  };
-  for (std::size_t k = 0; k < data_.blocks.size(); ++k) {
-    const RowBlock& from = data_.blocks[k];
-    std::vector<std::uint32_t> places;  // of the chosen codes in the block
-    const std::size_t first = rows.codes.size();
-    for (std::size_t c = 0; c < from.count; ++c) {
-      if (!is_chosen(data_.codes[from.first + c])) continue;
-      places.push_back(static_cast<std::uint32_t>(c));
-      rows.codes.push_back(&data_.codes[from.first + c]);
-    }
-    const std::size_t count = places.size(), stride = row_stride(count);
-    if (count == 0) continue;
-    if (sampled_rows_.bins[k].size() < rows.rows * stride) {
-      sampled_rows_.bins[k] = {};  // the old one first, so that there is only one of them
-      sampled_rows_.bins[k] = ByteStore(rows.rows * stride, folder_);
-    }
-    rows.blocks.push_back({sampled_rows_.bins[k].data(), first, count, stride});
-    std::uint8_t* to = sampled_rows_.bins[k].data();
-    const bool whole = count == from.count;
-    const BytePicker picker(places, from.stride);
-    pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
-      if (!whole) return picker.copy(from.bins.data(), rows.document, begin, end, to, stride);
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t document = rows.document ? rows.document[i] : i;
-        if (rows.document && i + 16 < end) __builtin_prefetch(from.bins.data() + rows.document[i + 16] * from.stride);
-        std::memcpy(to + i * stride, from.bins.data() + document * from.stride, count);
-      }
-    });
-  }
-}
-
-void Booster::set_values(std::span<const double> force, std::span<const double> curvature, const Extent& most,
-                         const BoostSettings& settings, const GrownTree& grown, BoostedTree& tree) {
-  const std::size_t n = data_.rows, leaves = grown.leaves.size();
-  const int force_exponent = sum_exponent(most.force, documents_);
-  const int curvature_exponent = sum_exponent(most.curvature, documents_);
-  const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
-  std::vector<std::int64_t> sums(3 * leaves);  // force, curvature and documents of each leaf
-  std::mutex mutex;
-  const std::size_t tiles = data_.columns.tiles();
-  parallel_for(tiles, tiles > 4 * kTiles ? num_threads_ : 1, kTiles, [&](std::size_t begin, std::size_t end) {
-    std::vector<std::array<std::int64_t, 3>> own(leaves);
-    RouteScratch scratch;
-    for (std::size_t tile = begin; tile < end; ++tile) {
-      const std::size_t row = tile * kTile;
-      route_tile(grown.tree, data_.columns, row, scratch, leaf_.data() + row);
-      for (std::size_t i = row; i < std::min(n, row + kTile); ++i) {
-        auto& sum = own[leaf_[i]];
-        sum[0] += to_fixed(force[i], force_scale);
-        sum[1] += to_fixed(curvature[i], curvature_scale);
-        ++sum[2];
-      }
-    }
-    const std::lock_guard lock(mutex);
-    for (std::size_t k = 0; k < leaves; ++k) {
-      for (std::size_t part = 0; part < 3; ++part) sums[3 * k + part] += own[k][part];
+std::vector<BoostedTree> Booster::grow_forests(const FindForce& find_force, const BoostSettings& settings,
+                                               std::span<const std::uint64_t> draws) {
+  const std::size_t forests = draws.size();
+  memory(forests - 1);
+  const int each = std::max(1, num_threads_ / static_cast<int>(forests));
+  std::vector<BoostedTree> trees(forests);
+  parallel_for(forests, num_threads_, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t forest = begin; forest < end; ++forest) {
+      Memory& own = *memories_[forest];
+      own.last = 0;
+      own.force.resize(data_.rows), own.curvature.resize(data_.rows);
+      find_force(forest, each, own.force, own.curvature);
+      trees[forest] = Growing(*this, own, settings, each).run(own.force, own.curvature, draws[forest]);
     }
   });
-  sum_over_workers(exchange_.get(), sums);
-  for (std::size_t k = 0; k < leaves; ++k) {
-    const double f = std::ldexp(static_cast<double>(sums[3 * k]), -force_exponent);
-    const double c = std::ldexp(static_cast<double>(sums[3 * k + 1]), -curvature_exponent);
-    const double value = c >= settings.grow.split.min_curvature ? leaf_value(f, c, settings.grow.split) : 0.0;
-    tree.values.push_back(settings.learning_rate * std::clamp(value, grown.leaves[k].low, grown.leaves[k].high));
-    tree.forces.push_back(f);
-    tree.documents.push_back(sums[3 * k + 2]);
-  }
+  for (std::size_t forest = 0; forest < forests; ++forest) trees[forest].serial = memories_[forest]->last = ++grown_;
+  return trees;
 }
 
 void Booster::bin(const FeatureTable& table, std::size_t first, BinColumns& columns) const {
@@ -284,9 +352,12 @@ void Booster::bin(const FeatureTable& table, std::size_t first, BinColumns& colu
 }
 
 void Booster::add(const BoostedTree& tree, double scale, double* scores, std::size_t stride) {
-  if (tree.serial != grown_ || grown_ == 0) return add(tree, data_.columns, scale, scores, stride);
+  const auto found = std::ranges::find_if(
+      memories_, [&](const auto& memory) { return tree.serial != 0 && memory->last == tree.serial; });
+  if (found == memories_.end()) return add(tree, data_.columns, scale, scores, stride);
+  const std::uint32_t* const leaf = (*found)->leaf.data();
   pieces(num_threads_, data_.rows, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) scores[i * stride] += scale * tree.values[leaf_[i]];
+    for (std::size_t i = begin; i < end; ++i) scores[i * stride] += scale * tree.values[leaf[i]];
   });
 }
 

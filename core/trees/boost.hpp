@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,6 +34,13 @@ struct BoostedTree {
   std::uint64_t serial = 0;             // of its booster; 0 for a tree that was recalled
 };
 
+// The largest absolute force and curvature: the cube of a sum of forces does not overflow.
+inline constexpr double kLargestForce = 1e60;
+
+struct ForceRangeError : std::exception {
+  const char* what() const noexcept override { return "a force or a curvature that trees cannot take"; }
+};
+
 // The training documents in the form that trees use. All results are the same for any number of threads and any order
 // of whole queries.
 class Booster {
@@ -41,6 +50,7 @@ class Booster {
   // documents. `folder`: where bins are kept in files; if it is empty, they are kept in memory.
   Booster(std::vector<FeatureBins> features, std::span<const std::int64_t> query_offsets,
           std::span<const std::uint64_t> query_keys, bool share_bytes, std::string folder, int num_threads);
+  ~Booster();
 
   const std::vector<FeatureBins>& features() const { return features_; }
   const std::vector<std::uint32_t>& used() const { return data_.used; }
@@ -56,10 +66,18 @@ class Booster {
   // The number of training documents of all workers.
   std::size_t documents() const { return documents_; }
 
-  // One tree from force and curvature (finite, curvature not negative) of every document. Its structure follows the
-  // sample, its values all documents.
+  // One tree from force and curvature of every document. Its structure follows the sample, its values all documents.
+  // Throws ForceRangeError if a number is not finite or too large, or a curvature negative.
   BoostedTree grow(std::span<const double> force, std::span<const double> curvature, const BoostSettings& settings,
                    std::uint64_t draw);
+
+  // Computes force and curvature of every document for one of several forests, with some threads.
+  using FindForce =
+      std::function<void(std::size_t forest, int num_threads, std::span<double> force, std::span<double> curvature)>;
+  // One tree for each of several forests, which are grown at the same time if there are several threads. The trees are
+  // those that `grow` grows one after the other.
+  std::vector<BoostedTree> grow_forests(const FindForce& find_force, const BoostSettings& settings,
+                                        std::span<const std::uint64_t> draws);
 
   // Room for other documents under the same bins.
   BinColumns make_columns(std::size_t rows) const { return BinColumns(rows, data_.used.size(), folder_); }
@@ -71,21 +89,9 @@ class Booster {
   void add(const BoostedTree& tree, double scale, double* scores, std::size_t stride);
 
  private:
-  struct SampledRows {
-    std::vector<ByteStore> bins;
-    std::vector<Cell> cells;
-    std::vector<double> force, curvature;
-    Sample sample;
-  };
-  GrownTree grow_one(const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw);
-  GrowRows choose_rows(std::span<const double> force, std::span<const double> curvature, const Extent& most,
-                       const BoostSettings& settings, std::uint64_t draw);
-  void fill_cells(std::span<const double> force, std::span<const double> curvature, const Sample* sample,
-                  const Extent& most, GrowRows& rows);
-  void fill(const double* force, const double* curvature, const Extent& most, GrowRows& rows);
-  void copy_rows(GrowRows& rows);
-  void set_values(std::span<const double> force, std::span<const double> curvature, const Extent& largest,
-                  const BoostSettings& settings, const GrownTree& grown, BoostedTree& tree);
+  struct Memory;
+  class Growing;
+  Memory& memory(std::size_t forest);
 
   std::vector<FeatureBins> features_;
   int num_threads_;
@@ -97,10 +103,8 @@ class Booster {
   std::shared_ptr<Exchange> exchange_;
   std::vector<std::int64_t> query_offsets_;
   std::vector<std::uint64_t> query_keys_, keys_;
-  SampledRows sampled_rows_;
-  GrowWorkspace workspace_;
-  std::vector<std::uint32_t> leaf_;  // of every training document in the tree grown last
-  std::uint64_t grown_ = 0;          // trees so far
+  std::vector<std::unique_ptr<Memory>> memories_;  // one, or one per forest if several are grown at the same time
+  std::uint64_t grown_ = 0;                        // trees so far
 };
 
 }  // namespace podium

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,7 @@ MOST_DOCUMENTS = 2**28  # with more documents, forces in fixed point would lose 
 DOCUMENT_BYTES = (
     80  # of a training document, besides its scores: label, force, curvature, cell, hash, leaf and order of rows
 )
-LARGEST_FORCE = 1e60  # largest absolute force: the cube of a sum of forces does not overflow
+TOGETHER_DOCUMENTS = 50_000  # up to which several forests are grown at the same time; from there on threads share a tree
 NO_DEPTH = 2**31 - 1
 SAMPLED_QUERIES = 1 << 14  # queries whose documents are sampled at a time, because their hashes take memory
 HISTOGRAM_BYTES = 512 << 20
@@ -75,6 +76,7 @@ class TreeBooster:
             left = memory.for_histograms(data.n_documents, DOCUMENT_BYTES + scores)
             self.histogram_bytes = min(HISTOGRAM_BYTES, -int(exchange.largest(-left)))
         self.spec, self.seed, self.n_outputs, self.n_features = spec, seed, len(base), data.n_features
+        self.exchange = exchange
         start = None if start is None else as_start(start)
         self.trees_before = (
             0 if start is None else start.n_trees
@@ -134,21 +136,64 @@ class TreeBooster:
 
     def grow(self, force: Floats, curvature: Floats, learning_rate: float) -> None:
         """Grow the trees of the next step, one per output. Scores are not changed."""
-        if self.settings is None or self.settings[0] != learning_rate:
-            self.settings = learning_rate, self._settings(learning_rate)
         forces = np.ascontiguousarray(force.reshape(-1, self.n_outputs).T)
         curvatures = np.ascontiguousarray(curvature.reshape(-1, self.n_outputs).T)
-        least, most = min(forces.min(initial=0), -curvatures.max(initial=0)), forces.max(initial=0)
-        if not (least >= -LARGEST_FORCE and most <= LARGEST_FORCE and curvatures.min(initial=0) >= 0):
-            raise DataError(
-                f"the force of round {self.n_steps // self.forests + 1} has a value that trees cannot take: forces and curvatures must "
-                f"be numbers of at most {LARGEST_FORCE:g} in size, and curvatures not negative; scale the labels or the force, or "
-                f"try a smaller learning_rate than {learning_rate:g}"
-            )
         for output in range(self.n_outputs):
             draw = _draw(self.seed, self.trees_before + len(self.trees))
-            self.trees.append(self.booster.grow(forces[output], curvatures[output], self.settings[1], draw))
-            self.weights.append(1.0 / self.forests)
+            with self._range_checked(learning_rate):
+                tree = self.booster.grow(forces[output], curvatures[output], self._settings_at(learning_rate), draw)
+            self._append(tree)
+
+    @property
+    def grows_together(self) -> bool:
+        """Whether the trees of a round can be grown at the same time, from a force that the core computes."""
+        return self.n_outputs == 1 and self.exchange.is_alone and self.n_documents <= TOGETHER_DOCUMENTS
+
+    def grow_together(
+        self, force: _core.ForceSpec, data: _core.ForceInputs, rounds: Sequence[int], learning_rate: float
+    ) -> None:
+        """Grow the next tree of every forest from the force on the forest's own scores; the trees are those of `grow`.
+
+        Args:
+            force: a force with a curvature, without parameters of its own.
+            data: what the force needs to know of the training documents.
+            rounds: of each forest, what the force's random draws are a function of.
+            learning_rate: the factor of the values of leaves.
+        """
+        number = self.trees_before + len(self.trees)
+        with self._range_checked(learning_rate):
+            trees = self.booster.grow_forests(
+                force,
+                data,
+                [own.scores for own in self.own],
+                seed=self.seed,
+                rounds=list(rounds),
+                settings=self._settings_at(learning_rate),
+                draws=[_draw(self.seed, number + forest) for forest in range(self.forests)],
+            )
+        for tree in trees:
+            self._append(tree)
+
+    def _append(self, tree: _core.BoostedTree) -> None:
+        self.trees.append(tree)
+        self.weights.append(1.0 / self.forests)
+
+    @contextlib.contextmanager
+    def _range_checked(self, learning_rate: float) -> Iterator[None]:
+        """Raise a DataError if the core refuses forces or curvatures."""
+        try:
+            yield
+        except _core.ForceRangeError:
+            raise DataError(
+                f"the force of round {self.n_steps // self.forests + 1} has a value that trees cannot take: forces and curvatures must "
+                f"be numbers of at most {_core.LARGEST_FORCE:g} in size, and curvatures not negative; scale the labels or the force, or "
+                f"try a smaller learning_rate than {learning_rate:g}"
+            ) from None
+
+    def _settings_at(self, learning_rate: float) -> _core.BoostSettings:
+        if self.settings is None or self.settings[0] != learning_rate:
+            self.settings = learning_rate, self._settings(learning_rate)
+        return self.settings[1]
 
     def _settings(self, learning_rate: float) -> _core.BoostSettings:
         """Return the settings of trees as the core takes them: under the same names, with enums in place of words."""
@@ -182,8 +227,7 @@ class TreeBooster:
     def recall_step(self, trees: Sequence[Arrays]) -> None:
         """Append the trees of a step that was grown elsewhere, one per output."""
         for arrays in trees:
-            self.trees.append(self.booster.recall_tree(**arrays))
-            self.weights.append(1.0 / self.forests)
+            self._append(self.booster.recall_tree(**arrays))
 
     def grown(self, weights: Sequence[float]) -> Arrays:
         """Return the forest of the first trees, one per weight and multiplied by it, without the trees that training started from."""

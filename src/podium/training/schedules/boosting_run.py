@@ -87,6 +87,9 @@ class BoostingRun(TrainingRun):
         self.watched = None if valid is None else self.growing.watch(valid, threads)
         self.learned = LearnedParameters(force, data, held=self.force_data, exchange=exchange)
         self.own = BoostedParameters(self.learned)
+        force.check_labels(self.force_data)
+        plain = force.has_curvature and not (schedule.closed_form or force.runs_in_python or self.learned.size)
+        self.together = plain and self.growing.grows_together
         self.progress = Progress(rate=self.rate)
         self.valid_values = array.array("d")  # of every round so far; NaN if there is none
         self.recalled: list[Arrays] = []  # trees of a round that is followed, which need not be grown
@@ -214,9 +217,15 @@ class BoostingRun(TrainingRun):
     def _grow_side_by_side(self, number: int) -> None:
         """Grow the forests independently of each other; their mean is evaluated."""
         growing, share = self.growing, 1 / self.growing.forests
+        first, together = growing.n_steps, self.together and not self.recalled
+        if together:
+            force, data = self.plan.force, self.force_data
+            rounds = [self._draw_of(number, forest) for forest in range(growing.forests)]
+            growing.grow_together(force.core_spec(force.n_classes(data)), data.core_for(force), rounds, self.rate)
         for forest, own in enumerate(growing.own):
-            self._absorb(number, forest)
-            step = [growing.n_steps - 1]
+            if not together:
+                self._absorb(number, forest)
+            step = [first + forest]
             growing.add(own, step, [1.0])
             growing.add(growing.train, step, [share])
             if self.watched is not None:
@@ -237,7 +246,7 @@ class BoostingRun(TrainingRun):
             cost=self.schedule.closed_form,
             parameters=self.learned.values(self.own.free),
             seed=plan.seed,
-            round=number + self.rounds_before + FOREST_STREAM * forest,
+            round=self._draw_of(number, forest),
             num_threads=plan.num_threads,
             into=self.outcome,
         )
@@ -252,6 +261,10 @@ class BoostingRun(TrainingRun):
         if outcome.parameter_force is not None:
             rate = self.rate / growing.forests
             self.own.move(outcome.parameter_force, rate, growing.n_documents)
+
+    def _draw_of(self, number: int, forest: int) -> int:
+        """Return the number of a round and forest, of which random draws are a function."""
+        return number + self.rounds_before + FOREST_STREAM * forest
 
     def _weigh_stump(self, total: float) -> None:
         """Return α = ½ ln((1 + r)/(1 − r)) for documents on the right, where r is the share of the pairs' weight that the stump
