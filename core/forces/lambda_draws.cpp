@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kBlock = 8;  // documents per step, in as many vectors as the machine needs
 constexpr std::size_t kLevels = 32;
+constexpr std::size_t kFewOrders = 8;
 
 // Vectors as wide as the machine's: the compiler splits wider ones into single numbers.
 template <std::size_t kWidth>
@@ -98,15 +99,29 @@ PODIUM_INLINE void add_others(const Members& members, std::size_t losers, std::s
   }
 }
 
-// Σ over orders of |ΔZ| of two members per gap of gains: total_a + total_b − shared_ab.
+// Σ over orders of |ΔZ| of two members per gap of gains: with few orders Σ |weight_a − weight_b|, where `weights` are
+// those of the members' positions [orders × pitch]; otherwise total_a + total_b − shared_ab. Both are exact.
 struct Totals {
   const double* total;
-  const double* shared;  // [members × pitch]
-  std::size_t pitch;
+  const double* shared;  // [members × pitch], or null
+  const double* weights;
+  std::size_t orders, pitch;
+  const std::uint32_t* below;  // of each member, the number of members of lower levels
 };
 
-// The pairs of two members, a before b.
-template <std::size_t kWidth>
+template <std::size_t kWidth, bool kFew>
+PODIUM_INLINE Doubles<kWidth> apart(const Totals& totals, const Doubles<kWidth>& total, std::size_t a, std::size_t b) {
+  if constexpr (!kFew) return (totals.total[a] + total) - load<kWidth>(totals.shared + a * totals.pitch + b);
+  Doubles<kWidth> sum = {};
+  for (std::size_t order = 0; order < totals.orders; ++order) {
+    const double* const weights = totals.weights + order * totals.pitch;
+    sum += size_of<kWidth>(load<kWidth>(weights + b) - weights[a]);
+  }
+  return sum;
+}
+
+// The pairs of two members, a before b: members of the same level have the same gain, and pairs of them no weight.
+template <std::size_t kWidth, bool kFew>
 PODIUM_INLINE void add_members(const Members& members, const Totals& totals) {
   using Vec = Doubles<kWidth>;
   const Vec one = Vec{} + 1.0, zero = {};
@@ -115,18 +130,15 @@ PODIUM_INLINE void add_members(const Members& members, const Totals& totals) {
     const Vec total = load<kWidth>(totals.total + b);
     Vec place = {}, force = {}, curvature = {};
     for (std::size_t l = 0; l < kWidth; ++l) place[l] = b + l < members.count ? static_cast<double>(b + l) : -1.0;
-    const std::size_t last = std::min(members.count, b + kWidth - 1), lane = b % kBlock;
+    const std::size_t last = totals.below[std::min(members.count, b + kWidth) - 1], lane = b % kBlock;
     for (std::size_t a = 0; a < last; ++a) {
       double* const lanes = members.lanes + 2 * kBlock * a + lane;
       const Vec other = exponential / (members.exponential[a] + exponential), own = one - other;
-      const Vec gap = members.gain[a] - gain;
-      const Vec shared = load<kWidth>(totals.shared + a * totals.pitch + b);
-      Vec size = ((totals.total[a] + total) - shared) * size_of<kWidth>(gap);
+      Vec size = apart<kWidth, kFew>(totals, total, a, b) * (gain - members.gain[a]);
       size = place > static_cast<double>(a) ? size : zero;
-      const Vec part = size * (gap > zero ? other : own), pull = gap > zero ? part : -part,
-                bend = part * (gap > zero ? own : other);
-      force -= pull, curvature += bend;
-      store<kWidth>(load<kWidth>(lanes) + pull, lanes);
+      const Vec pull = size * own, bend = pull * other;
+      force += pull, curvature += bend;
+      store<kWidth>(load<kWidth>(lanes) - pull, lanes);
       store<kWidth>(load<kWidth>(lanes + kBlock) + bend, lanes + kBlock);
     }
     store<kWidth>(force, members.force + b);
@@ -145,7 +157,7 @@ struct Kernels {
     add_others<width>(members, losers, winners, strength, others);                                                   \
   }                                                                                                                  \
   target void members_##name(const Members& members, const Totals& totals) {                                         \
-    add_members<width>(members, totals);                                                                             \
+    totals.shared ? add_members<width, false>(members, totals) : add_members<width, true>(members, totals);          \
   }
 PODIUM_DRAWS(portable, , 2)
 #if defined(__x86_64__)
@@ -170,7 +182,10 @@ double sum_of(const double* lanes) {
 class Averaging {
  public:
   Averaging(const AveragedQuery& query, AverageScratch& scratch)
-      : query_(query), scratch_(scratch), levels_(query.counts.size()) {
+      : query_(query),
+        scratch_(scratch),
+        levels_(query.counts.size()),
+        few_(query.orders() <= kFewOrders && query.rows >= query.weight.size()) {
     place_documents();
     weigh_members();
   }
@@ -180,7 +195,8 @@ class Averaging {
     const Kernels run = kernels();
     const Members members{s.exponential.data(), s.gain.data(),  s.force.data(),
                           s.curvature.data(),   s.lanes.data(), members_};
-    run.members(members, {s.total.data(), s.shared.data(), pitch_});
+    run.members(members, {s.total.data(), few_ ? nullptr : s.shared.data(), s.weights.data(), query_.orders(), pitch_,
+                          s.below.data()});
     for (std::size_t level = 0; level < levels_; ++level) {
       if (others_[level] == 0) continue;
       const double gain = s.gain[begin_[level]];
@@ -223,6 +239,11 @@ class Averaging {
       next[level] = members_;
       members_ += members[level];
     }
+    s.below.resize(members_);
+    for (std::size_t level = 0; level < levels_; ++level) {
+      std::fill_n(s.below.begin() + static_cast<std::ptrdiff_t>(next[level]), members[level],
+                  static_cast<std::uint32_t>(next[level]));
+    }
     pitch_ = padded(members_);
     std::size_t end = pitch_;
     for (std::size_t level = 0; level < levels_; ++level) {
@@ -263,7 +284,8 @@ class Averaging {
     round_weights();
     const std::size_t positions = query_.weight.size();
     s.strength.resize(pitch_);
-    s.lanes.assign(2 * kBlock * pitch_, 0.0), s.total.assign(pitch_, 0.0), s.shared.assign(members_ * pitch_, 0.0);
+    s.lanes.assign(2 * kBlock * pitch_, 0.0), s.total.assign(pitch_, 0.0);
+    few_ ? s.weights.assign(query_.orders() * pitch_, 0.0) : s.shared.assign(members_ * pitch_, 0.0);
     std::uint32_t place[deepest_top];
     double* const total = s.total.data();
     const double* const weight = s.weight.data();
@@ -271,6 +293,10 @@ class Averaging {
     for (std::size_t order = 0; order < query_.orders(); ++order) {
       for (std::size_t p = 0; p < positions; ++p) place[p] = s.place[query_.drawn[order * positions + p]];
       for (std::size_t p = 0; p < rows; ++p) total[place[p]] += weight[p];
+      if (few_) {
+        for (std::size_t p = 0; p < positions; ++p) s.weights[order * pitch_ + place[p]] = weight[p];
+        continue;
+      }
       for (std::size_t p = 0; p < positions; ++p) {  // both of the pair, since which comes first is not predictable
         double* const shared = s.shared.data() + place[p] * pitch_;
         const double* const shares = s.shares.data() + p * positions;
@@ -282,6 +308,7 @@ class Averaging {
   const AveragedQuery& query_;
   AverageScratch& scratch_;
   const std::size_t levels_;
+  const bool few_;  // orders, so that pairs of positions are not summed up first
   std::size_t members_ = 0, pitch_ = 0;
   std::size_t others_[kLevels], begin_[kLevels];  // how many others there are of each level, and their first place
 };

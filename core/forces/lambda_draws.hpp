@@ -33,6 +33,8 @@ struct AverageScratch {
   std::vector<double> exponential, gain, force, curvature;  // by place
   std::size_t rows = 0;                                     // of the query that was prepared last
   std::vector<double> given, weight, shares;                // of positions, rounded, and of pairs of them
+  std::vector<std::uint32_t> below;                         // of each member, the number of members of lower levels
+  std::vector<double> weights;                              // of the positions of members in each order
   std::vector<double> strength, lanes, total, shared;       // of members, and of pairs of them
 };
 

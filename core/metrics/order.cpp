@@ -141,6 +141,31 @@ PODIUM_INLINE std::size_t collect_plain(const double* scores, std::size_t first,
 }
 
 #if defined(__x86_64__)
+PODIUM_AVX512 void count_before_avx512(const double* scores, std::size_t n, std::int64_t* out) {
+  const __m512i one = _mm512_set1_epi64(1);
+  for (std::size_t i = 0; i < n; i += 8) {
+    const __m512d own = _mm512_loadu_pd(scores + i);
+    const auto count = [&](__m512i before, __mmask8 found) __attribute__((always_inline, target("avx512f"))) {
+      return _mm512_mask_add_epi64(before, found, before, one);
+    };
+    __m512i before = _mm512_setzero_si512(), more = before;  // two chains of additions
+    std::size_t j = 0;
+    for (; j + 2 <= i; j += 2) {
+      before = count(before, _mm512_cmp_pd_mask(own, _mm512_set1_pd(scores[j]), _CMP_LE_OQ));
+      more = count(more, _mm512_cmp_pd_mask(own, _mm512_set1_pd(scores[j + 1]), _CMP_LE_OQ));
+    }
+    const std::size_t end = std::min(n, i + 8);
+    for (; j < end; ++j) {  // of equal scores the first comes first
+      const __m512d other = _mm512_set1_pd(scores[j]);
+      const auto later = static_cast<__mmask8>(0xFE << (j - i));
+      before = count(before, static_cast<__mmask8>(_mm512_cmp_pd_mask(own, other, _CMP_LT_OQ) |
+                                                   (_mm512_cmp_pd_mask(own, other, _CMP_EQ_OQ) & later)));
+    }
+    for (; j < n; ++j) more = count(more, _mm512_cmp_pd_mask(own, _mm512_set1_pd(scores[j]), _CMP_LT_OQ));
+    _mm512_storeu_si512(out + i, _mm512_add_epi64(before, more));
+  }
+}
+
 PODIUM_AVX512 double reached_by_avx512(const double* scores, std::size_t n, std::size_t depth) {
   return reached_by<8>(scores, n, depth);
 }
@@ -159,6 +184,9 @@ PODIUM_AVX512 std::size_t collect_avx512(const double* scores, std::size_t n, do
 #endif
 
 void count_before_best(const double* scores, std::size_t n, std::int64_t* out) {
+#if defined(__x86_64__)
+  if (has_avx512()) return count_before_avx512(scores, n, out);
+#endif
   return has_avx2() ? count_before_avx2(scores, n, out) : count_before_baseline(scores, n, out);
 }
 
