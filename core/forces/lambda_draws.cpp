@@ -232,8 +232,8 @@ class Averaging {
     std::size_t members[kLevels], next[2 * kLevels];  // of members and of others
     std::fill_n(members, levels_, std::size_t{0});
     s.is_other.assign(n, 1);
-    for (const std::uint32_t i : query_.drawn)
-      members[query_.level[i]] += std::exchange(s.is_other[i], std::uint8_t{0});
+    for (const std::uint32_t i : query_.drawn) s.is_other[i] = 0;
+    for (std::size_t i = 0; i < n; ++i) members[query_.level[i]] += 1 - s.is_other[i];
     for (std::size_t level = 0; level < levels_; ++level) {
       others_[level] = query_.counts[level] - members[level];
       next[level] = members_;

@@ -18,9 +18,10 @@ namespace podium {
 namespace {
 
 constexpr std::size_t kLanes = 4;
-constexpr std::size_t kRun = 16;  // documents that are copied at a time
-constexpr std::size_t kFew = 24;  // documents of which all are ordered
-constexpr double kFar = 600;      // a larger range of scores overflows exponentials
+constexpr std::size_t kRun = 16;         // documents that are copied at a time
+constexpr std::size_t kFew = 24;         // documents of which all are ordered
+constexpr std::size_t kAveraged = 2048;  // documents that are averaged at once: their pairs are kept in a matrix
+constexpr double kFar = 600;             // a larger range of scores overflows exponentials
 typedef double Four __attribute__((vector_size(32)));
 typedef std::int64_t Mask __attribute__((vector_size(32)));
 
@@ -360,12 +361,19 @@ bool TopLambdas::add(std::size_t draw, double share, const ForceSums& sums) {
 
 void TopLambdas::add_average(const ForceSums& sums) {
   if (zero_) return;
+  const std::size_t draws = force_.spec().draws, at_once = std::max<std::size_t>(1, kAveraged / counted_);
+  for (std::size_t first = 0; first < draws; first += at_once) {
+    add_average(first, std::min(draws, first + at_once), sums);
+  }
+}
+
+void TopLambdas::add_average(std::size_t first, std::size_t last, const ForceSums& sums) {
   const ForceSpec& spec = force_.spec();
   TopScratch& s = scratch_;
-  s.drawn.resize(spec.draws * counted_);
-  for (std::size_t draw = 0; draw < spec.draws; ++draw) {
+  s.drawn.resize((last - first) * counted_);
+  for (std::size_t draw = first; draw < last; ++draw) {
     order_first(scores_of(draw));
-    std::copy_n(s.order.begin(), counted_, s.drawn.begin() + static_cast<std::ptrdiff_t>(draw * counted_));
+    std::copy_n(s.order.begin(), counted_, s.drawn.begin() + static_cast<std::ptrdiff_t>((draw - first) * counted_));
   }
   const double scale = spec.sigma / (static_cast<double>(spec.draws) * norm_);
   add_averaged({{s.exponential.data(), n_},

@@ -59,6 +59,7 @@ class TopLambdas {
   void gather();
   double add_pairs();
   void scatter();
+  void add_average(std::size_t first, std::size_t last, const ForceSums& sums);  // of some of the draws
 
   const Force& force_;
   const ForceQuery& query_;

@@ -19,12 +19,12 @@ def data_of(documents: int, **more) -> podium.RankingData:
 
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_a_tenth_more_documents_hardly_change_a_default(effort):
-    """Kinds of sampling aside, no number moves by more than a tenth, or by one if it is a whole number."""
+    """No number moves by more than a tenth, or by one if it is a whole number; shares are rounded to hundredths."""
     sizes = np.geomspace(100, 3_000_000, 120).astype(int)
     found = [tree_defaults(Budget(int(n), effort=effort), "symmetric") for n in sizes]
     for before, after in itertools.pairwise(found):
         for name in TABLES[effort].keys() - {"depth", "smoothing"}:
-            assert abs(after[name] - before[name]) <= max(0.1 * before[name], isinstance(before[name], int)), name
+            assert abs(after[name] - before[name]) <= max(0.1 * before[name] + 0.01, isinstance(before[name], int)), name
         assert 0.5 <= after["num_leaves"] / before["num_leaves"] <= 2
         assert abs(after["smoothing"] - before["smoothing"]) <= 5
 

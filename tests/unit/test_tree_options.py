@@ -191,6 +191,35 @@ def test_training_can_continue_from_a_model(kind, others, tmp_path):
     assert podium.load(tmp_path / "b.podium").predict(data).tobytes() == more.predict(data).tobytes()
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"query_sampling": 0.6, "column_sampling": 0.5},
+        {"metric": "map", "row_sampling": 0.5},
+        {"growth": "leaf", "monotone": {1: 1}, "random_strength": 0.2},
+        {"force": "listnet"},
+        {"force": "squared"},
+    ],
+    ids=str,
+)
+def test_forests_that_grow_at_the_same_time_are_those_that_grow_one_after_the_other(more, monkeypatch):
+    force = more.get("force")
+    settings = {"forests": 3, "n_estimators": 7, "seed": 4} | more
+
+    def trained(threads: int) -> list[bytes]:
+        if force is None:
+            ranker = lambdamart(**settings, num_threads=threads)
+        else:
+            ranker = podium.Ranker(
+                force=force, model="trees(forests=3)", schedule="boosting(rounds=7)", seed=4, num_threads=threads
+            )
+        return [array.tobytes() for array in ranker.fit(TRAIN, valid=VALID).model_.arrays().values()]
+
+    together = [trained(threads) for threads in (1, 2, 5)]
+    monkeypatch.setattr("podium.models.growing.TOGETHER_DOCUMENTS", 0)
+    assert together == [trained(1)] * 3
+
+
 def test_forests_side_by_side_are_averaged():
     """What each does alone is known from its draws: forests of one round each differ in those only."""
     side = lambdamart(forests=3, column_sampling=0.5, n_estimators=6).fit(TRAIN, valid=VALID)

@@ -21,6 +21,7 @@ EFFORTS = ("fast", "balanced", "best")
 BY_SIZE = "chosen from the size of the data and the effort"
 DOCUMENTS = (3_000, 10_000, 30_000, 120_000, 720_000)  # to which the columns of the tables belong
 WHOLE_NUMBERS = ("draws", "forests", "smoothing")
+SHARES = ("row_sampling", "query_sampling", "column_sampling")  # of which no sample is taken if they are nearly 1
 FEW_QUERIES = 20  # below this number every tree sees all queries
 L2 = 3.0  # times the mean weight: what it is added to is a sum of weighted curvatures
 MOST_WEIGHT = 1e60
@@ -105,7 +106,8 @@ class Budget:
     def table(self) -> dict[str, float]:
         """Return the values of the effort's table at the number of documents."""
         at = math.log(min(max(self.documents, DOCUMENTS[0]), DOCUMENTS[-1]))
-        return {name: float(np.interp(at, np.log(DOCUMENTS), row)) for name, row in TABLES[self.effort].items()}
+        values = {name: float(np.interp(at, np.log(DOCUMENTS), row)) for name, row in TABLES[self.effort].items()}
+        return {name: round(value, 2) if name in SHARES else value for name, value in values.items()}
 
     def round_seconds(self, table: Mapping[str, float]) -> float:
         """Estimate how long a round takes with one thread, whatever the number of threads, on which no default may depend."""
