@@ -5,6 +5,10 @@
 #include <cstring>
 #include <utility>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "dispatch.hpp"
 #include "trees/split.hpp"
 
@@ -220,8 +224,39 @@ PODIUM_INLINE void add_counted_cuts_in(const Cell* histogram, const Counts& coun
   }
 }
 
+// The bins that are not empty, without gaps, and the first one. Behind an empty bin the value of a cut is that of the
+// cut before, which is preferred.
+struct FilledBins {
+  Cell cells[kStride];
+  std::uint32_t places[kStride];
+  std::size_t count = 0;
+};
+
+void fill_plain(const Cell* histogram, std::size_t bins, FilledBins& out) {
+  for (std::size_t b = 0; b < bins; ++b) {
+    out.cells[out.count] = histogram[b], out.places[out.count] = static_cast<std::uint32_t>(b);
+    out.count += static_cast<std::size_t>((b == 0) | (histogram[b] != 0));
+  }
+}
+
+#if defined(__x86_64__)
+PODIUM_AVX512 void fill_avx512(const Cell* histogram, std::size_t bins, FilledBins& out) {
+  __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  for (std::size_t b = 0; b < bins; b += 8, places = _mm256_add_epi32(places, _mm256_set1_epi32(8))) {
+    const __m512i cells = _mm512_loadu_si512(histogram + b);
+    const auto held = static_cast<__mmask8>(0xFF >> (8 - std::min<std::size_t>(8, bins - b)));
+    const auto filled = static_cast<__mmask8>((_mm512_test_epi64_mask(cells, cells) | (b == 0)) & held);
+    _mm512_storeu_si512(out.cells + out.count, _mm512_maskz_compress_epi64(filled, cells));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.places + out.count),
+                        _mm256_maskz_compress_epi32(filled, places));
+    out.count += static_cast<std::size_t>(__builtin_popcount(filled));
+  }
+}
+#endif
+
 struct Kernels {
   BestCut (*best)(const Cell*, std::size_t, Cell, const Sums&, const SplitSettings&, const Units&, double);
+  void (*fill)(const Cell*, std::size_t, FilledBins&);
   void (*add)(const Cell*, std::size_t, Cell, const Sums&, const SplitSettings&, const Units&, double*);
   void (*add_counted)(const Cell*, const Counts&, std::size_t, Cell, const Sums&, const SplitSettings&, const Units&,
                       double*);
@@ -248,22 +283,28 @@ PODIUM_CUTS(portable, , 2)
 PODIUM_CUTS(avx2, PODIUM_AVX2, 4)
 PODIUM_CUTS(avx512, PODIUM_AVX512, 8)
 Kernels kernels() {
-  if (has_avx512()) return {best_avx512, add_avx512, add_counted_avx512};
-  return has_avx2() ? Kernels{best_avx2, add_avx2, add_counted_avx2}
-                    : Kernels{best_portable, add_portable, add_counted_portable};
+  if (has_avx512()) return {best_avx512, fill_avx512, add_avx512, add_counted_avx512};
+  return has_avx2() ? Kernels{best_avx2, fill_plain, add_avx2, add_counted_avx2}
+                    : Kernels{best_portable, fill_plain, add_portable, add_counted_portable};
 }
 #else
 Kernels kernels() {
-  return {best_portable, add_portable, add_counted_portable};
+  return {best_portable, fill_plain, add_portable, add_counted_portable};
 }
 #endif
 #undef PODIUM_CUTS
 
 }  // namespace
 
-BestCut best_cut(const Cell* histogram, std::size_t bins, Cell first, const Sums& node, const SplitSettings& settings,
-                 const Units& units, double threshold) {
-  return kernels().best(histogram, bins, first, node, settings, units, threshold);
+BestCut best_cut(const Cell* histogram, std::size_t bins, std::size_t documents, Cell first, const Sums& node,
+                 const SplitSettings& settings, const Units& units, double threshold) {
+  const Kernels run = kernels();
+  if (documents >= bins) return run.best(histogram, bins, first, node, settings, units, threshold);
+  FilledBins filled;
+  run.fill(histogram, bins, filled);
+  BestCut best = run.best(filled.cells, filled.count, first, node, settings, units, threshold);
+  best.place = best.place < filled.count ? filled.places[best.place] : bins;
+  return best;
 }
 
 void add_cuts(const Cell* histogram, std::size_t bins, Cell first, const Sums& node, const SplitSettings& settings,

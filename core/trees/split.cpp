@@ -78,12 +78,12 @@ void keep(Split& best, double sides, std::size_t bin, bool missing_left, Cell le
   best.gain = sides, best.bin = static_cast<std::uint8_t>(bin), best.missing_left = missing_left, best.left = left;
 }
 
-void scan_fast(const Cell* histogram, const ColumnInfo& column, const Scan& scan, const SplitSettings& settings,
-               const Units& units, double threshold, Split& best) {
+void scan_fast(const Cell* histogram, const ColumnInfo& column, const NodeInfo& node, const Scan& scan,
+               const SplitSettings& settings, const Units& units, double threshold, Split& best) {
   const Cell missing = column.missing ? histogram[255] : 0;
   for (int missing_left = 0; missing_left <= (missing != 0); ++missing_left) {
-    const BestCut found =
-        best_cut(histogram, column.bins, missing_left ? missing : 0, scan.total(), settings, units, threshold);
+    const BestCut found = best_cut(histogram, column.bins, node.documents, missing_left ? missing : 0, scan.total(),
+                                   settings, units, threshold);
     if (!(found.sides > best.gain)) continue;
     const Cell left = std::accumulate(histogram, histogram + found.place + 1, missing_left ? missing : Cell{0});
     keep(best, found.sides, found.place, missing_left != 0, left);
@@ -178,7 +178,7 @@ Split scan_column(const Cell* histogram, const std::uint32_t* counts, const Colu
     scan_careful(histogram, counts, column, node, scan, settings, best);
   } else {
     const double threshold = settings.random_strength > 0 ? floor : std::max(floor, whole + rival);
-    scan_fast(histogram, column, scan, settings, units, threshold, best);
+    scan_fast(histogram, column, node, scan, settings, units, threshold, best);
   }
   finish(best, floor, whole, node.draw, settings);
   return best;
