@@ -24,7 +24,9 @@ def test_a_tenth_more_documents_hardly_change_a_default(effort):
     found = [tree_defaults(Budget(int(n), effort=effort), "symmetric") for n in sizes]
     for before, after in itertools.pairwise(found):
         for name in TABLES[effort].keys() - {"depth", "smoothing"}:
-            assert abs(after[name] - before[name]) <= max(0.1 * before[name] + 0.01, isinstance(before[name], int)), name
+            assert abs(after[name] - before[name]) <= max(0.1 * before[name] + 0.01, isinstance(before[name], int)), (
+                name
+            )
         assert 0.5 <= after["num_leaves"] / before["num_leaves"] <= 2
         assert abs(after["smoothing"] - before["smoothing"]) <= 5
 

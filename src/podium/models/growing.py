@@ -30,7 +30,9 @@ MOST_DOCUMENTS = 2**28  # with more documents, forces in fixed point would lose 
 DOCUMENT_BYTES = (
     80  # of a training document, besides its scores: label, force, curvature, cell, hash, leaf and order of rows
 )
-TOGETHER_DOCUMENTS = 50_000  # up to which several forests are grown at the same time; from there on threads share a tree
+TOGETHER_DOCUMENTS = (
+    50_000  # up to which several forests are grown at the same time; from there on threads share a tree
+)
 NO_DEPTH = 2**31 - 1
 SAMPLED_QUERIES = 1 << 14  # queries whose documents are sampled at a time, because their hashes take memory
 HISTOGRAM_BYTES = 512 << 20
