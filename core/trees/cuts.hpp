@@ -27,8 +27,8 @@ struct Counts {
 };
 
 // Of the cuts behind each of the first `bins` bins, the best one whose sides have enough curvature. `first` is on the
-// left of all of them. The histogram has room for 256 cells, of which at most about so many as there are `documents` are
-// not empty. A cut that is clearly below the threshold need not be found.
+// left of all of them. The histogram has room for 256 cells, of which at most about so many as there are `documents`
+// are not empty. A cut that is clearly below the threshold need not be found.
 BestCut best_cut(const Cell* histogram, std::size_t bins, std::size_t documents, Cell first, const Sums& node,
                  const SplitSettings& settings, const Units& units, double threshold);
 
