@@ -39,7 +39,7 @@ TABLES: Mapping[str, Table] = {
         "row_sampling": (1, 1, 0.4, 0.3, 0.2),
         "query_sampling": (0.5, 0.5, 1, 1, 1),
         "column_sampling": (0.5, 0.5, 1, 1, 1),
-        "learning_rate": (0.05, 0.05, 0.1, 0.1, 0.1),
+        "learning_rate": (0.1, 0.1, 0.1, 0.1, 0.1),
         "draws": (5, 5, 2, 2, 2),
         "forests": (1, 1, 1, 1, 1),
         "smoothing": (40, 40, 40, 10, 10),

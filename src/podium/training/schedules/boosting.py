@@ -31,7 +31,7 @@ class RoundSettings(Settings):
         N_ESTIMATORS,
         description="Maximum number of rounds. Every round grows one tree per forest and output, so four forests grow four trees per round.",
     )
-    early_stopping_rounds: int | None = early_stopping(300, "rounds")
+    early_stopping_rounds: int | None = early_stopping(200, "rounds")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
