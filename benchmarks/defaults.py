@@ -63,6 +63,12 @@ def half(leaves: int, sampling: str, **settings: Any) -> dict[str, Any]:
     return symmetric(leaves, row_sampling=0.5, sampling=sampling, **settings)
 
 
+def small(**settings: Any) -> dict[str, Any]:
+    """Return settings like those of small data: half of the queries and columns, four forests of 32 leaves."""
+    halves = {"query_sampling": 0.5, "column_sampling": 0.5, "row_sampling": 1.0, "smoothing": 40, "forests": 4}
+    return symmetric(32, **halves | {"effort": "balanced"} | settings)
+
+
 CANDIDATES: dict[str, dict[str, Any]] = {
     "former defaults": {},  # 7 leaves and 4 forests; from 100,000 documents on 31 leaves and a fifth of the documents
     "all documents, 64 leaves": symmetric(64),
@@ -96,6 +102,16 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "0.3 of documents, by force": symmetric(64, row_sampling=0.3, sampling="force"),
     "half of documents, by force, rate 0.03": half(64, "force", learning_rate=0.03),
     "half of documents, by force, rate 0.07": half(64, "force", learning_rate=0.07),
+    "small": small(early_stopping_rounds=300),
+    "patience 200": small(early_stopping_rounds=200),
+    "patience 150": small(early_stopping_rounds=150),
+    "3 draws": small(early_stopping_rounds=300, draws=3),
+    "2 draws": small(early_stopping_rounds=300, draws=2),
+    "patience 150, rate 0.1": small(early_stopping_rounds=150, learning_rate=0.1),
+    "patience 200, 2 forests": small(early_stopping_rounds=200, forests=2),
+    "patience 200, 2 forests, rate 0.08": small(early_stopping_rounds=200, forests=2, learning_rate=0.08),
+    "patience 150, 2 forests, rate 0.1": small(early_stopping_rounds=150, forests=2, learning_rate=0.1),
+    "patience 100, 1 forest, rate 0.1": small(early_stopping_rounds=100, forests=1, learning_rate=0.1),
     "fast": {"effort": "fast"},
     "balanced": {"effort": "balanced"},
     "best": {"effort": "best"},
@@ -161,6 +177,11 @@ def group_of(task: str) -> str:
     return f"{int(last):,} documents" if last.isdigit() else kind
 
 
+def grown(found: dict[str, Any]) -> int:
+    """Return how many trees a training grew."""
+    return found["grown"] * found["settings"].get("forests", 1)
+
+
 def summary(table: dict[str, dict[str, dict[str, Any]]], candidates: list[str]) -> list[dict[str, Any]]:
     """Return mean difference to the first candidate, its standard error and mean seconds, by group and candidate."""
     groups: dict[str, list[str]] = defaultdict(list)
@@ -174,7 +195,10 @@ def summary(table: dict[str, dict[str, dict[str, Any]]], candidates: list[str]) 
                 apart = [table[name][candidate]["value"] - table[name][candidates[0]]["value"] for name in both]
                 error = float(np.std(apart, ddof=1) / len(both) ** 0.5) if len(both) > 1 else None
                 seconds = float(np.mean([table[name][candidate]["seconds"] for name in both]))
+                first = candidates[0]
+                trees = float(np.mean([grown(table[name][candidate]) / grown(table[name][first]) for name in both]))
                 row = {"difference": float(np.mean(apart)), "error": error, "seconds": seconds, "tasks": len(both)}
+                row["trees"] = trees
                 found.append({"group": group, "candidate": candidate, **row})
     return found
 
