@@ -23,6 +23,14 @@ inline constexpr std::size_t row_stride(std::size_t columns) {
   return whole % 32 == 0 ? whole + 4 : whole;
 }
 
+// Rows of features as inputs of a net: x̂[j] = (x[j] − center[j]) · scale[j], or filled[j] if x[j] is missing.
+struct FeatureRows {
+  const float* x;
+  std::size_t x_row;  // the distance between rows
+  const double *center, *scale, *filled;
+  std::ptrdiff_t next = 0;  // the distance to the rows that will be read after these
+};
+
 struct DenseKernels {
   // c[r][j] += Σ_t a(r, t) · b[t][j] for r < rows, j < columns ≤ kWidePanel (a multiple of 4); a(r, t) = a[r·a_row +
   // t·a_step].
@@ -34,6 +42,11 @@ struct DenseKernels {
   // g[j] += Σ_i d[i] · x[i][j].
   void (*add_rows)(std::size_t rows, std::size_t columns, const double* d, const double* x, std::size_t x_row,
                    double* g);
+  // The same of inputs that are computed on the way: y[i] = x̂_i · w + bias, and g[j] += Σ_i d[i] · x̂[i][j], where
+  // memory is asked for the next rows.
+  void (*feature_dots)(std::size_t rows, std::size_t columns, const FeatureRows& x, const double* w, double bias,
+                       double* y);
+  void (*add_feature_rows)(std::size_t rows, std::size_t columns, const double* d, const FeatureRows& x, double* g);
   // out[j] = (x[j] − center[j]) · scale[j], or filled[j] if x[j] is missing.
   void (*standardize)(std::size_t columns, const float* x, const double* center, const double* scale,
                       const double* filled, double* out);

@@ -70,6 +70,12 @@ void multiply_wide(std::size_t rows, std::size_t columns, std::size_t depth, con
   }
 }
 
+inline double sum_of_lanes(__m512d lanes) {
+  double lane[4];
+  _mm256_storeu_pd(lane, _mm256_add_pd(_mm512_castpd512_pd256(lanes), _mm512_extractf64x4_pd(lanes, 1)));
+  return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+}
+
 // One register holds the eight lanes of dot_rows.
 template <int R>
 inline void wide_dot_rows(std::size_t columns, const double* x, std::size_t x_row, const double* w, double bias,
@@ -91,11 +97,7 @@ inline void wide_dot_rows(std::size_t columns, const double* x, std::size_t x_ro
     }
   }
 #pragma GCC unroll 12
-  for (int r = 0; r < R; ++r) {
-    double lane[4];
-    _mm256_storeu_pd(lane, _mm256_add_pd(_mm512_castpd512_pd256(lanes[r]), _mm512_extractf64x4_pd(lanes[r], 1)));
-    y[r] = ((lane[0] + lane[1]) + (lane[2] + lane[3])) + bias;
-  }
+  for (int r = 0; r < R; ++r) y[r] = sum_of_lanes(lanes[r]) + bias;
 }
 
 void wide_dots(std::size_t rows, std::size_t columns, const double* x, std::size_t x_row, const double* w, double bias,
@@ -132,6 +134,102 @@ void wide_add_rows(std::size_t rows, std::size_t columns, const double* d, const
   }
 }
 
+// Eight columns of a net's inputs, from features.
+struct WideMap {
+  __m512d center, scale, filled;
+  WideMap(const FeatureRows& f, std::size_t j, __mmask8 held)
+      : center(_mm512_maskz_loadu_pd(held, f.center + j)),
+        scale(_mm512_maskz_loadu_pd(held, f.scale + j)),
+        filled(_mm512_maskz_loadu_pd(held, f.filled + j)) {}
+  inline __m512d operator()(const float* x, __mmask8 held) const {
+    const __m512d value = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(held, x));
+    const __m512d moved = _mm512_mul_pd(_mm512_sub_pd(value, center), scale);
+    return _mm512_mask_mov_pd(moved, _mm512_cmp_pd_mask(value, value, _CMP_UNORD_Q), filled);
+  }
+};
+
+template <int R>
+inline void wide_feature_dot_rows(std::size_t columns, const FeatureRows& f, std::size_t first, const double* w,
+                                  double bias, double* y) {
+  const float* const x = f.x + first * f.x_row;
+  __m512d lanes[R];
+#pragma GCC unroll 12
+  for (int r = 0; r < R; ++r) lanes[r] = _mm512_setzero_pd();
+  std::size_t j = 0;
+  for (; j + 8 <= columns; j += 8) {
+    const WideMap map(f, j, 0xFF);
+    const __m512d part = _mm512_loadu_pd(w + j);
+#pragma GCC unroll 12
+    for (int r = 0; r < R; ++r) {
+      if (j % 16 == 0) __builtin_prefetch(x + r * f.x_row + j + kPrefetch);
+      lanes[r] = _mm512_fmadd_pd(map(x + r * f.x_row + j, 0xFF), part, lanes[r]);
+    }
+  }
+  if (const __mmask8 rest = first_of(columns - j)) {
+    const WideMap map(f, j, rest);
+    const __m512d part = _mm512_maskz_loadu_pd(rest, w + j);
+#pragma GCC unroll 12
+    for (int r = 0; r < R; ++r) {
+      lanes[r] = _mm512_mask3_fmadd_pd(map(x + r * f.x_row + j, rest), part, lanes[r], rest);
+    }
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < R; ++r) y[r] = sum_of_lanes(lanes[r]) + bias;
+}
+
+void wide_feature_dots(std::size_t rows, std::size_t columns, const FeatureRows& x, const double* w, double bias,
+                       double* y) {
+  std::size_t i = 0;
+  for (; i + 8 <= rows; i += 8) wide_feature_dot_rows<8>(columns, x, i, w, bias, y + i);
+  for (; i < rows; ++i) wide_feature_dot_rows<1>(columns, x, i, w, bias, y + i);
+}
+
+template <int V>
+inline void wide_add_feature_tile(std::size_t rows, std::size_t j, const double* d, const FeatureRows& f, double* g,
+                                  __mmask8 last) {
+  const auto mask = [&](int v) { return v + 1 < V ? __mmask8{0xFF} : last; };
+  __m512d sum[V], center[V], scale[V], filled[V];
+#pragma GCC unroll 12
+  for (int v = 0; v < V; ++v) {
+    sum[v] = _mm512_maskz_loadu_pd(mask(v), g + j + 8 * v);
+    center[v] = _mm512_maskz_loadu_pd(mask(v), f.center + j + 8 * v);
+    scale[v] = _mm512_maskz_loadu_pd(mask(v), f.scale + j + 8 * v);
+    filled[v] = _mm512_maskz_loadu_pd(mask(v), f.filled + j + 8 * v);
+  }
+  for (std::size_t i = 0; i < rows; ++i) {
+    const __m512d di = _mm512_set1_pd(d[i]);
+#pragma GCC unroll 12
+    for (int v = 0; v < V; ++v) {
+      const float* const x = f.x + i * f.x_row + j + 8 * v;
+      if (v % 2 == 0) __builtin_prefetch(x + f.next);
+      const __m512d value = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(mask(v), x));
+      const __m512d moved = _mm512_mul_pd(_mm512_sub_pd(value, center[v]), scale[v]);
+      const __m512d in = _mm512_mask_mov_pd(moved, _mm512_cmp_pd_mask(value, value, _CMP_UNORD_Q), filled[v]);
+      sum[v] = _mm512_fmadd_pd(di, in, sum[v]);
+    }
+  }
+#pragma GCC unroll 12
+  for (int v = 0; v < V; ++v) _mm512_mask_storeu_pd(g + j + 8 * v, mask(v), sum[v]);
+}
+
+void wide_add_feature_rows(std::size_t rows, std::size_t columns, const double* d, const FeatureRows& x, double* g) {
+  std::size_t j = 0;
+  for (; columns - j > 40; j += 32) wide_add_feature_tile<4>(rows, j, d, x, g, 0xFF);
+  const __mmask8 last = first_of((columns - j - 1) % 8 + 1);
+  switch ((columns - j + 7) / 8) {
+    case 5:
+      return wide_add_feature_tile<5>(rows, j, d, x, g, last);
+    case 4:
+      return wide_add_feature_tile<4>(rows, j, d, x, g, last);
+    case 3:
+      return wide_add_feature_tile<3>(rows, j, d, x, g, last);
+    case 2:
+      return wide_add_feature_tile<2>(rows, j, d, x, g, last);
+    case 1:
+      return wide_add_feature_tile<1>(rows, j, d, x, g, last);
+  }
+}
+
 void wide_standardize(std::size_t columns, const float* x, const double* center, const double* scale,
                       const double* filled, double* out) {
   for (std::size_t j = 0; j < columns; j += 8) {
@@ -148,6 +246,7 @@ void wide_standardize(std::size_t columns, const float* x, const double* center,
 constexpr DenseKernels widened() {
   DenseKernels kernels = kKernels;
   kernels.multiply = multiply_wide, kernels.dots = wide_dots, kernels.add_rows = wide_add_rows;
+  kernels.feature_dots = wide_feature_dots, kernels.add_feature_rows = wide_add_feature_rows;
   kernels.standardize = wide_standardize;
   return kernels;
 }

@@ -27,6 +27,11 @@ inline Four all(double x) {
 inline Four mul_add(Four a, Four b, Four c) {
   return {_mm256_fmadd_pd(a.v, b.v, c.v)};
 }
+inline Four standardized(const float* x, const double* center, const double* scale, const double* filled) {
+  const __m256d value = _mm256_cvtps_pd(_mm_loadu_ps(x));
+  const __m256d moved = _mm256_mul_pd(_mm256_sub_pd(value, load(center).v), load(scale).v);
+  return {_mm256_blendv_pd(moved, load(filled).v, _mm256_cmp_pd(value, value, _CMP_UNORD_Q))};
+}
 #else
 struct Four {
   double v[4];
@@ -43,6 +48,17 @@ inline Four all(double x) {
 inline Four mul_add(Four a, Four b, Four c) {
   Four out;
   for (int k = 0; k < 4; ++k) out.v[k] = __builtin_fma(a.v[k], b.v[k], c.v[k]);
+  return out;
+}
+#endif
+inline double standardized(float x, double center, double scale, double filled) {
+  const double value = x, moved = (value - center) * scale;
+  return value == value ? moved : filled;
+}
+#if !defined(__FMA__)
+inline Four standardized(const float* x, const double* center, const double* scale, const double* filled) {
+  Four out;
+  for (int k = 0; k < 4; ++k) out.v[k] = standardized(x[k], center[k], scale[k], filled[k]);
   return out;
 }
 #endif
@@ -95,7 +111,16 @@ void multiply(std::size_t rows, std::size_t columns, std::size_t depth, const do
   }
 }
 
-// Lane k of the running sums takes the columns k, k + 8, k + 16, …; the eight lanes are then added as a tree.
+// Lane k of the running sums takes the columns k, k + 8, k + 16, …, the last few of which are still to be added; the
+// eight lanes are then added as a tree.
+inline double sum_of_lanes(Four low, Four high, std::size_t count, const double* x, const double* w) {
+  double lane[8];
+  store(lane, low);
+  store(lane + 4, high);
+  for (std::size_t k = 0; k < count; ++k) lane[k] = __builtin_fma(x[k], w[k], lane[k]);
+  return ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
+}
+
 template <int R>
 inline void dot_rows(std::size_t columns, const double* x, std::size_t x_row, const double* w, double bias, double* y) {
   Four low[R], high[R];
@@ -109,12 +134,7 @@ inline void dot_rows(std::size_t columns, const double* x, std::size_t x_row, co
     }
   }
   for (int r = 0; r < R; ++r) {
-    double lane[8];
-    store(lane, low[r]);
-    store(lane + 4, high[r]);
-    for (std::size_t k = j; k < columns; ++k) lane[k - j] = __builtin_fma(x[r * x_row + k], w[k], lane[k - j]);
-    const double a = (lane[0] + lane[4]) + (lane[1] + lane[5]), b = (lane[2] + lane[6]) + (lane[3] + lane[7]);
-    y[r] = (a + b) + bias;
+    y[r] = sum_of_lanes(low[r], high[r], columns - j, x + r * x_row + j, w + j) + bias;
   }
 }
 
@@ -151,15 +171,69 @@ void standardize(std::size_t columns, const float* x, const double* center, cons
 #if defined(__FMA__)  // the compiler does not vectorize this one
   for (; j + 4 <= columns; j += 4) {
     if (j % 16 == 0) __builtin_prefetch(x + j + kPrefetch);
-    const __m256d value = _mm256_cvtps_pd(_mm_loadu_ps(x + j));
-    const __m256d moved = _mm256_mul_pd(_mm256_sub_pd(value, load(center + j).v), load(scale + j).v);
-    const __m256d missing = _mm256_cmp_pd(value, value, _CMP_UNORD_Q);
-    _mm256_storeu_pd(out + j, _mm256_blendv_pd(moved, load(filled + j).v, missing));
+    store(out + j, standardized(x + j, center + j, scale + j, filled + j));
   }
 #endif
+  for (; j < columns; ++j) out[j] = standardized(x[j], center[j], scale[j], filled[j]);
+}
+
+template <int R>
+inline void feature_dot_rows(std::size_t columns, const FeatureRows& f, std::size_t first, const double* w, double bias,
+                             double* y) {
+  const float* const x = f.x + first * f.x_row;
+  Four low[R], high[R];
+  for (int r = 0; r < R; ++r) low[r] = high[r] = all(0.0);
+  const auto four = [&](int r, std::size_t j) {
+    return standardized(x + r * f.x_row + j, f.center + j, f.scale + j, f.filled + j);
+  };
+  std::size_t j = 0;
+  for (; j + 8 <= columns; j += 8) {
+    const Four w0 = load(w + j), w1 = load(w + j + 4);
+    for (int r = 0; r < R; ++r) {
+      if (j % 16 == 0) __builtin_prefetch(x + r * f.x_row + j + kPrefetch);
+      low[r] = mul_add(four(r, j), w0, low[r]);
+      high[r] = mul_add(four(r, j + 4), w1, high[r]);
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    double rest[8];
+    for (std::size_t k = j; k < columns; ++k) {
+      rest[k - j] = standardized(x[r * f.x_row + k], f.center[k], f.scale[k], f.filled[k]);
+    }
+    y[r] = sum_of_lanes(low[r], high[r], columns - j, rest, w + j) + bias;
+  }
+}
+
+void feature_dots(std::size_t rows, std::size_t columns, const FeatureRows& x, const double* w, double bias,
+                  double* y) {
+  std::size_t i = 0;
+  for (; i + 4 <= rows; i += 4) feature_dot_rows<4>(columns, x, i, w, bias, y + i);
+  for (; i < rows; ++i) feature_dot_rows<1>(columns, x, i, w, bias, y + i);
+}
+
+template <int V>
+inline void add_feature_tile(std::size_t rows, std::size_t j, const double* d, const FeatureRows& f, double* g) {
+  Four sum[V];
+  for (int v = 0; v < V; ++v) sum[v] = load(g + j + 4 * v);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const Four di = all(d[i]);
+    __builtin_prefetch(f.x + i * f.x_row + j + f.next);
+    for (int v = 0; v < V; ++v) {
+      const std::size_t k = j + 4 * v;
+      sum[v] = mul_add(di, standardized(f.x + i * f.x_row + k, f.center + k, f.scale + k, f.filled + k), sum[v]);
+    }
+  }
+  for (int v = 0; v < V; ++v) store(g + j + 4 * v, sum[v]);
+}
+
+void add_feature_rows(std::size_t rows, std::size_t columns, const double* d, const FeatureRows& x, double* g) {
+  std::size_t j = 0;
+  for (; j + 16 <= columns; j += 16) add_feature_tile<4>(rows, j, d, x, g);
+  for (; j + 4 <= columns; j += 4) add_feature_tile<1>(rows, j, d, x, g);
   for (; j < columns; ++j) {
-    const double value = x[j], moved = (value - center[j]) * scale[j];
-    out[j] = value == value ? moved : filled[j];
+    for (std::size_t i = 0; i < rows; ++i) {
+      g[j] = __builtin_fma(d[i], standardized(x.x[i * x.x_row + j], x.center[j], x.scale[j], x.filled[j]), g[j]);
+    }
   }
 }
 
@@ -240,7 +314,9 @@ void adam(std::size_t n, double rate, double epsilon, const double* g, double* m
   }
 }
 
-constexpr DenseKernels kKernels{multiply, dots, add_rows, standardize, exponentials, activate, times_slope, step, adam};
+constexpr DenseKernels kKernels{multiply,         dots,        add_rows,     feature_dots,
+                                add_feature_rows, standardize, exponentials, activate,
+                                times_slope,      step,        adam};
 
 }  // namespace
 }  // namespace podium

@@ -63,6 +63,15 @@ bool Descent::is_small() const {
   return net_.held_size() <= kNumbers;
 }
 
+const float* Descent::features_of(std::int64_t query) const {
+  return task_.features.data() + first_row(static_cast<std::size_t>(query)) * net_.shape().features();
+}
+
+// What the thread that has this query of the pass will probably read next, where as many threads take turns.
+const float* Descent::features_after(const std::int64_t* query, std::size_t threads) const {
+  return features_of(static_cast<std::size_t>(end_ - query) > threads ? query[threads] : *query);
+}
+
 // Takes queries in chunks. Their size depends on the data alone, and with it the order of every sum.
 double Descent::absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
   constexpr std::size_t kSmallQueries = 32, kSmallRows = 8192;
@@ -103,11 +112,11 @@ void Descent::absorb_chunk(std::span<const std::int64_t> queries, const DescentO
   batch_.reserve(rows);
   const bool one = queries.size() == 1;
   const auto set_rows = [&](std::size_t k, std::size_t from, std::size_t to) {
-    const std::size_t row = first_row(static_cast<std::size_t>(queries[k])) + from;
-    batch_.set_and_forward(parameters_.data(), task_.features.data() + row * width, task_.map, begin_[k] + from,
+    batch_.set_and_forward(parameters_.data(), features_of(queries[k]) + from * width, task_.map, begin_[k] + from,
                            begin_[k] + to);
   };
   if (one) {
+    batch_.read_in_place(features_of(queries[0]), task_.map, features_after(&queries[0], 1));
     parallel_for(rows, batch_.worth() ? num_threads_ : 1, 32,
                  [&](std::size_t from, std::size_t to) { set_rows(0, from, to); });
   } else {
@@ -130,7 +139,7 @@ void Descent::absorb_chunk(std::span<const std::int64_t> queries, const DescentO
 
 // The same with a gradient for each query; these are added in the order of the queries.
 void Descent::absorb_small(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
-  const std::size_t width = net_.shape().features(), held = net_.held_size();
+  const std::size_t held = net_.held_size(), threads = std::min<std::size_t>(queries.size(), num_threads_);
   query_gradients_.resize(std::max(query_gradients_.size(), queries.size() * held));
   parallel_for(queries.size(), num_threads_, 1, [&](std::size_t k, std::size_t) {
     const ScratchPool<QueryScratch>::Loan loan(scratches_);
@@ -139,8 +148,9 @@ void Descent::absorb_small(std::span<const std::int64_t> queries, const DescentO
     NetBatch& batch = *scratch.batch;
     const auto query = static_cast<std::size_t>(queries[k]);
     const std::size_t documents = task_.table.documents(query);
-    const float* const features = task_.features.data() + first_row(query) * width;
+    const float* const features = features_of(queries[k]);
     batch.reserve(documents);
+    batch.read_in_place(features, task_.map, features_after(&queries[k], threads));
     batch.set_and_forward(parameters_.data(), features, task_.map, 0, documents);
     push_query(query, k, batch.scores(), scratch, options, seen);
     double* const gradient = query_gradients_.data() + k * held;
@@ -304,6 +314,7 @@ double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions
     return cost;
   }
   const std::size_t batch = std::max<std::size_t>(options.batch, 1);
+  end_ = queries.data() + queries.size();
   for (std::size_t begin = 0; begin < queries.size(); begin += batch) {
     check_interrupt();
     const auto part = queries.subspan(begin, std::min(batch, queries.size() - begin));
@@ -316,6 +327,7 @@ double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions
 double Descent::gradient(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen,
                          double* out) {
   std::fill(gradient_.begin(), gradient_.end(), 0.0);
+  end_ = queries.data() + queries.size();
   const double cost = options.per_pair ? absorb_pairs(queries, options, seen) : absorb(queries, options, seen);
   give(gradient_, out);
   return cost;

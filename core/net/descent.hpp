@@ -70,6 +70,8 @@ class Descent {
                   const DescentOptions& options, double* seen);
   double add_costs(std::size_t queries);
   std::size_t first_row(std::size_t query) const { return static_cast<std::size_t>(task_.table.query_offsets[query]); }
+  const float* features_of(std::int64_t query) const;
+  const float* features_after(const std::int64_t* query, std::size_t threads) const;
   double absorb_pair(std::size_t query, const GivenPair& pair, bool given, const DescentOptions& options);
   double absorb_pairs(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
   template <class Visit>
@@ -90,6 +92,7 @@ class Descent {
   std::vector<double> query_gradients_;  // of all but large nets
   std::vector<std::size_t> begin_;
   std::uint64_t updates_ = 0;
+  const std::int64_t* end_ = nullptr;  // of the queries of the pass
 };
 
 }  // namespace podium

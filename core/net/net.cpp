@@ -59,6 +59,7 @@ std::size_t NetBatch::row_bytes() const {
 
 void NetBatch::reserve(std::size_t rows) {
   rows_ = rows;
+  in_place_ = {};
   const auto grow = [](std::vector<double>& buffer, std::size_t size) {
     if (buffer.size() < size) buffer.resize(size);
   };
@@ -83,10 +84,17 @@ void NetBatch::set_inputs(std::size_t row, const float* features, const InputMap
                               inputs_.data() + row * input_stride(0));
 }
 
+void NetBatch::read_in_place(const float* features, const InputMap& map, const float* next) {
+  if (!is_scores(0)) return;
+  in_place_ = {features,         net_.shape().features(), map.center.data(),
+               map.scale.data(), map.filled.data(),       next - features};
+}
+
 void NetBatch::set_and_forward(const double* parameters, const float* features, const InputMap& map, std::size_t first,
                                std::size_t last) {
   constexpr std::size_t kRows = 24;  // stay in the fastest cache
   const std::size_t width = net_.shape().features();
+  if (in_place_.x) return forward_rows(parameters, first, last);
   for (std::size_t begin = first; begin < last; begin += kRows) {
     const std::size_t end = std::min(last, begin + kRows);
     for (std::size_t i = begin; i < end; ++i) set_inputs(i, features + (i - first) * width, map);
@@ -103,6 +111,11 @@ void NetBatch::forward_rows(const double* parameters, std::size_t first, std::si
     const double* const x = inputs(l, first);
     const double* const bias = parameters + layer.bias;
     const bool final = l + 1 == layers.size();
+    if (final && in_place_.x) {
+      kernels.feature_dots(rows, layer.inputs, features_from(first, 0), parameters + layer.weights, *bias,
+                           scores_.data() + first);
+      break;
+    }
     if (final && layer.single()) {
       kernels.dots(rows, layer.inputs, x, stride, parameters + layer.weights, *bias, scores_.data() + first);
       break;
@@ -210,6 +223,13 @@ void NetBatch::backward_rows(const double* parameters, std::size_t first, std::s
   }
 }
 
+FeatureRows NetBatch::features_from(std::size_t row, std::size_t column) const {
+  FeatureRows part = in_place_;
+  part.x += row * part.x_row + column;
+  part.center += column, part.scale += column, part.filled += column;
+  return part;
+}
+
 // The sums over documents of a layer are cut into parts, each of which one thread adds up in the order of the
 // documents, so that no sum depends on the number of threads: blocks of inputs, of every panel of the outputs, and last
 // the bias.
@@ -234,6 +254,10 @@ void NetBatch::add_gradient_part(std::size_t part, double* gradient) {
     std::vector<double> column;
     for (std::size_t i = 0; !is_scores(l) && i < rows_; ++i) column.push_back(forces_[l][i * layer.stride]);
     const double* const d = is_scores(l) ? scores_.data() : column.data();
+    if (in_place_.x) {
+      return dense_kernels().add_feature_rows(rows_, count, d, features_from(0, begin),
+                                              gradient + layer.weights + begin);
+    }
     dense_kernels().add_rows(rows_, count, d, inputs(l, 0) + begin, input_stride(l), gradient + layer.weights + begin);
     return;
   }

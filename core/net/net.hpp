@@ -81,6 +81,9 @@ class NetBatch {
   // Sets the inputs of rows [first, last) from their features, and computes their scores.
   void set_and_forward(const double* parameters, const float* features, const InputMap& map, std::size_t first,
                        std::size_t last);
+  // To be called before set_and_forward if the features of all rows follow each other: a net of one row of weights then
+  // reads them in place, forward and backward, and stores no inputs. `next` is the features that will follow.
+  void read_in_place(const float* features, const InputMap& map, const float* next);
   void prepare_backward(const double* parameters);
   void backward_rows(const double* parameters, std::size_t first, std::size_t last);
   void add_weight_gradients(double* gradient);
@@ -98,6 +101,7 @@ class NetBatch {
   double* inputs(std::size_t layer, std::size_t row) {
     return (layer == 0 ? inputs_.data() : outputs_[layer - 1].data()) + row * input_stride(layer);
   }
+  FeatureRows features_from(std::size_t row, std::size_t column) const;
   bool is_scores(std::size_t layer) const { return layer + 1 == net_.layers().size() && net_.layers()[layer].single(); }
   std::size_t input_stride(std::size_t layer) const;
 
@@ -105,6 +109,7 @@ class NetBatch {
   int num_threads_;
   std::size_t rows_ = 0, work_ = 0;
   bool transposed_known_ = false;
+  FeatureRows in_place_{};  // the features of all rows if they are read in place, else null
   std::vector<double> inputs_, scores_;
   std::vector<double> transferred_;                    // a copy of the scores, if there is a transfer function
   std::vector<std::vector<double>> outputs_, forces_;  // of hidden layers, and of a last layer with several outputs
