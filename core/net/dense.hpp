@@ -36,6 +36,10 @@ struct DenseKernels {
   // t·a_step].
   void (*multiply)(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_row,
                    std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row);
+  // The same with a(r, t) = a[r + t·a_step], where memory is asked for all next[r + t·next_step].
+  void (*multiply_columns)(std::size_t rows, std::size_t columns, std::size_t depth, const double* a,
+                           std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row,
+                           const float* next, std::size_t next_step);
   // y[i] = x_i · w + bias.
   void (*dots)(std::size_t rows, std::size_t columns, const double* x, std::size_t x_row, const double* w, double bias,
                double* y);

@@ -12,10 +12,22 @@ inline __mmask8 first_of(std::size_t count) {
   return static_cast<__mmask8>((1u << count) - 1);
 }
 
+// The memory that a product asks for in each step: none, or a number of the rows that will be read next.
+struct NothingNext {
+  void ask(std::size_t) const {}
+  void skip(std::size_t) {}
+};
+struct NextRows {
+  const float* x;
+  std::size_t step;
+  void ask(std::size_t t) const { __builtin_prefetch(x + t * step); }
+  void skip(std::size_t rows) { x += rows; }
+};
+
 // R rows of V vectors, the last of which holds the numbers in `last`.
-template <int R, int V>
+template <int R, int V, class Next>
 inline void wide_tile(std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step, const double* b,
-                      std::size_t b_row, double* c, std::size_t c_row, __mmask8 last) {
+                      std::size_t b_row, double* c, std::size_t c_row, __mmask8 last, const Next& next) {
   const auto mask = [&](int v) { return v + 1 < V ? __mmask8{0xFF} : last; };
   __m512d sum[R][V];
 #pragma GCC unroll 12
@@ -24,6 +36,7 @@ inline void wide_tile(std::size_t depth, const double* a, std::size_t a_row, std
     for (int v = 0; v < V; ++v) sum[r][v] = _mm512_maskz_loadu_pd(mask(v), c + r * c_row + 8 * v);
   }
   for (std::size_t t = 0; t < depth; ++t) {
+    next.ask(t);
     __m512d row[V];
 #pragma GCC unroll 12
     for (int v = 0; v < V; ++v) row[v] = _mm512_maskz_loadu_pd(mask(v), b + t * b_row + 8 * v);
@@ -42,13 +55,13 @@ inline void wide_tile(std::size_t depth, const double* a, std::size_t a_row, std
 }
 
 // As many rows at a time as there are registers for.
-template <int R, int V>
+template <int R, int V, class Next>
 void multiply_wide_panel(std::size_t rows, std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step,
-                         const double* b, std::size_t b_row, double* c, std::size_t c_row, __mmask8 last) {
+                         const double* b, std::size_t b_row, double* c, std::size_t c_row, __mmask8 last, Next next) {
   std::size_t r = 0;
   const auto take = [&]<int N>() {
-    for (; r + N <= rows; r += N) {
-      wide_tile<N, V>(depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row, c_row, last);
+    for (; r + N <= rows; r += N, next.skip(N)) {
+      wide_tile<N, V>(depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row, c_row, last, next);
     }
   };
   take.template operator()<R>();
@@ -56,18 +69,71 @@ void multiply_wide_panel(std::size_t rows, std::size_t depth, const double* a, s
   take.template operator()<1>();
 }
 
+// Rows of 12 numbers, two at a time: eight numbers of each fill a register, and the last four of both another one.
+template <int R, class Next>
+inline void tile_of_12(std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step, const double* b,
+                       std::size_t b_row, double* c, std::size_t c_row, const Next& next) {
+  const auto joined = [](__m256d low, __m256d high) {
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(low), high, 1);
+  };
+  __m512d first[R], rest[R / 2];
+#pragma GCC unroll 12
+  for (int r = 0; r < R; ++r) first[r] = _mm512_loadu_pd(c + r * c_row);
+#pragma GCC unroll 12
+  for (int r = 0; r < R; r += 2) {
+    rest[r / 2] = joined(_mm256_loadu_pd(c + r * c_row + 8), _mm256_loadu_pd(c + (r + 1) * c_row + 8));
+  }
+  for (std::size_t t = 0; t < depth; ++t) {
+    next.ask(t);
+    const __m512d row = _mm512_loadu_pd(b + t * b_row);
+    const __m512d tail = _mm512_broadcast_f64x4(_mm256_loadu_pd(b + t * b_row + 8));
+#pragma GCC unroll 12
+    for (int r = 0; r < R; r += 2) {
+      const __m512d even = _mm512_set1_pd(a[r * a_row + t * a_step]);
+      const __m512d odd = _mm512_set1_pd(a[(r + 1) * a_row + t * a_step]);
+      first[r] = _mm512_fmadd_pd(even, row, first[r]);
+      first[r + 1] = _mm512_fmadd_pd(odd, row, first[r + 1]);
+      rest[r / 2] = _mm512_fmadd_pd(_mm512_mask_mov_pd(even, 0xF0, odd), tail, rest[r / 2]);
+    }
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < R; ++r) _mm512_storeu_pd(c + r * c_row, first[r]);
+#pragma GCC unroll 12
+  for (int r = 0; r < R; r += 2) {
+    _mm256_storeu_pd(c + r * c_row + 8, _mm512_castpd512_pd256(rest[r / 2]));
+    _mm256_storeu_pd(c + (r + 1) * c_row + 8, _mm512_extractf64x4_pd(rest[r / 2], 1));
+  }
+}
+
+template <class Next>
+void multiply_any(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_row,
+                  std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row, Next next) {
+  const __mmask8 last = first_of((columns - 1) % 8 + 1);
+  if (columns == 12) {
+    for (; rows >= 12; rows -= 12, a += 12 * a_row, c += 12 * c_row, next.skip(12)) {
+      tile_of_12<12>(depth, a, a_row, a_step, b, b_row, c, c_row, next);
+    }
+  }
+  if (columns > 24) {
+    multiply_wide_panel<6, 4>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last, next);
+  } else if (columns > 16) {
+    multiply_wide_panel<8, 3>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last, next);
+  } else if (columns > 8) {
+    multiply_wide_panel<12, 2>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last, next);
+  } else {
+    multiply_wide_panel<12, 1>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last, next);
+  }
+}
+
 void multiply_wide(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_row,
                    std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row) {
-  const __mmask8 last = first_of((columns - 1) % 8 + 1);
-  if (columns > 24) {
-    multiply_wide_panel<6, 4>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last);
-  } else if (columns > 16) {
-    multiply_wide_panel<8, 3>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last);
-  } else if (columns > 8) {
-    multiply_wide_panel<12, 2>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last);
-  } else {
-    multiply_wide_panel<12, 1>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last);
-  }
+  multiply_any(rows, columns, depth, a, a_row, a_step, b, b_row, c, c_row, NothingNext{});
+}
+
+void multiply_wide_columns(std::size_t rows, std::size_t columns, std::size_t depth, const double* a,
+                           std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row,
+                           const float* next, std::size_t next_step) {
+  multiply_any(rows, columns, depth, a, 1, a_step, b, b_row, c, c_row, NextRows{next, next_step});
 }
 
 inline double sum_of_lanes(__m512d lanes) {
@@ -246,6 +312,7 @@ void wide_standardize(std::size_t columns, const float* x, const double* center,
 constexpr DenseKernels widened() {
   DenseKernels kernels = kKernels;
   kernels.multiply = multiply_wide, kernels.dots = wide_dots, kernels.add_rows = wide_add_rows;
+  kernels.multiply_columns = multiply_wide_columns;
   kernels.feature_dots = wide_feature_dots, kernels.add_feature_rows = wide_add_feature_rows;
   kernels.standardize = wide_standardize;
   return kernels;

@@ -111,6 +111,11 @@ void multiply(std::size_t rows, std::size_t columns, std::size_t depth, const do
   }
 }
 
+void multiply_columns(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_step,
+                      const double* b, std::size_t b_row, double* c, std::size_t c_row, const float*, std::size_t) {
+  multiply(rows, columns, depth, a, 1, a_step, b, b_row, c, c_row);
+}
+
 // Lane k of the running sums takes the columns k, k + 8, k + 16, …, the last few of which are still to be added; the
 // eight lanes are then added as a tree.
 inline double sum_of_lanes(Four low, Four high, std::size_t count, const double* x, const double* w) {
@@ -314,9 +319,8 @@ void adam(std::size_t n, double rate, double epsilon, const double* g, double* m
   }
 }
 
-constexpr DenseKernels kKernels{multiply,         dots,        add_rows,     feature_dots,
-                                add_feature_rows, standardize, exponentials, activate,
-                                times_slope,      step,        adam};
+constexpr DenseKernels kKernels{multiply,    multiply_columns, dots,     add_rows,    feature_dots, add_feature_rows,
+                                standardize, exponentials,     activate, times_slope, step,         adam};
 
 }  // namespace
 }  // namespace podium

@@ -116,7 +116,7 @@ void Descent::absorb_chunk(std::span<const std::int64_t> queries, const DescentO
                            begin_[k] + to);
   };
   if (one) {
-    batch_.read_in_place(features_of(queries[0]), task_.map, features_after(&queries[0], 1));
+    batch_.take_features(features_of(queries[0]), task_.map, features_after(&queries[0], 1));
     parallel_for(rows, batch_.worth() ? num_threads_ : 1, 32,
                  [&](std::size_t from, std::size_t to) { set_rows(0, from, to); });
   } else {
@@ -150,7 +150,7 @@ void Descent::absorb_small(std::span<const std::int64_t> queries, const DescentO
     const std::size_t documents = task_.table.documents(query);
     const float* const features = features_of(queries[k]);
     batch.reserve(documents);
-    batch.read_in_place(features, task_.map, features_after(&queries[k], threads));
+    batch.take_features(features, task_.map, features_after(&queries[k], threads));
     batch.set_and_forward(parameters_.data(), features, task_.map, 0, documents);
     push_query(query, k, batch.scores(), scratch, options, seen);
     double* const gradient = query_gradients_.data() + k * held;

@@ -59,7 +59,7 @@ std::size_t NetBatch::row_bytes() const {
 
 void NetBatch::reserve(std::size_t rows) {
   rows_ = rows;
-  in_place_ = {};
+  in_place_ = {}, next_ = nullptr;
   const auto grow = [](std::vector<double>& buffer, std::size_t size) {
     if (buffer.size() < size) buffer.resize(size);
   };
@@ -84,7 +84,8 @@ void NetBatch::set_inputs(std::size_t row, const float* features, const InputMap
                               inputs_.data() + row * input_stride(0));
 }
 
-void NetBatch::read_in_place(const float* features, const InputMap& map, const float* next) {
+void NetBatch::take_features(const float* features, const InputMap& map, const float* next) {
+  next_ = next;
   if (!is_scores(0)) return;
   in_place_ = {features,         net_.shape().features(), map.center.data(),
                map.scale.data(), map.filled.data(),       next - features};
@@ -262,6 +263,13 @@ void NetBatch::add_gradient_part(std::size_t part, double* gradient) {
     return;
   }
   const std::size_t panel = part % panels, columns = layer.panel_columns(panel);
+  if (l == 0 && panel == 0 && next_) {
+    const std::size_t width = layer.inputs;
+    return dense_kernels().multiply_columns(
+        count, columns, rows_, inputs(l, 0) + begin, input_stride(l), forces_[l].data() + panel * kWidePanel,
+        layer.stride, gradient + layer.weights + panel * kWidePanel * layer.inputs + begin * columns, columns,
+        next_ + begin, width);
+  }
   dense_kernels().multiply(count, columns, rows_, inputs(l, 0) + begin, 1, input_stride(l),
                            forces_[l].data() + panel * kWidePanel, layer.stride,
                            gradient + layer.weights + panel * kWidePanel * layer.inputs + begin * columns, columns);

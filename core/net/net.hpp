@@ -82,8 +82,9 @@ class NetBatch {
   void set_and_forward(const double* parameters, const float* features, const InputMap& map, std::size_t first,
                        std::size_t last);
   // To be called before set_and_forward if the features of all rows follow each other: a net of one row of weights then
-  // reads them in place, forward and backward, and stores no inputs. `next` is the features that will follow.
-  void read_in_place(const float* features, const InputMap& map, const float* next);
+  // reads them in place, forward and backward, and stores no inputs. `next` is the features that will be read after
+  // these: backward asks for their memory.
+  void take_features(const float* features, const InputMap& map, const float* next);
   void prepare_backward(const double* parameters);
   void backward_rows(const double* parameters, std::size_t first, std::size_t last);
   void add_weight_gradients(double* gradient);
@@ -109,6 +110,7 @@ class NetBatch {
   int num_threads_;
   std::size_t rows_ = 0, work_ = 0;
   bool transposed_known_ = false;
+  const float* next_ = nullptr;
   FeatureRows in_place_{};  // the features of all rows if they are read in place, else null
   std::vector<double> inputs_, scores_;
   std::vector<double> transferred_;                    // a copy of the scores, if there is a transfer function
