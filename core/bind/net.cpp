@@ -76,9 +76,7 @@ auto backward(const DenseNet& net, Floats parameters, Matrix<float> features, Fl
     for (std::size_t begin = 0; begin < features.shape(0); begin += kRows) {
       const std::size_t rows = std::min(kRows, features.shape(0) - begin);
       batch.reserve(rows);
-      for (std::size_t i = 0; i < rows; ++i) {
-        batch.set_inputs(i, features.data() + (begin + i) * net.shape().features(), map);
-      }
+      batch.set_inputs(0, rows, features.data() + begin * net.shape().features(), map);
       batch.forward(weights.data());
       std::copy_n(force.data() + begin * outputs, rows * outputs, batch.scores());
       batch.backward(weights.data(), gradient.data());

@@ -51,9 +51,8 @@ struct DenseKernels {
   void (*feature_dots)(std::size_t rows, std::size_t columns, const FeatureRows& x, const double* w, double bias,
                        double* y);
   void (*add_feature_rows)(std::size_t rows, std::size_t columns, const double* d, const FeatureRows& x, double* g);
-  // out[j] = (x[j] − center[j]) · scale[j], or filled[j] if x[j] is missing.
-  void (*standardize)(std::size_t columns, const float* x, const double* center, const double* scale,
-                      const double* filled, double* out);
+  // out[i][j] = x̂[i][j].
+  void (*standardize)(std::size_t rows, std::size_t columns, const FeatureRows& x, double* out, std::size_t out_row);
   // values[j] = e^{values[j]}.
   void (*exponentials)(std::size_t n, double* values);
   void (*activate)(Activation activation, std::size_t n, double* values);

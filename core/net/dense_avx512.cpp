@@ -296,17 +296,32 @@ void wide_add_feature_rows(std::size_t rows, std::size_t columns, const double* 
   }
 }
 
-void wide_standardize(std::size_t columns, const float* x, const double* center, const double* scale,
-                      const double* filled, double* out) {
-  for (std::size_t j = 0; j < columns; j += 8) {
-    const __mmask8 held = first_of(columns - j < 8 ? columns - j : 8);
-    if (j % 16 == 0) __builtin_prefetch(x + j + kPrefetch);
-    const __m512d value = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(held, x + j));
-    const __m512d moved = _mm512_mul_pd(_mm512_sub_pd(value, _mm512_maskz_loadu_pd(held, center + j)),
-                                        _mm512_maskz_loadu_pd(held, scale + j));
-    const __mmask8 missing = _mm512_cmp_pd_mask(value, value, _CMP_UNORD_Q);
-    _mm512_mask_storeu_pd(out + j, held, _mm512_mask_loadu_pd(moved, missing & held, filled + j));
+template <int R>
+inline void standardize_rows(std::size_t columns, const FeatureRows& f, std::size_t first, double* out,
+                             std::size_t out_row) {
+  const float* const x = f.x + first * f.x_row;
+  std::size_t j = 0;
+  for (; j + 8 <= columns; j += 8) {
+    const WideMap map(f, j, 0xFF);
+#pragma GCC unroll 12
+    for (int r = 0; r < R; ++r) {
+      if (j % 16 == 0) __builtin_prefetch(x + r * f.x_row + j + kPrefetch);
+      _mm512_storeu_pd(out + r * out_row + j, map(x + r * f.x_row + j, 0xFF));
+    }
   }
+  if (const __mmask8 rest = first_of(columns - j)) {
+    const WideMap map(f, j, rest);
+#pragma GCC unroll 12
+    for (int r = 0; r < R; ++r) {
+      _mm512_mask_storeu_pd(out + r * out_row + j, rest, map(x + r * f.x_row + j, rest));
+    }
+  }
+}
+
+void wide_standardize(std::size_t rows, std::size_t columns, const FeatureRows& x, double* out, std::size_t out_row) {
+  std::size_t i = 0;
+  for (; i + 4 <= rows; i += 4) standardize_rows<4>(columns, x, i, out + i * out_row, out_row);
+  for (; i < rows; ++i) standardize_rows<1>(columns, x, i, out + i * out_row, out_row);
 }
 
 constexpr DenseKernels widened() {

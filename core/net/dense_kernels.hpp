@@ -170,16 +170,16 @@ void add_rows(std::size_t rows, std::size_t columns, const double* d, const doub
   }
 }
 
-void standardize(std::size_t columns, const float* x, const double* center, const double* scale, const double* filled,
-                 double* out) {
-  std::size_t j = 0;
-#if defined(__FMA__)  // the compiler does not vectorize this one
-  for (; j + 4 <= columns; j += 4) {
-    if (j % 16 == 0) __builtin_prefetch(x + j + kPrefetch);
-    store(out + j, standardized(x + j, center + j, scale + j, filled + j));
+void standardize(std::size_t rows, std::size_t columns, const FeatureRows& f, double* out, std::size_t out_row) {
+  for (std::size_t i = 0; i < rows; ++i, out += out_row) {
+    const float* const x = f.x + i * f.x_row;
+    std::size_t j = 0;
+    for (; j + 4 <= columns; j += 4) {
+      if (j % 16 == 0) __builtin_prefetch(x + j + kPrefetch);
+      store(out + j, standardized(x + j, f.center + j, f.scale + j, f.filled + j));
+    }
+    for (; j < columns; ++j) out[j] = standardized(x[j], f.center[j], f.scale[j], f.filled[j]);
   }
-#endif
-  for (; j < columns; ++j) out[j] = standardized(x[j], center[j], scale[j], filled[j]);
 }
 
 template <int R>

@@ -211,7 +211,7 @@ double Descent::absorb_pair(std::size_t query, const GivenPair& pair, bool given
   batch_.reserve(2);
   double labels[2], weights[2], force[2] = {0, 0}, cost = 0;
   for (std::size_t k = 0; k < 2; ++k) {
-    batch_.set_inputs(k, task_.features.data() + rows[k] * width, task_.map);
+    batch_.set_inputs(k, k + 1, task_.features.data() + rows[k] * width, task_.map);
     labels[k] = task_.table.labels[rows[k]];
     weights[k] = task_.table.document_weights.empty() ? 1.0 : task_.table.document_weights[rows[k]];
   }
@@ -337,7 +337,7 @@ void Descent::score_query(std::size_t query, double* seen) {
   const std::size_t width = net_.shape().features(), n = task_.table.documents(query);
   const auto first = static_cast<std::size_t>(task_.table.query_offsets[query]);
   batch_.reserve(n);
-  for (std::size_t i = 0; i < n; ++i) batch_.set_inputs(i, task_.features.data() + (first + i) * width, task_.map);
+  batch_.set_inputs(0, n, task_.features.data() + first * width, task_.map);
   batch_.forward_rows(parameters_.data(), 0, n);
   std::copy_n(batch_.scores(), n, seen + first);
 }

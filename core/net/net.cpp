@@ -66,6 +66,7 @@ void NetBatch::reserve(std::size_t rows) {
   grow(inputs_, rows * input_stride(0));
   grow(scores_, rows * net_.shape().outputs());
   if (net_.shape().output != Activation::identity) grow(transferred_, rows * net_.shape().outputs());
+  if (ones_.size() < rows) ones_.resize(rows, 1.0);
   outputs_.resize(net_.layers().size());
   forces_.resize(net_.layers().size());
   transposed_.resize(net_.layers().size());
@@ -79,16 +80,17 @@ void NetBatch::reserve(std::size_t rows) {
   }
 }
 
-void NetBatch::set_inputs(std::size_t row, const float* features, const InputMap& map) {
-  dense_kernels().standardize(net_.shape().features(), features, map.center.data(), map.scale.data(), map.filled.data(),
-                              inputs_.data() + row * input_stride(0));
+void NetBatch::set_inputs(std::size_t first, std::size_t last, const float* features, const InputMap& map) {
+  const std::size_t stride = input_stride(0);
+  dense_kernels().standardize(last - first, net_.shape().features(), map.rows(features),
+                              inputs_.data() + first * stride, stride);
 }
 
 void NetBatch::take_features(const float* features, const InputMap& map, const float* next) {
   next_ = next;
   if (!is_scores(0)) return;
-  in_place_ = {features,         net_.shape().features(), map.center.data(),
-               map.scale.data(), map.filled.data(),       next - features};
+  in_place_ = map.rows(features);
+  in_place_.next = next - features;
 }
 
 void NetBatch::set_and_forward(const double* parameters, const float* features, const InputMap& map, std::size_t first,
@@ -98,7 +100,7 @@ void NetBatch::set_and_forward(const double* parameters, const float* features, 
   if (in_place_.x) return forward_rows(parameters, first, last);
   for (std::size_t begin = first; begin < last; begin += kRows) {
     const std::size_t end = std::min(last, begin + kRows);
-    for (std::size_t i = begin; i < end; ++i) set_inputs(i, features + (i - first) * width, map);
+    set_inputs(begin, end, features + (begin - first) * width, map);
     forward_rows(parameters, begin, end);
   }
 }
@@ -280,12 +282,10 @@ void NetBatch::add_bias_gradient(std::size_t l, double* gradient) {
   const std::size_t stride = is_scores(l) ? 1 : layer.stride;
   const double* const d = is_scores(l) ? scores_.data() : forces_[l].data();
   double* const sums = gradient + layer.bias;
-  for (std::size_t i = 0; i < rows_; ++i) {
-    if (layer.single()) {
-      *sums += d[i * stride];
-    } else {
-      dense_kernels().step(layer.outputs, 1.0, d + i * stride, sums);
-    }
+  if (layer.single()) {
+    for (std::size_t i = 0; i < rows_; ++i) *sums += d[i * stride];
+  } else {
+    dense_kernels().add_rows(rows_, layer.outputs, ones_.data(), d, stride, sums);
   }
 }
 
@@ -311,7 +311,7 @@ void net_scores(const DenseNet& net, const double* parameters, std::span<const f
   parallel_for(rows, worth_sharing ? num_threads : 1, kRows, [&](std::size_t first, std::size_t last) {
     NetBatch batch(net, 1);
     batch.reserve(last - first);
-    for (std::size_t i = first; i < last; ++i) batch.set_inputs(i - first, features.data() + i * width, map);
+    batch.set_inputs(0, last - first, features.data() + first * width, map);
     batch.forward_rows(parameters, 0, last - first);
     std::copy_n(batch.scores(), (last - first) * outputs, scores + first * outputs);
   });

@@ -24,6 +24,11 @@ struct NetShape {
 // The map from a feature to an input: x̂ = (x − center) · scale, or `filled` if x is missing.
 struct InputMap {
   std::span<const double> center, scale, filled;
+
+  // Rows of features that follow each other.
+  FeatureRows rows(const float* features) const {
+    return {features, center.size(), center.data(), scale.data(), filled.data()};
+  }
 };
 
 // The place of a layer's numbers in the core's vector of parameters. Weights are stored in panels of kWidePanel
@@ -66,7 +71,7 @@ class NetBatch {
   // Allocates memory for `rows` documents. Then inputs are set, scores computed, and forces on the scores passed back.
   void reserve(std::size_t rows);
   std::size_t rows() const { return rows_; }
-  void set_inputs(std::size_t row, const float* features, const InputMap& map);
+  void set_inputs(std::size_t first, std::size_t last, const float* features, const InputMap& map);
   void forward(const double* parameters);
   // [rows × outputs], to read after forward and to overwrite with forces before backward.
   double* scores() { return scores_.data(); }
@@ -112,7 +117,7 @@ class NetBatch {
   bool transposed_known_ = false;
   const float* next_ = nullptr;
   FeatureRows in_place_{};  // the features of all rows if they are read in place, else null
-  std::vector<double> inputs_, scores_;
+  std::vector<double> inputs_, scores_, ones_;
   std::vector<double> transferred_;                    // a copy of the scores, if there is a transfer function
   std::vector<std::vector<double>> outputs_, forces_;  // of hidden layers, and of a last layer with several outputs
   std::vector<std::vector<double>> transposed_;        // weights of layers past the first, in panels of their inputs

@@ -64,8 +64,8 @@ class OnlineBlock {
   double* row(std::size_t i) { return inputs_.data() + i * stride(); }
   void fill(const float* features, std::span<const std::int64_t> rows, const InputMap& map) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      dense_kernels().standardize(width_, features + static_cast<std::size_t>(rows[i]) * width_, map.center.data(),
-                                  map.scale.data(), map.filled.data(), row(i));
+      dense_kernels().standardize(1, width_, map.rows(features + static_cast<std::size_t>(rows[i]) * width_), row(i),
+                                  stride());
     }
   }
 
