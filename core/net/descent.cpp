@@ -141,10 +141,11 @@ void Descent::absorb_chunk(std::span<const std::int64_t> queries, const DescentO
 void Descent::absorb_small(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
   const std::size_t held = net_.held_size(), threads = std::min<std::size_t>(queries.size(), num_threads_);
   query_gradients_.resize(std::max(query_gradients_.size(), queries.size() * held));
+  batch_.prepare_backward(parameters_.data());
   parallel_for(queries.size(), num_threads_, 1, [&](std::size_t k, std::size_t) {
     const ScratchPool<QueryScratch>::Loan loan(scratches_);
     QueryScratch& scratch = *loan;
-    if (!scratch.batch) scratch.batch.emplace(net_, 1);
+    if (!scratch.batch) scratch.batch.emplace(net_, 1).share_weights(batch_);
     NetBatch& batch = *scratch.batch;
     const auto query = static_cast<std::size_t>(queries[k]);
     const std::size_t documents = task_.table.documents(query);
@@ -153,15 +154,12 @@ void Descent::absorb_small(std::span<const std::int64_t> queries, const DescentO
     batch.take_features(features, task_.map, features_after(&queries[k], threads));
     batch.set_and_forward(parameters_.data(), features, task_.map, 0, documents);
     push_query(query, k, batch.scores(), scratch, options, seen);
-    double* const gradient = query_gradients_.data() + k * held;
-    std::fill_n(gradient, held, 0.0);
-    batch.forget_weights();
-    batch.backward(parameters_.data(), gradient);
+    batch.backward(parameters_.data(), query_gradients_.data() + k * held, true);
   });
+  const std::vector<double> ones(queries.size(), 1.0);
   parallel_for(held, num_threads_, 4096, [&](std::size_t first, std::size_t last) {
-    for (std::size_t k = 0; k < queries.size(); ++k) {
-      dense_kernels().step(last - first, 1.0, query_gradients_.data() + k * held + first, gradient_.data() + first);
-    }
+    dense_kernels().add_rows(queries.size(), last - first, ones.data(), query_gradients_.data() + first, held,
+                             gradient_.data() + first);
   });
 }
 

@@ -69,7 +69,6 @@ void NetBatch::reserve(std::size_t rows) {
   if (ones_.size() < rows) ones_.resize(rows, 1.0);
   outputs_.resize(net_.layers().size());
   forces_.resize(net_.layers().size());
-  transposed_.resize(net_.layers().size());
   work_ = 0;
   for (std::size_t l = 0; l < net_.layers().size(); ++l) {
     const Layer& layer = net_.layers()[l];
@@ -168,7 +167,8 @@ void NetBatch::forward(const double* parameters) {
 // Weights of layers after the first as [outputs × inputs], in panels of inputs: forces on outputs are multiplied by
 // them to give forces on inputs.
 void NetBatch::prepare_backward(const double* parameters) {
-  if (std::exchange(transposed_known_, true)) return;
+  if (prepared_ || std::exchange(transposed_known_, true)) return;
+  transposed_.resize(net_.layers().size());
   for (std::size_t l = 1; l < net_.layers().size(); ++l) {
     const Layer& layer = net_.layers()[l];
     if (layer.single()) continue;
@@ -191,6 +191,7 @@ void NetBatch::backward_rows(const double* parameters, std::size_t first, std::s
   const auto layers = net_.layers();
   const std::size_t rows = last - first;
   const Layer& top = layers.back();
+  const auto& transposed = prepared_ ? prepared_->transposed_ : transposed_;
   if (net_.shape().output != Activation::identity) {
     kernels.times_slope(net_.shape().output, rows * top.outputs, transferred_.data() + first * top.outputs,
                         scores_.data() + first * top.outputs);
@@ -218,7 +219,7 @@ void NetBatch::backward_rows(const double* parameters, std::size_t first, std::s
       for (std::size_t p = 0; p * kWidePanel < padded; ++p) {
         const std::size_t columns = std::min(kWidePanel, padded - p * kWidePanel);
         kernels.multiply(rows, columns, layer.outputs, above, stride, 1,
-                         transposed_[l].data() + p * kWidePanel * layer.outputs, columns, d + p * kWidePanel,
+                         transposed[l].data() + p * kWidePanel * layer.outputs, columns, d + p * kWidePanel,
                          below.stride);
       }
     }
@@ -246,42 +247,41 @@ std::size_t NetBatch::gradient_parts(const Layer& layer) {
 }
 
 // Parts are numbered through all layers.
-void NetBatch::add_gradient_part(std::size_t part, double* gradient) {
+void NetBatch::add_gradient_part(std::size_t part, double* gradient, bool is_new) {
   std::size_t l = 0;
   for (; part >= gradient_parts(net_.layers()[l]); ++l) part -= gradient_parts(net_.layers()[l]);
   const Layer& layer = net_.layers()[l];
-  if (part + 1 == gradient_parts(layer)) return add_bias_gradient(l, gradient);
+  if (part + 1 == gradient_parts(layer)) return add_bias_gradient(l, gradient, is_new);
   const std::size_t panels = layer.single() ? 1 : layer.panels(), block = layer.single() ? kSingleInputs : kInputs;
   const std::size_t begin = part / panels * block, count = std::min(block, layer.inputs - begin);
+  const double* const x = inputs(l, 0) + begin;
+  double* const sums = gradient + layer.weights;
   if (layer.single()) {
+    if (is_new) std::fill_n(sums + begin, count, 0.0);
     std::vector<double> column;
     for (std::size_t i = 0; !is_scores(l) && i < rows_; ++i) column.push_back(forces_[l][i * layer.stride]);
     const double* const d = is_scores(l) ? scores_.data() : column.data();
-    if (in_place_.x) {
-      return dense_kernels().add_feature_rows(rows_, count, d, features_from(0, begin),
-                                              gradient + layer.weights + begin);
-    }
-    dense_kernels().add_rows(rows_, count, d, inputs(l, 0) + begin, input_stride(l), gradient + layer.weights + begin);
-    return;
+    if (in_place_.x) return dense_kernels().add_feature_rows(rows_, count, d, features_from(0, begin), sums + begin);
+    return dense_kernels().add_rows(rows_, count, d, x, input_stride(l), sums + begin);
   }
   const std::size_t panel = part % panels, columns = layer.panel_columns(panel);
+  const double* const d = forces_[l].data() + panel * kWidePanel;
+  double* const block_sums = sums + panel * kWidePanel * layer.inputs + begin * columns;
+  if (is_new) std::fill_n(block_sums, count * columns, 0.0);
   if (l == 0 && panel == 0 && next_) {
-    const std::size_t width = layer.inputs;
-    return dense_kernels().multiply_columns(
-        count, columns, rows_, inputs(l, 0) + begin, input_stride(l), forces_[l].data() + panel * kWidePanel,
-        layer.stride, gradient + layer.weights + panel * kWidePanel * layer.inputs + begin * columns, columns,
-        next_ + begin, width);
+    dense_kernels().multiply_columns(count, columns, rows_, x, input_stride(l), d, layer.stride, block_sums, columns,
+                                     next_ + begin, layer.inputs);
+  } else {
+    dense_kernels().multiply(count, columns, rows_, x, 1, input_stride(l), d, layer.stride, block_sums, columns);
   }
-  dense_kernels().multiply(count, columns, rows_, inputs(l, 0) + begin, 1, input_stride(l),
-                           forces_[l].data() + panel * kWidePanel, layer.stride,
-                           gradient + layer.weights + panel * kWidePanel * layer.inputs + begin * columns, columns);
 }
 
-void NetBatch::add_bias_gradient(std::size_t l, double* gradient) {
+void NetBatch::add_bias_gradient(std::size_t l, double* gradient, bool is_new) {
   const Layer& layer = net_.layers()[l];
   const std::size_t stride = is_scores(l) ? 1 : layer.stride;
   const double* const d = is_scores(l) ? scores_.data() : forces_[l].data();
   double* const sums = gradient + layer.bias;
+  if (is_new) std::fill_n(sums, layer.outputs, 0.0);
   if (layer.single()) {
     for (std::size_t i = 0; i < rows_; ++i) *sums += d[i * stride];
   } else {
@@ -289,18 +289,18 @@ void NetBatch::add_bias_gradient(std::size_t l, double* gradient) {
   }
 }
 
-void NetBatch::add_weight_gradients(double* gradient) {
+void NetBatch::add_weight_gradients(double* gradient, bool is_new) {
   std::size_t parts = 0;
   for (const Layer& layer : net_.layers()) parts += gradient_parts(layer);
   parallel_for(parts, worth() ? num_threads_ : 1, 1,
-               [&](std::size_t part, std::size_t) { add_gradient_part(part, gradient); });
+               [&](std::size_t part, std::size_t) { add_gradient_part(part, gradient, is_new); });
 }
 
-void NetBatch::backward(const double* parameters, double* gradient) {
+void NetBatch::backward(const double* parameters, double* gradient, bool is_new) {
   prepare_backward(parameters);
   parallel_for(rows_, worth() ? num_threads_ : 1, 32,
                [&](std::size_t first, std::size_t last) { backward_rows(parameters, first, last); });
-  add_weight_gradients(gradient);
+  add_weight_gradients(gradient, is_new);
 }
 
 void net_scores(const DenseNet& net, const double* parameters, std::span<const float> features, std::size_t rows,

@@ -75,10 +75,12 @@ class NetBatch {
   void forward(const double* parameters);
   // [rows × outputs], to read after forward and to overwrite with forces before backward.
   double* scores() { return scores_.data(); }
-  // gradient += Σ over documents of force · ∂s/∂parameter.
-  void backward(const double* parameters, double* gradient);
+  // gradient += Σ over documents of force · ∂s/∂parameter, or = if it is new; then padding must be zero.
+  void backward(const double* parameters, double* gradient, bool is_new = false);
   // To be called when the parameters have changed.
   void forget_weights() { transposed_known_ = false; }
+  // Backward uses what another batch of the same net has prepared from the parameters.
+  void share_weights(const NetBatch& other) { prepared_ = &other; }
 
   // The same in steps: forward and backward of some rows on the caller's thread, then the sums over all documents,
   // which threads share. Before the first backward of a batch it must be prepared.
@@ -92,7 +94,7 @@ class NetBatch {
   void take_features(const float* features, const InputMap& map, const float* next);
   void prepare_backward(const double* parameters);
   void backward_rows(const double* parameters, std::size_t first, std::size_t last);
-  void add_weight_gradients(double* gradient);
+  void add_weight_gradients(double* gradient, bool is_new = false);
   // The memory that one document needs.
   std::size_t row_bytes() const;
   // Whether a step over this batch takes long enough to be shared by threads: about twenty microseconds.
@@ -101,8 +103,8 @@ class NetBatch {
  private:
   void transfer(std::size_t first, std::size_t last);
   static std::size_t gradient_parts(const Layer& layer);
-  void add_gradient_part(std::size_t part, double* gradient);
-  void add_bias_gradient(std::size_t layer, double* gradient);
+  void add_gradient_part(std::size_t part, double* gradient, bool is_new);
+  void add_bias_gradient(std::size_t layer, double* gradient, bool is_new);
   // The inputs of a layer from a row on, and the forces on its outputs.
   double* inputs(std::size_t layer, std::size_t row) {
     return (layer == 0 ? inputs_.data() : outputs_[layer - 1].data()) + row * input_stride(layer);
@@ -121,6 +123,7 @@ class NetBatch {
   std::vector<double> transferred_;                    // a copy of the scores, if there is a transfer function
   std::vector<std::vector<double>> outputs_, forces_;  // of hidden layers, and of a last layer with several outputs
   std::vector<std::vector<double>> transposed_;        // weights of layers past the first, in panels of their inputs
+  const NetBatch* prepared_ = nullptr;                 // another batch whose transposed weights are used
 };
 
 // Scores of every row of a matrix, [rows × outputs].
