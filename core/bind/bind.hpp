@@ -74,5 +74,6 @@ void bind_trees(nb::module_& m);
 void bind_scoring(nb::module_& m);
 void bind_explain(nb::module_& m);
 void bind_online(nb::module_& m);
+void bind_sharing(nb::module_& m);
 
 }  // namespace podium::bind

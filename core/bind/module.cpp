@@ -33,4 +33,5 @@ NB_MODULE(_core, m) {
   podium::bind::bind_scoring(m);
   podium::bind::bind_explain(m);
   podium::bind::bind_online(m);
+  podium::bind::bind_sharing(m);
 }

@@ -20,7 +20,7 @@ from podium.cluster import engine
 from podium.errors import ClusterError
 from podium.training import Checkpoint, Trained, train
 from podium.training.distributed import driver
-from podium.training.distributed.worker import Fault
+from podium.training.distributed.exchanging import Fault
 
 pytestmark = pytest.mark.usefixtures("cluster")
 

@@ -19,8 +19,9 @@ from podium.errors import ClusterError, DataError, PodiumError
 from podium.exchange import ALONE
 from podium.formats.shards import cuts
 from podium.training.checkpoint import Arrays, Checkpoint
+from podium.training.distributed.exchanging import Fault, Traffic
 from podium.training.distributed.hub import Decision, Event, Hub
-from podium.training.distributed.worker import Fault, Traffic, TrainingWorker, WorkerTask
+from podium.training.distributed.worker import TrainingWorker, WorkerTask
 from podium.training.progress import Callback, Epoch
 from podium.training.run import Plan, Trained
 
@@ -37,6 +38,7 @@ def train_on_cluster(
     callbacks: Sequence[Callback],
     checkpoint: Checkpoint | None,
     faults: tuple[Fault, ...] = (),
+    nodes: tuple[tuple[str, str], ...] = (),
 ) -> Trained:
     """Train a resolved plan with the workers of its engine; the model is that of one process.
 
@@ -47,6 +49,7 @@ def train_on_cluster(
         callbacks: called here with every row of the log.
         checkpoint: a file that is the same as that of a training in one process, which could resume from it.
         faults: where workers die, for tests.
+        nodes: the nodes on which workers are said to be, for tests.
     """
     assert isinstance(plan.engine, Ray)
     check_share(data, "training", plan.engine)
@@ -56,7 +59,7 @@ def train_on_cluster(
     with connect(plan.engine) as ray:
         driver = Driver(ray, plan, data, valid, callbacks, checkpoint)
         try:
-            return driver.train(faults)
+            return driver.train(faults, nodes)
         finally:
             driver.end()
             log.info("%s", driver.report)
@@ -114,10 +117,10 @@ class Driver:
         self.report = ClusterReport()
         self.actors: list[Any] = []
 
-    def train(self, faults: tuple[Fault, ...]) -> Trained:
+    def train(self, faults: tuple[Fault, ...], nodes: tuple[tuple[str, str], ...] = ()) -> Trained:
         """Start the workers, and follow them to the end."""
         found = self._read_checkpoint()
-        self._start(found, faults)
+        self._start(found, faults, nodes)
         began = time.perf_counter()
         while True:
             try:
@@ -134,7 +137,9 @@ class Driver:
                     raise
                 self.interrupted = self.stop = True
 
-    def _start(self, found: tuple[dict[str, Any], Arrays] | None, faults: tuple[Fault, ...]) -> None:
+    def _start(
+        self, found: tuple[dict[str, Any], Arrays] | None, faults: tuple[Fault, ...], nodes: tuple[tuple[str, str], ...]
+    ) -> None:
         engine, ray = self.engine, self.ray
         assert isinstance(engine, Ray)
         calls = 4 * engine.workers + 16  # at once: all workers may wait while the driver decides
@@ -142,7 +147,7 @@ class Driver:
         self.hub = hub.remote(engine.workers, engine.patience)
         self.actors.append(self.hub)
         plan = replace(self.plan, num_threads=engine.threads, exchange=ALONE)
-        task = ray.put(WorkerTask(plan, engine.patience, self.checkpoint is not None, faults))
+        task = ray.put(WorkerTask(plan, engine.patience, self.checkpoint is not None, faults, nodes))
         actor = ray.remote(num_cpus=engine.threads, max_restarts=RESTARTS, max_task_retries=-1)(TrainingWorker)
         self.held = []  # a worker that is started again fetches them again
         for number in range(engine.workers):

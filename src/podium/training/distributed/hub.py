@@ -6,6 +6,7 @@ import asyncio
 import signal
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,11 +15,52 @@ import numpy as np
 from podium.errors import ClusterError, PodiumError
 from podium.exchange import Floats, Integers
 from podium.training.checkpoint import Arrays
+from podium.training.distributed.memory import Place
 
 SLOW_SECONDS = 20.0  # after which a worker that the others wait for is named in the log
 POLL_SECONDS = 1.0  # for which the driver waits for something to happen
 
 Key = tuple[int, int]  # round and step in it; round 0 is the preparation
+
+
+class StartOver(Exception):  # noqa: N818
+    """Says to a worker that others share a node now than when it started, so that it starts over as if it had been lost."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which workers share a node.
+
+    Attributes:
+        version: how often a worker has changed its node so far.
+        groups: the workers of each node.
+    """
+
+    version: int
+    groups: tuple[tuple[int, ...], ...]
+
+    def group_of(self, worker: int) -> tuple[int, tuple[int, ...]]:
+        """Return the number and the workers of the group that a worker is in."""
+        return next((k, group) for k, group in enumerate(self.groups) if worker in group)
+
+
+@dataclass(frozen=True)
+class Enlisted:
+    """What a worker learns when it starts.
+
+    Attributes:
+        before: how often it has started before.
+        records: the rounds that have ended.
+        stopped: whether training has.
+        layout: which workers share a node.
+        memory: where to find the memory of its node.
+    """
+
+    before: int
+    records: list[Any]
+    stopped: bool
+    layout: Layout
+    memory: list[Place]
 
 
 @dataclass(frozen=True)
@@ -40,32 +82,41 @@ class Event:
 
 @dataclass
 class Meeting:
-    """One exchange: who has arrived, what they brought together, and the result once all have."""
+    """One exchange: who has arrived, what they brought together, and the result once all have.
 
+    Attributes:
+        groups: those who meet: each worker, or in an exchange between nodes the workers of each node.
+    """
+
+    groups: Sequence[tuple[int, ...]]
     arrived: set[int] = field(default_factory=set)
     brought: dict[int, Any] = field(default_factory=dict)
     result: Any = None
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def gather(self, worker: int, value: Any, workers: int) -> None:
-        """Take in what a worker brings."""
-        self.arrived.add(worker)
-        self.brought[worker] = value
-        if len(self.arrived) == workers:
-            self.result = [self.brought[k] for k in range(workers)]
+    def gather(self, member: int, value: Any) -> None:
+        """Take in what a member brings."""
+        self.arrived.add(member)
+        self.brought[member] = value
+        if len(self.arrived) == len(self.groups):
+            self.result = [self.brought[k] for k in range(len(self.groups))]
             self.done.set()
 
-    def combine(self, worker: int, sums: list[Integers], maxima: Floats, workers: int) -> None:
-        """Take in the numbers of a worker. The result does not depend on the order in which they arrive."""
-        self.arrived.add(worker)
+    def combine(self, member: int, sums: list[Integers], maxima: Floats) -> None:
+        """Take in the numbers of a member. The result does not depend on the order in which they arrive."""
+        self.arrived.add(member)
         if self.result is None:
             self.result = [np.array(part) for part in sums], np.array(maxima)
         else:
             for total, part in zip(self.result[0], sums, strict=True):
                 total += part
             np.maximum(self.result[1], maxima, out=self.result[1])
-        if len(self.arrived) == workers:
+        if len(self.arrived) == len(self.groups):
             self.done.set()
+
+    def late(self) -> list[int]:
+        """Return the workers that have not arrived."""
+        return sorted(w for k, group in enumerate(self.groups) if k not in self.arrived for w in group)
 
 
 def ignore_interrupts() -> None:
@@ -84,6 +135,11 @@ class Hub:
     def __init__(self, workers: int, patience: float) -> None:
         ignore_interrupts()
         self.workers, self.patience = workers, patience
+        self.each = [(worker,) for worker in range(workers)]
+        self.places: dict[int, Place] = {}
+        self.memories: dict[int, Place] = {}  # of the workers that have opened the memory of their node
+        self.layout = Layout(0, ())
+        self.laid_out = asyncio.Event()
         self.steps: dict[Key, Meeting] = {}
         self.records: list[Any] = []  # of the rounds since training started or resumed
         self.last = 0  # the round that ended last
@@ -95,52 +151,125 @@ class Hub:
         self.events: list[Event] = []
         self.taken = 0  # events whose content the driver has, and which is forgotten here
         self.news = asyncio.Event()
+        self.warned: set[tuple[Key, int]] = set()  # steps whose late workers were named, and how often
         self.failure: PodiumError | None = None
 
-    async def enlist(self, worker: int) -> tuple[int, list[Any], bool]:
-        """Return how often the worker has started before, the rounds that have ended, and whether training has."""
+    # ---- who is where
+
+    async def enlist(self, worker: int, place: Place, *, starts: bool = True) -> Enlisted:
+        """Return what a worker needs to know that `starts`, or that starts over, once it is known where all workers are."""
         before = self.starts[worker]
-        self.starts[worker] += 1
-        if before > 0:
+        self.starts[worker] += starts
+        if starts and before > 0:
             self._tell(Event("log", content=f"worker {worker} was lost and starts again after round {self.last}"))
         if self.last > 0:  # the round has ended, but the driver may not have decided yet whether it was the last
             await self._decision(self.last)
         last = self.decisions.get(self.last)
-        return before, self.records, last is not None and last.stop
+        known = self.places.get(worker)
+        if self.laid_out.is_set() and known is not None and known.node != place.node:
+            await self.lay_out_again(self.layout.version)
+        self.memories.pop(worker, None)
+        while True:
+            self.places[worker] = place
+            self._lay_out()
+            await self._limited(
+                self.laid_out, lambda: f"{_named(sorted({*range(self.workers)} - {*self.places}))} to start"
+            )
+            if self.laid_out.is_set() and worker in self.places:  # it may have changed again
+                break
+        _, group = self.layout.group_of(worker)
+        memory = [self.memories[each] for each in group if each in self.memories]
+        return Enlisted(before, self.records, last is not None and last.stop, self.layout, memory)
 
-    async def gather(self, worker: int, key: Key, value: Any) -> list[Any]:
+    def _lay_out(self) -> None:
+        if len(self.places) < self.workers or self.laid_out.is_set():
+            return
+        nodes: dict[str, list[int]] = {}
+        for each in range(self.workers):
+            nodes.setdefault(self.places[each].node, []).append(each)
+        self.layout = replace(self.layout, groups=tuple(map(tuple, nodes.values())))
+        self.memories = {group[0]: self.places[group[0]] for group in self.layout.groups}
+        self.laid_out.set()
+
+    async def hold_memory(self, worker: int, memory: Place) -> None:
+        """Hear from a worker where it has opened the memory of its node, for those that are replaced."""
+        self.memories[worker] = memory
+
+    async def lay_out_again(self, version: int) -> None:
+        """Let all workers start over, because one has changed its node, or because the memory of a node is gone."""
+        if version != self.layout.version:
+            return
+        self.layout = Layout(version + 1, ())
+        self.laid_out.clear()
+        self.places.clear()
+        self.memories.clear()
+        left = [step for key, step in self.steps.items() if key[0] > 0 and not step.done.is_set()]
+        left += [step for step in self.ends.values() if not step.done.is_set()]
+        self.steps = {key: step for key, step in self.steps.items() if key[0] == 0 or step.done.is_set()}
+        self.ends = {round: step for round, step in self.ends.items() if step.done.is_set()}
+        for step in left:
+            step.done.set()
+
+    # ---- steps
+
+    async def gather(self, worker: int, key: Key, version: int, value: Any) -> list[Any]:
         """Return what all workers bring to a step."""
-        step = self.steps.setdefault(key, Meeting())
+        step = self._step(key, version, self.each)
         if worker not in step.arrived:
-            step.gather(worker, value, self.workers)
+            step.gather(worker, value)
         await self._wait(step, f"step {key[1]} of round {key[0]}")
         found: list[Any] = step.result
         return found
 
-    async def combine(self, worker: int, key: Key, sums: Integers, maxima: Floats) -> tuple[Integers, Floats]:
-        """Return the sums and the largest of the numbers that all workers bring to a step."""
-        (total,), largest = await self._combined(worker, key, [sums], maxima)
+    async def combine(
+        self, member: int, key: Key, version: int, sums: Integers, maxima: Floats
+    ) -> tuple[Integers, Floats]:
+        """Return the sums and the largest of the numbers that all bring to a step."""
+        (total,), largest = await self._combined(member, key, version, [sums], maxima)
         return total, largest
 
-    async def add_parts(self, worker: int, key: Key, *parts: Integers) -> list[Integers]:
+    async def add_parts(self, member: int, key: Key, version: int, *parts: Integers) -> list[Integers]:
         """Return the sums of arrays that are sent in parts."""
-        return (await self._combined(worker, key, list(parts), np.empty(0)))[0]
+        return (await self._combined(member, key, version, list(parts), np.empty(0)))[0]
 
     async def _combined(
-        self, worker: int, key: Key, sums: list[Integers], maxima: Floats
+        self, member: int, key: Key, version: int, sums: list[Integers], maxima: Floats
     ) -> tuple[list[Integers], Floats]:
-        step = self.steps.setdefault(key, Meeting())
-        if worker not in step.arrived:
-            step.combine(worker, sums, maxima, self.workers)
+        step = self._step(key, version, self.layout.groups if key[0] > 0 else self.each)
+        if member not in step.arrived:
+            step.combine(member, sums, maxima)
         await self._wait(step, f"step {key[1]} of round {key[0]}")
         found: tuple[list[Integers], Floats] = step.result
         return found
 
-    async def end_round(self, worker: int, round: int, record: Any) -> Decision:
+    def _step(self, key: Key, version: int, groups: Sequence[tuple[int, ...]]) -> Meeting:
+        if version != self.layout.version:
+            raise StartOver
+        return self.steps.setdefault(key, Meeting(groups))
+
+    async def wait_for(self, late: list[int], key: Key, version: int, waited: float) -> None:
+        """Hear from a worker for which others of its node it has waited; raise an error if it should not go on."""
+        if self.failure is not None:
+            raise self.failure
+        if version != self.layout.version:
+            raise StartOver
+        missing = f"{_named(late)} at step {key[1]} of round {key[0]}"
+        if waited >= self.patience:
+            await self._lose_patience(missing)
+        times = int(waited // SLOW_SECONDS).bit_length()
+        if times > 0 and (key, times) not in self.warned:
+            self.warned.add((key, times))
+            self._tell(Event("log", content=f"the others have waited {waited:.0f} s for {missing}"))
+
+    # ---- rounds
+
+    async def end_round(self, worker: int, round: int, version: int, record: Any) -> Decision:
         """Return what the driver decides, once all workers have ended a round."""
-        step = self.ends.setdefault(round, Meeting())
+        if version != self.layout.version:
+            raise StartOver
+        step = self.ends.setdefault(round, Meeting(self.each))
         if worker not in step.arrived:
-            step.gather(worker, None, self.workers)
+            step.gather(worker, None)
             if step.done.is_set():
                 self.records.append(record)
                 self.last = round
@@ -171,7 +300,7 @@ class Hub:
         """Let all workers that wait raise an error, because one of them cannot go on."""
         self.failure = self.failure or failure
         waiting = [*self.steps.values(), *self.ends.values()]
-        for event in (*(step.done for step in waiting), *self.decided.values()):
+        for event in (self.laid_out, *(step.done for step in waiting), *self.decided.values()):
             event.set()
 
     async def next_events(self, seen: int) -> list[Event]:
@@ -192,11 +321,9 @@ class Hub:
         self.news.set()
 
     async def _wait(self, step: Meeting, where: str) -> None:
-        def missing() -> str:
-            late = sorted(set(range(self.workers)) - step.arrived)
-            return f"worker{'s' if len(late) > 1 else ''} {', '.join(map(str, late))} at {where}"
-
-        await self._limited(step.done, missing)
+        await self._limited(step.done, lambda: f"{_named(step.late())} at {where}")
+        if len(step.arrived) < len(step.groups):
+            raise StartOver
 
     async def _limited(self, event: asyncio.Event, missing: Any) -> None:
         if self.failure is not None:  # a step that begins later would wait for workers that have ended
@@ -208,14 +335,21 @@ class Hub:
             except TimeoutError:
                 waited = time.monotonic() - began
                 if waited >= self.patience:
-                    await self.fail(
-                        ClusterError(
-                            f"waited {self.patience:g} s for {missing()}, without any progress; give the engine more patience, as in "
-                            "ray(patience=7200), or see with `ray status` what the workers do"
-                        )
-                    )
+                    await self._lose_patience(missing())
                 elif waited >= slow:
                     slow = 2 * waited
                     self._tell(Event("log", content=f"the others have waited {waited:.0f} s for {missing()}"))
         if self.failure is not None:
             raise self.failure
+
+    async def _lose_patience(self, missing: str) -> None:
+        error = ClusterError(
+            f"waited {self.patience:g} s for {missing}, without any progress; give the engine more patience, as in "
+            "ray(patience=7200), or see with `ray status` what the workers do"
+        )
+        await self.fail(error)
+        raise self.failure or error
+
+
+def _named(workers: Sequence[int]) -> str:
+    return f"worker{'s' if len(workers) > 1 else ''} {', '.join(map(str, workers))}"

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import os
-import signal
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from podium.data import RankingData
-from podium.errors import ClusterError, PodiumError
-from podium.exchange import Exchange, Floats, Integers
+from podium.errors import PodiumError
 from podium.training.checkpoint import Arrays, Checkpoint
-from podium.training.distributed.hub import ignore_interrupts
+from podium.training.distributed.exchanging import GRACE_SECONDS, Fault, RayExchange, Traffic
+from podium.training.distributed.hub import Enlisted, StartOver, ignore_interrupts
+from podium.training.distributed.memory import SharedMemory, new_memory
 from podium.training.progress import Epoch
 from podium.training.run import Plan, Trained, TrainingRun
-
-INLINE = 12_000  # numbers that Ray sends with a call
-MOST_INLINE = 120_000  # from where on its object store is faster
-GRACE_SECONDS = 60.0  # beyond the patience of the hub, which names who is late
-
-
-@dataclass(frozen=True)
-class Fault:
-    """Where a worker dies, for tests: at a step of a round, before or after the hub has what it brings."""
-
-    worker: int
-    round: int
-    step: int
-    after: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,87 +28,14 @@ class WorkerTask:
         patience: number of seconds that a worker waits for the others.
         saves: whether the driver writes checkpoints.
         faults: where workers die, for tests.
+        nodes: for tests, the nodes on which each worker is said to be: at first, and once it was replaced.
     """
 
     plan: Plan
     patience: float
     saves: bool = False
     faults: tuple[Fault, ...] = ()
-
-
-@dataclass
-class Traffic:
-    """What a worker has exchanged since it started."""
-
-    exchanges: int = 0
-    bytes: int = 0
-    seconds: float = 0.0
-
-
-class RayExchange(Exchange):
-    """The exchange of a worker: calls of the hub, numbered by round and step."""
-
-    def __init__(self, ray: Any, hub: Any, number: int, task: WorkerTask, fault: Fault | None) -> None:
-        self.ray, self.hub, self.number, self.task, self.fault = ray, hub, number, task, fault
-        self.round = self.step = 0
-        self.traffic = Traffic()
-
-    def begin(self, round: int) -> None:
-        """Count the steps of a round."""
-        self.round, self.step = round, 0
-
-    def gather(self, own: Any) -> list[Any]:
-        """Return what every worker gives."""
-        self.step += 1
-        key = self.round, self.step
-        size = getattr(own, "nbytes", 0)
-        found: list[Any] = self.call(lambda: self.hub.gather.remote(self.number, key, own), size)
-        return found
-
-    def combine(self, sums: Integers, maxima: Floats) -> None:
-        """Replace each number by the sum or the largest of the workers."""
-        size = len(sums) + len(maxima)
-        self.step += 1
-        key = self.round, self.step
-        if len(maxima) or not INLINE < size <= MOST_INLINE:
-            sums[:], maxima[:] = self.call(lambda: self.hub.combine.remote(self.number, key, sums, maxima), 8 * size)
-            return
-        # Ray sends small arrays with the call itself, which is faster than by its object store.
-        parts = [sums[first : first + INLINE] for first in range(0, size, INLINE)]
-        call = self.hub.add_parts.options(num_returns=len(parts))
-        found = self.call(lambda: call.remote(self.number, key, *parts), 8 * size)
-        np.concatenate(found, out=sums)
-
-    def call(self, remote: Callable[[], Any], size: int = 0) -> Any:
-        """Return what a call of the hub returns; a lost hub is a ClusterError."""
-        from ray.exceptions import GetTimeoutError, RayError, RayTaskError
-
-        began = time.perf_counter()
-        self._die(after=False)
-        try:
-            reference = remote()
-            if self.fault is not None and self.fault.after:
-                self.ray.wait(reference if isinstance(reference, list) else [reference], timeout=0.2)
-                self._die(after=True)
-            result = self.ray.get(reference, timeout=self.task.patience + GRACE_SECONDS)
-        except GetTimeoutError:
-            raise ClusterError(f"worker {self.number}: the hub did not answer for {self.task.patience:g} s") from None
-        except RayTaskError as error:
-            raise error.cause if isinstance(error.cause, PodiumError) else error from None
-        except RayError as error:
-            reason = str(error).strip().splitlines()[0]
-            raise ClusterError(
-                f"the actor at which the workers meet was lost ({reason}); train again with the same checkpoint to resume"
-            ) from None
-        self.traffic.exchanges += 1
-        self.traffic.bytes += size
-        self.traffic.seconds += time.perf_counter() - began
-        return result
-
-    def _die(self, *, after: bool) -> None:
-        fault = self.fault
-        if fault is not None and (fault.round, fault.step, fault.after) == (self.round, self.step, after):
-            os.kill(os.getpid(), signal.SIGKILL)
+    nodes: tuple[tuple[str, str], ...] = ()
 
 
 class RemoteCheckpoint(Checkpoint):
@@ -157,6 +69,7 @@ class TrainingWorker:
     def __init__(self, number: int) -> None:
         ignore_interrupts()
         self.number = number
+        self.files: list[int] = []  # descriptors of memory that others open
         self.hub: Any
         self.task: WorkerTask
         self.data: RankingData
@@ -174,16 +87,45 @@ class TrainingWorker:
 
         self.hub = hub
         self.task, self.data, self.valid, self.found = ray.get(list(held))
-        started, records, stopped = ray.get(self.hub.enlist.remote(self.number), timeout=self.task.patience)
+        starts = True
+        while True:
+            try:
+                exchange, enlisted = self._join(ray, starts=starts)
+                trained = self._run(exchange, enlisted.records, enlisted.stopped)
+            except StartOver:
+                starts = False
+            except PodiumError as error:
+                ray.get(self.hub.fail.remote(error), timeout=GRACE_SECONDS)
+                return error
+            else:
+                return trained if self.number == 0 else None, exchange.traffic
+
+    def _join(self, ray: Any, *, starts: bool) -> tuple[RayExchange, Enlisted]:
+        """Join the others, and share memory with those of the same node."""
+        context = ray.get_runtime_context()
+        node = str(context.get_node_id())
+        if self.task.nodes:
+            node = self.task.nodes[self.number][context.was_current_actor_reconstructed]
+        exchange = RayExchange(ray, self.hub, self.number, self.task.patience)
+        for file in self.files:
+            os.close(file)
+        own = new_memory(node)
+        self.files = [own.file]
+        enlisted: Enlisted = exchange.call(lambda: self.hub.enlist.remote(self.number, own, starts=starts))
         faults = [fault for fault in self.task.faults if fault.worker == self.number]
-        fault = faults[started] if started < len(faults) else None
-        exchange = RayExchange(ray, self.hub, self.number, self.task, fault)
-        try:
-            trained = self._run(exchange, records, stopped)
-        except PodiumError as error:
-            ray.get(self.hub.fail.remote(error), timeout=GRACE_SECONDS)
-            return error
-        return trained if self.number == 0 else None, exchange.traffic
+        exchange.fault = faults[enlisted.before] if starts and enlisted.before < len(faults) else None
+        _, members = enlisted.layout.group_of(self.number)
+        memory = None
+        if len(members) > 1:
+            opened = next((found for place in enlisted.memory if (found := place.open()) is not None), None)
+            if opened is None:
+                exchange.call(lambda: self.hub.lay_out_again.remote(enlisted.layout.version))
+                raise StartOver
+            self.files.append(opened.file)
+            exchange.call(lambda: self.hub.hold_memory.remote(self.number, opened))
+            memory = SharedMemory(opened.file, len(members), members.index(self.number))
+        exchange.join(enlisted.layout, memory)
+        return exchange, enlisted
 
     def _run(self, exchange: RayExchange, records: list[Any], stopped: bool) -> Trained:
         plan = replace(self.task.plan, exchange=exchange)
@@ -193,7 +135,9 @@ class TrainingWorker:
             run.follow(record)
 
         def end_round(row: Epoch) -> bool:
-            decision = exchange.call(lambda: self.hub.end_round.remote(self.number, row.epoch, run.record()))
+            decision = exchange.call(
+                lambda: self.hub.end_round.remote(self.number, row.epoch, exchange.layout.version, run.record())
+            )
             if checkpoint is not None:
                 checkpoint.wanted = decision.write
             return bool(decision.stop)
