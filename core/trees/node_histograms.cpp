@@ -206,33 +206,38 @@ void NodeHistograms::subtract(std::size_t part, std::size_t whole) {
   each_group(0, [&](std::size_t k) { subtract(groups_[k], histogram(part), histogram(whole)); });
 }
 
-// seen(first, count) for the cells of a slot that are in use.
-template <class Seen>
-void NodeHistograms::each_range(Seen&& seen) const {
-  for (std::size_t c = 0; c < work_.codes.size(); ++c) {
-    const Code& code = *work_.codes[c];
-    seen(c * kStride, code.cells());
-    if (!code.shared() && columns_[code.parts[0].column].missing) seen(c * kStride + kMissingBin, std::size_t{1});
-  }
+bool NodeHistograms::has_missing(const Code& code) const {
+  return !code.shared() && columns_[code.parts[0].column].missing;
 }
 
+// Only the cells that are in use cross: those of the bins, and of missing values if there are any.
 void NodeHistograms::exchange(std::span<std::int64_t> numbers, std::span<const Transfer> transfers) {
+  std::size_t used = 0;
+  for (const Code* code : work_.codes) used += code->cells() + has_missing(*code);
   std::vector<Cell>& cells = workspace_.exchanged;
-  cells.assign(numbers.begin(), numbers.end());
+  const std::size_t size = numbers.size() + transfers.size() * used;
+  if (cells.size() < size) cells.resize(size);
+  Cell* next = std::copy(numbers.begin(), numbers.end(), cells.data());
   for (const Transfer& transfer : transfers) {
     const Cell* from = histogram(transfer.from);
-    each_range(
-        [&](std::size_t first, std::size_t count) { cells.insert(cells.end(), from + first, from + first + count); });
+    for (const Code* code : work_.codes) {
+      next = std::copy_n(from, code->cells(), next);
+      if (has_missing(*code)) *next++ = from[kMissingBin];
+      from += kStride;
+    }
   }
-  sum_over_workers(work_.exchange, cells);
-  std::copy_n(cells.begin(), numbers.size(), numbers.begin());
-  const Cell* next = cells.data() + numbers.size();
+  sum_over_workers(work_.exchange, {cells.data(), size});
+  const Cell* sum = cells.data() + numbers.size();
+  std::copy_n(cells.data(), numbers.size(), numbers.begin());
   for (const Transfer& transfer : transfers) {
-    clear(0, work_.codes.size(), histogram(transfer.to));
-    each_range([&](std::size_t first, std::size_t count) {
-      std::copy_n(next, count, histogram(transfer.to) + first);
-      next += count;
-    });
+    Cell* to = histogram(transfer.to);
+    for (const Code* code : work_.codes) {
+      to[kMissingBin] = 0;
+      std::copy_n(sum, code->cells(), to);
+      sum += code->cells();
+      if (has_missing(*code)) to[kMissingBin] = *sum++;
+      to += kStride;
+    }
   }
 }
 

@@ -113,8 +113,7 @@ class NodeHistograms {
   void clear(std::size_t first, std::size_t count, Cell* cells) const;
   void add(const Group& group, const std::uint32_t* rows, std::size_t begin, std::size_t end, Cell* cells) const;
   void add_by_rows(const NodeRows& node);
-  template <class Seen>
-  void each_range(Seen&& seen) const;
+  bool has_missing(const Code& code) const;
   void merge(const Group& group, Cell* cells) const;
   void finish(const Group& group, const NodeRows& node);
   void subtract(const Group& group, const Cell* part, Cell* whole) const;

@@ -20,7 +20,7 @@ from podium.exchange import ALONE
 from podium.formats.shards import cuts
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.distributed.exchanging import Fault, Traffic
-from podium.training.distributed.hub import Decision, Event, Hub
+from podium.training.distributed.hub import POLL_SECONDS, Decision, Event, Hub
 from podium.training.distributed.worker import TrainingWorker, WorkerTask
 from podium.training.progress import Callback, Epoch
 from podium.training.run import Plan, Trained
@@ -111,6 +111,7 @@ class Driver:
         if valid is not None:
             self.parts["valid"] = cuts(valid.query_offsets, plan.engine.workers)  # type: ignore[attr-defined]
         self.per_document = plan.schedule.document_arrays
+        self.asked = bool(callbacks) or checkpoint is not None  # after every round
         self.stop = self.interrupted = False
         self.undecided: int | None = None  # the round after which the workers wait for a decision
         self.seen = 0  # events so far
@@ -136,6 +137,8 @@ class Driver:
                 if self.interrupted or (self.report.rounds == 0 and found is None):
                     raise
                 self.interrupted = self.stop = True
+                if not self.asked:
+                    self.ray.get(self.hub.end.remote(), timeout=60)
 
     def _start(
         self, found: tuple[dict[str, Any], Arrays] | None, faults: tuple[Fault, ...], nodes: tuple[tuple[str, str], ...]
@@ -144,7 +147,7 @@ class Driver:
         assert isinstance(engine, Ray)
         calls = 4 * engine.workers + 16  # at once: all workers may wait while the driver decides
         hub = ray.remote(num_cpus=0, max_restarts=0, max_concurrency=calls)(Hub)
-        self.hub = hub.remote(engine.workers, engine.patience)
+        self.hub = hub.remote(engine.workers, engine.patience, asks=self.asked)
         self.actors.append(self.hub)
         plan = replace(self.plan, num_threads=engine.threads, exchange=ALONE)
         task = ray.put(WorkerTask(plan, engine.patience, self.checkpoint is not None, faults, nodes))
@@ -169,6 +172,8 @@ class Driver:
         from ray.exceptions import RayError, RayTaskError
 
         ready, _ = self.ray.wait(list(self.running), num_returns=len(self.running), timeout=0)
+        if not ready and not self.asked:
+            ready, _ = self.ray.wait(list(self.running), timeout=POLL_SECONDS)
         for reference in ready:
             number = self.running.pop(reference)
             try:
@@ -210,9 +215,10 @@ class Driver:
                 self._write(event.content)
             else:
                 self.report.rounds += 1
-                self.undecided = event.round
+                self.undecided = event.round if self.asked else None
                 self._call_back(event.content)
-                self._decide(event.round)
+                if self.asked:
+                    self._decide(event.round)
 
     def _call_back(self, row: Epoch) -> None:
         """Give a row to every callback. One that raises KeyboardInterrupt ends training after the round, as one that returns True."""

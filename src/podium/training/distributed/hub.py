@@ -130,11 +130,16 @@ class Hub:
 
     Every call is idempotent: what a worker brings to a step twice counts once, and the results of the preparation and of the
     current round are kept, so that a worker that was replaced repeats the round while the others wait.
+
+    Args:
+        workers: number of workers.
+        patience: number of seconds without progress after which training ends with an error.
+        asks: whether the driver decides after every round. Otherwise training goes on until its own end.
     """
 
-    def __init__(self, workers: int, patience: float) -> None:
+    def __init__(self, workers: int, patience: float, *, asks: bool = True) -> None:
         ignore_interrupts()
-        self.workers, self.patience = workers, patience
+        self.workers, self.patience, self.asks, self.standing = workers, patience, asks, Decision()
         self.each = [(worker,) for worker in range(workers)]
         self.places: dict[int, Place] = {}
         self.memories: dict[int, Place] = {}  # of the workers that have opened the memory of their node
@@ -167,7 +172,7 @@ class Hub:
         last = self.decisions.get(self.last)
         known = self.places.get(worker)
         if self.laid_out.is_set() and known is not None and known.node != place.node:
-            await self.lay_out_again(self.layout.version)
+            await self.lay_out_again(self.layout.version, f"worker {worker} is on another node now")
         self.memories.pop(worker, None)
         while True:
             self.places[worker] = place
@@ -195,10 +200,11 @@ class Hub:
         """Hear from a worker where it has opened the memory of its node, for those that are replaced."""
         self.memories[worker] = memory
 
-    async def lay_out_again(self, version: int) -> None:
+    async def lay_out_again(self, version: int, reason: str) -> None:
         """Let all workers start over, because one has changed its node, or because the memory of a node is gone."""
         if version != self.layout.version:
             return
+        self._tell(Event("log", content=f"{reason}: all workers start over after round {self.last}"))
         self.layout = Layout(version + 1, ())
         self.laid_out.clear()
         self.places.clear()
@@ -264,17 +270,19 @@ class Hub:
     # ---- rounds
 
     async def end_round(self, worker: int, round: int, version: int, record: Any) -> Decision:
-        """Return what the driver decides, once all workers have ended a round."""
+        """Return what the driver decides, once all workers have ended a round, and the first has brought the record of it."""
         if version != self.layout.version:
             raise StartOver
         step = self.ends.setdefault(round, Meeting(self.each))
         if worker not in step.arrived:
-            step.gather(worker, None)
+            step.gather(worker, record)
             if step.done.is_set():
-                self.records.append(record)
+                self.records.append(step.result[0])
                 self.last = round
                 self.steps = {key: kept for key, kept in self.steps.items() if key[0] in (0, round + 1)}
-                self._tell(Event("round", round, record.row))
+                if not self.asks:
+                    await self.decide(round, self.standing)
+                self._tell(Event("round", round, step.result[0].row))
         await self._wait(step, f"the end of round {round}")
         await self._decision(round)
         return self.decisions[round]
@@ -282,6 +290,10 @@ class Hub:
     async def _decision(self, round: int) -> None:
         decided = self.decided.setdefault(round, asyncio.Event())
         await self._limited(decided, lambda: "the program that started the training")
+
+    async def end(self) -> None:
+        """Let training end after the next round that is not decided yet, if the driver does not decide after every round."""
+        self.standing = Decision(stop=True)
 
     async def decide(self, round: int, decision: Decision) -> None:
         """Receive the driver's decision after a round. Workers may have acted on the first one, so a second one changes nothing."""
@@ -304,11 +316,11 @@ class Hub:
             event.set()
 
     async def next_events(self, seen: int) -> list[Event]:
-        """Return the events after the first `seen`, and forget what those held; wait a little if there are none."""
+        """Return the events after the first `seen`, and forget what those held; if the driver decides, wait a little for one."""
         for number in range(self.taken, seen):  # a checkpoint holds the scores of all documents
             self.events[number] = replace(self.events[number], content=None)
         self.taken = max(self.taken, seen)
-        if len(self.events) <= seen:
+        if self.asks and len(self.events) <= seen:
             self.news.clear()
             try:
                 await asyncio.wait_for(self.news.wait(), POLL_SECONDS)

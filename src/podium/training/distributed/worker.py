@@ -119,7 +119,8 @@ class TrainingWorker:
         if len(members) > 1:
             opened = next((found for place in enlisted.memory if (found := place.open()) is not None), None)
             if opened is None:
-                exchange.call(lambda: self.hub.lay_out_again.remote(enlisted.layout.version))
+                reason = "the workers of a node were all lost"
+                exchange.call(lambda: self.hub.lay_out_again.remote(enlisted.layout.version, reason))
                 raise StartOver
             self.files.append(opened.file)
             exchange.call(lambda: self.hub.hold_memory.remote(self.number, opened))
@@ -135,9 +136,9 @@ class TrainingWorker:
             run.follow(record)
 
         def end_round(row: Epoch) -> bool:
-            decision = exchange.call(
-                lambda: self.hub.end_round.remote(self.number, row.epoch, exchange.layout.version, run.record())
-            )
+            record = run.record() if self.number == 0 else None
+            version = exchange.layout.version
+            decision = exchange.call(lambda: self.hub.end_round.remote(self.number, row.epoch, version, record))
             if checkpoint is not None:
                 checkpoint.wanted = decision.write
             return bool(decision.stop)
