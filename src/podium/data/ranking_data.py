@@ -106,7 +106,7 @@ class RankingData:
         "query_weights",
         "row_order",
     )
-    __slots__ = (*PARTS, "_fingerprint")
+    __slots__ = (*PARTS, "_fingerprint", "_shards")
     features: npt.NDArray[np.float32]
     labels: npt.NDArray[np.float64]
     query_offsets: npt.NDArray[np.int64]
@@ -120,6 +120,7 @@ class RankingData:
     absent_value: float | None
     row_order: npt.NDArray[np.int64] | None
     _fingerprint: str  # see `podium.data.canonical.fingerprint`
+    _shards: Any  # see `podium.formats.shard_parts`
 
     def __init__(
         self,

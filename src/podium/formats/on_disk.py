@@ -23,6 +23,7 @@ from podium.formats.joining import can_join, join, joined_categories, place_afte
 from podium.formats.letor import LETOR, Widths
 from podium.formats.letor_rows import LetorOptions
 from podium.formats.resolving import SHARDS
+from podium.formats.shard_parts import note_shards
 from podium.formats.shards import folder_sources, in_grouped_order
 from podium.memory import scratch_folder
 
@@ -111,7 +112,10 @@ def _read_groups(
         if len({(shape.base, shape.width) for shape in shapes}) > 1:
             width = max(shape.base + shape.width for shape in shapes) - base
             made = convert.all(files, {"index_base": base, "n_features": width})
-        return [convert.joined(group) for group in made]
+        found = [convert.joined(group) for group in made]
+    for data, group in zip(found, groups, strict=True):
+        note_shards(data, group)
+    return found
 
 
 class Conversion:

@@ -17,6 +17,7 @@ from podium.data import RankingData
 from podium.data.canonical import canonical_order
 from podium.errors import ClusterError, DataError, PodiumError
 from podium.exchange import ALONE
+from podium.formats.shard_parts import ShardPart, shard_part
 from podium.formats.shards import cuts
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.distributed.exchanging import Fault, Traffic
@@ -164,8 +165,10 @@ class Driver:
         }
         self.returned: dict[int, Any] = {}
 
-    def _part(self, what: str, data: RankingData, number: int) -> RankingData:
-        return data.select(np.arange(*self.parts[what][number]))
+    def _part(self, what: str, data: RankingData, number: int) -> RankingData | ShardPart:
+        """Return what a worker gets: where to read its queries, if the data was read from shards, or else the queries."""
+        first, last = self.parts[what][number]
+        return shard_part(data, first, last) or data.select(np.arange(first, last))
 
     def _results(self) -> Trained | None:
         """Return the model if all workers are done; raise the error of one that failed."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from podium.data import RankingData
 from podium.errors import PodiumError
+from podium.formats.shard_parts import ShardPart
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.distributed.exchanging import GRACE_SECONDS, Fault, RayExchange, Traffic
 from podium.training.distributed.hub import Enlisted, StartOver, ignore_interrupts
@@ -63,6 +64,11 @@ class RemoteCheckpoint(Checkpoint):
         self.exchange.call(lambda: hub.give_state.remote(number, numbers["epoch"], numbers, arrays))
 
 
+def loaded_part(part: Any, num_threads: int) -> Any:
+    """Return a part of the data; one that is in shards is read."""
+    return part.read(num_threads) if isinstance(part, ShardPart) else part
+
+
 class TrainingWorker:
     """The actor. If it is lost, Ray starts it again, perhaps elsewhere, and calls `train` again with the same arguments."""
 
@@ -81,24 +87,30 @@ class TrainingWorker:
 
         Args:
             hub: where the workers meet.
-            held: the task, and this worker's part of the data and of a checkpoint, which the driver keeps in the object store.
+            held: the task, this worker's part of the data, or where to read it, and its part of a checkpoint, which the driver
+                keeps in the object store.
         """
         import ray
 
         self.hub = hub
-        self.task, self.data, self.valid, self.found = ray.get(list(held))
+        self.task, data, valid, self.found = ray.get(list(held))
+        try:
+            threads = self.task.plan.num_threads
+            self.data, self.valid = loaded_part(data, threads), loaded_part(valid, threads)
+            trained, traffic = self._train(ray)
+        except PodiumError as error:
+            ray.get(self.hub.fail.remote(error), timeout=GRACE_SECONDS)
+            return error
+        return trained if self.number == 0 else None, traffic
+
+    def _train(self, ray: Any) -> tuple[Trained, Traffic]:
         starts = True
         while True:
             try:
                 exchange, enlisted = self._join(ray, starts=starts)
-                trained = self._run(exchange, enlisted.records, enlisted.stopped)
+                return self._run(exchange, enlisted.records, enlisted.stopped), exchange.traffic
             except StartOver:
                 starts = False
-            except PodiumError as error:
-                ray.get(self.hub.fail.remote(error), timeout=GRACE_SECONDS)
-                return error
-            else:
-                return trained if self.number == 0 else None, exchange.traffic
 
     def _join(self, ray: Any, *, starts: bool) -> tuple[RayExchange, Enlisted]:
         """Join the others, and share memory with those of the same node."""
