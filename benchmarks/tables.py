@@ -3,8 +3,8 @@
     python benchmarks/tables.py           # `make docs` does it, and `make bench` after the benchmarks have run
 
 The README's table is in `summary_table.py`. The tables of boosted trees are in `tree_tables.py`, those of their quality in
-`quality_tables.py`, those of PRank and its kin in `classics_tables.py`, those of StructRank in `structrank_tables.py`, that of exports in `export_tables.py`, and that of
-the service in `service_tables.py`.
+`quality_tables.py`, those of PRank and its kin in `classics_tables.py`, those of StructRank in `structrank_tables.py`, that of exports in `export_tables.py`, that of clusters in
+`cluster_tables.py`, and that of the service in `service_tables.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 
 import classics_tables
+import cluster_tables
 import defaults_table
 import export_tables
 import quality_tables
@@ -167,6 +168,7 @@ TABLES = {
     "predict": tree_tables.scoring_section,
     "classics cost": classics_tables.cost_section,
     "classics quality": classics_tables.quality_section,
+    "cluster": cluster_tables.cluster_section,
     "exports": export_tables.export_section,
     "structrank": structrank_tables.quality_table,
     "service": service_tables.service_section,
@@ -178,7 +180,7 @@ TABLES = {
 }
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("benchmarks", "classics", "export", "structrank")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("benchmarks", "classics", "cluster", "export", "structrank")),
 )
 
 
