@@ -16,7 +16,8 @@ struct HeldMarks {
 
 void make_marks(HeldMarks* self, MutableVector<std::uint8_t> memory, std::size_t members) {
   if (memory.shape(0) < Marks::bytes(members)) throw std::invalid_argument("64 bytes per member and 64 more");
-  if (reinterpret_cast<std::uintptr_t>(memory.data()) % Marks::kLine != 0) throw std::invalid_argument("aligned memory");
+  if (reinterpret_cast<std::uintptr_t>(memory.data()) % Marks::kLine != 0)
+    throw std::invalid_argument("aligned memory");
   new (self) HeldMarks{memory, Marks(reinterpret_cast<std::byte*>(memory.data()), members)};
 }
 

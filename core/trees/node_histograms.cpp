@@ -277,7 +277,8 @@ void NodeHistograms::weigh(std::span<const LevelNode> level, CutWorth* worth) {
   std::vector<NodeRows> alone;
   std::size_t rows = kScan * level.size();
   for (std::size_t i = 0; i < level.size(); ++i) {
-    if (level[i].derived) continue;
+    built[i] = level[i].rows.built;
+    if (level[i].derived || built[i]) continue;
     rows += level[i].rows.count;
     if (work_.exchange || by_rows(level[i].rows)) alone.push_back(level[i].rows), built[i] = 1;
   }

@@ -1,6 +1,7 @@
 #include "trees/symmetric.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <memory>
@@ -17,8 +18,8 @@ struct Node {
   RowRun run;
   std::size_t documents = 0;  // of all workers
   Cell total = 0;
-  std::size_t slot = kNoSlot;  // of its histograms
-  bool derived = false;        // whether the slot holds those of its parent
+  std::size_t slot = kNoSlot;           // of its histograms
+  bool derived = false, built = false;  // whether the slot holds those of its parent, or its own
 };
 
 class Growing {
@@ -37,12 +38,11 @@ class Growing {
   }
 
   GrownTree run() {
-    Cell total = work_.total;
-    sum_over_workers(work_.exchange, {&total, 1});
-    level_ = {{{0, work_.rows}, work_.documents, total}};
+    level_ = {{{0, work_.rows}, work_.documents, work_.total}};
     const auto most = std::min<std::uint32_t>(settings_.max_depth, std::bit_width(settings_.num_leaves) - 1u);
     keeps_ = most > 0 && histograms_.most_slots() >> (most - 1) > 0;
     if (most > 0) level_.front().slot = histograms_.take();
+    if (work_.exchange) add_up_root(level_.front());
     for (std::uint32_t depth = 0; depth < most; ++depth) {
       const Split chosen = best_split(depth);
       if (!chosen.found()) break;
@@ -52,17 +52,27 @@ class Growing {
   }
 
  private:
+  // Sums the total of the root over the workers, and with the same exchange its histograms.
+  void add_up_root(Node& root) {
+    if (!keeps_) return sum_over_workers(work_.exchange, {&root.total, 1});
+    histograms_.build_own(rows_of(root));
+    const NodeHistograms::Transfer transfer{root.slot, root.slot};
+    histograms_.exchange({&root.total, 1}, {&transfer, 1});
+    root.built = true;
+  }
+
+  NodeRows rows_of(const Node& node) const {
+    const bool all = node.run.rows() == work_.rows;
+    return {all ? nullptr : order_.rows(node.run), node.run.rows(), node.slot, node.built};
+  }
+
   Split best_split(std::uint32_t depth) {
     const std::unique_ptr<CutWorth[]> worth(new CutWorth[columns_.size()]);
     for (std::size_t j = 0; j < columns_.size(); ++j) worth[j].begun = false;
     std::vector<LevelNode> level;
     double whole = 0;
     for (const Node& node : level_) {
-      const bool all = node.run.rows() == work_.rows;
-      level.push_back({{all ? nullptr : order_.rows(node.run), node.run.rows(), node.slot},
-                       node.total,
-                       node.derived,
-                       node.documents});
+      level.push_back({rows_of(node), node.total, node.derived, node.documents});
       if (node.documents > 0) whole += this->worth(node);
     }
     if (keeps_) {
@@ -70,6 +80,7 @@ class Growing {
     } else {
       for (const LevelNode& node : level) histograms_.weigh({&node, 1}, worth.get());
     }
+    counts_.assign(columns_.size(), {});
     std::vector<Split> found;
     const std::uint64_t draw = splitmix64(draw_ + depth);
     for (const ColumnInfo& column : columns_) {
@@ -80,7 +91,7 @@ class Growing {
 
   // Histograms hold no numbers of documents. The value of a column without counts bounds the value with counts, so
   // columns are counted in the order of that bound until the best one is found.
-  Split best_counted(std::vector<Split>& found, double whole, std::uint64_t draw) const {
+  Split best_counted(std::vector<Split>& found, double whole, std::uint64_t draw) {
     std::vector<std::uint8_t> counted(found.size(), settings_.split.min_documents <= 1);
     const std::size_t at_once = work_.exchange ? kCountedAtOnce : 1;
     for (;;) {
@@ -100,10 +111,10 @@ class Growing {
     }
   }
 
-  // Finds the best cuts of columns again, from histograms with numbers of documents.
+  // Finds the best cuts of columns again, from histograms with numbers of documents, which are kept.
   void count_columns(const std::vector<std::size_t>& columns, std::vector<Split>& found, double whole,
-                     std::uint64_t draw) const {
-    const std::size_t width = keeps_ ? 256 : 512;  // of each node: documents, then cells if they are not kept
+                     std::uint64_t draw) {
+    const std::size_t width = counted_width();
     std::vector<std::int64_t> sums(columns.size() * level_.size() * width);
     std::int64_t* next = sums.data();
     for (const std::size_t j : columns) {
@@ -114,6 +125,7 @@ class Growing {
     for (const std::size_t j : columns) {
       CutWorth worth;
       worth.begun = false;
+      counts_[j].assign(from, from + level_.size() * width);
       for (const Node& node : level_) {
         const std::int64_t* own = std::exchange(from, from + width);
         if (node.documents == 0) continue;
@@ -124,6 +136,9 @@ class Growing {
       found[j] = best_of_cuts(worth, whole, columns_[j], draw, settings_.split);
     }
   }
+
+  // Numbers of each node and column: documents by bin, then cells if histograms are not kept.
+  std::size_t counted_width() const { return keeps_ ? 256 : 512; }
 
   void add_counted(const Node& node, const ColumnInfo& column, std::int64_t* sums) const {
     const std::uint8_t* bins = data_.columns.column(column.column);
@@ -151,7 +166,7 @@ class Growing {
       numbers.push_back(static_cast<std::int64_t>(parted.missing));
       numbers.push_back(keeps_ ? 0 : sum_of(below[below.size() - 2].run));
     }
-    sum_over_workers(work_.exchange, numbers);
+    if (work_.exchange) add_up(chosen, left, numbers);
     std::size_t lefts = 0, missing = 0, documents = 0;
     const std::size_t first = tree_.nodes.size();
     for (std::size_t k = 0; k < level_.size(); ++k) {
@@ -176,6 +191,26 @@ class Growing {
       tree_.nodes.push_back({chosen.column, child, child + 1, chosen.bin, missing_left});
     }
     level_ = std::move(below);
+  }
+
+  // Replaces what `part` counts in this worker's rows by the numbers of all workers. They are known if the documents of
+  // the column have been counted by bin.
+  void add_up(const Split& chosen, const std::array<std::uint8_t, 256>& left,
+              std::vector<std::int64_t>& numbers) const {
+    const auto same = [&](const ColumnInfo& column) { return column.column == chosen.column; };
+    const auto column = std::find_if(columns_.begin(), columns_.end(), same) - columns_.begin();
+    const std::vector<std::int64_t>& counts = counts_[static_cast<std::size_t>(column)];
+    if (counts.empty()) return sum_over_workers(work_.exchange, numbers);
+    for (std::size_t k = 0; k < level_.size(); ++k) {
+      const std::int64_t* own = counts.data() + k * counted_width();
+      std::int64_t lefts = 0, total = 0;
+      for (std::size_t b = 0; b < 256; ++b) {
+        if (!left[b]) continue;
+        lefts += own[b];
+        if (!keeps_) total += own[256 + b];
+      }
+      numbers[3 * k] = lefts, numbers[3 * k + 1] = own[kMissingBin], numbers[3 * k + 2] = total;
+    }
   }
 
   Cell sum_of(const RowRun& run) const {
@@ -215,7 +250,8 @@ class Growing {
   RowOrder& order_;
   NodeHistograms histograms_;
   std::vector<Node> level_;
-  bool keeps_ = false;  // whether every node of a level has a slot of its own
+  std::vector<std::vector<std::int64_t>> counts_;  // by column, of the nodes of the level; empty if not counted
+  bool keeps_ = false;                             // whether every node of a level has a slot of its own
   Tree tree_;
   std::vector<double> gains_;
 };
