@@ -1,7 +1,7 @@
 """64 workers with one or two queries each train the model of one process, byte for byte.
 
-The workers are threads of this process that exchange what Ray's actors do: 64 Ray processes would take more memory than a machine for
-tests has.
+The workers are threads of this process that exchange what Ray's actors do: 64 Ray processes take minutes to start
+(`benchmarks/cluster_workers.py`).
 """
 
 from __future__ import annotations
