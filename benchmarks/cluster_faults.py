@@ -131,10 +131,11 @@ def run(out: Path, engine: str, kills: list[Kill], draw: random.Random) -> Outco
             if left and reached >= left[0].after and (left[0].program or workers_of(program.pid)):
                 kill = left.pop(0)
                 time.sleep(kill.delay)
-                victim = program.pid if kill.program else next(iter(draw.sample(workers_of(program.pid), 1)), None)
-                if victim is not None and program.poll() is None:
-                    os.kill(victim, signal.SIGKILL)
-                    outcome.landed.append(kill.phase)
+                victims = [program.pid] if kill.program else workers_of(program.pid)
+                if victims and program.poll() is None:
+                    with suppress(ProcessLookupError):
+                        os.kill(draw.choice(victims), signal.SIGKILL)
+                        outcome.landed.append(kill.phase)
         if program.returncode == 0:
             outcome.digest = hashlib.sha256(out.read_bytes()).hexdigest()
             return outcome

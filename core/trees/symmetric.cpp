@@ -125,7 +125,7 @@ class Growing {
     for (const std::size_t j : columns) {
       CutWorth worth;
       worth.begun = false;
-      counts_[j].assign(from, from + level_.size() * width);
+      if (work_.exchange) counts_[j].assign(from, from + level_.size() * width);
       for (const Node& node : level_) {
         const std::int64_t* own = std::exchange(from, from + width);
         if (node.documents == 0) continue;

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,10 +13,19 @@ import pytest
 
 from podium.errors import ClusterError, DataError
 from podium.training.distributed import hub as hub_module
-from podium.training.distributed.hub import Decision, Event, Hub
+from podium.training.distributed.hub import Decision, Enlisted, Event, Hub, Layout, StartOver
+from podium.training.distributed.memory import Place
 
 NONE = np.empty(0)
 RECORD = SimpleNamespace(row="row")
+
+
+@pytest.fixture(autouse=True)
+def keep_interrupts() -> Iterator[None]:
+    """Restore the handler of Ctrl-C, which a hub ignores."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def numbers(*values: int) -> Any:
@@ -28,14 +39,21 @@ def run(work: Any, workers: int = 2, patience: float = 30.0) -> Any:
     return asyncio.run(inside())
 
 
+async def enlisted(hub: Hub, nodes: str) -> list[Enlisted]:
+    """Let workers enlist, each on the node of a letter."""
+    places = [Place(node, 100 + worker, 3, f"memory {worker}") for worker, node in enumerate(nodes)]
+    return await asyncio.gather(*(hub.enlist(worker, place) for worker, place in enumerate(places)))
+
+
 def test_what_a_worker_brings_twice_counts_once() -> None:
     async def work(hub: Hub) -> None:
-        lost = asyncio.create_task(hub.combine(1, (1, 1), numbers(5, 1), np.array([2.0])))
+        await enlisted(hub, "ab")
+        lost = asyncio.create_task(hub.combine(1, (1, 1), 0, numbers(5, 1), np.array([2.0])))
         await asyncio.sleep(0)
-        again = asyncio.create_task(hub.combine(1, (1, 1), numbers(5, 1), np.array([2.0])))
+        again = asyncio.create_task(hub.combine(1, (1, 1), 0, numbers(5, 1), np.array([2.0])))
         await asyncio.sleep(0)
-        found = await hub.combine(0, (1, 1), numbers(10, 0), np.array([-1.0]))
-        for sums, maxima in (found, await lost, await again, await hub.combine(1, (1, 1), numbers(0, 0), NONE)):
+        found = await hub.combine(0, (1, 1), 0, numbers(10, 0), np.array([-1.0]))
+        for sums, maxima in (found, await lost, await again, await hub.combine(1, (1, 1), 0, numbers(0, 0), NONE)):
             assert (sums.tolist(), maxima.tolist()) == ([15, 1], [2.0])
 
     run(work)
@@ -43,13 +61,14 @@ def test_what_a_worker_brings_twice_counts_once() -> None:
 
 def test_parts_and_values_come_in_the_order_of_the_workers() -> None:
     async def work(hub: Hub) -> None:
+        await enlisted(hub, "abc")
         parts = asyncio.gather(
-            hub.add_parts(2, (1, 1), numbers(1), numbers(2)),
-            hub.add_parts(0, (1, 1), numbers(10), numbers(20)),
-            hub.add_parts(1, (1, 1), numbers(100), numbers(200)),
+            hub.add_parts(2, (1, 1), 0, numbers(1), numbers(2)),
+            hub.add_parts(0, (1, 1), 0, numbers(10), numbers(20)),
+            hub.add_parts(1, (1, 1), 0, numbers(100), numbers(200)),
         )
         assert [[part.tolist() for part in found] for found in await parts] == [[[111], [222]]] * 3
-        values = asyncio.gather(*(hub.gather(k, (1, 2), f"of {k}") for k in (2, 0, 1)))
+        values = asyncio.gather(*(hub.gather(k, (1, 2), 0, f"of {k}") for k in (2, 0, 1)))
         assert await values == [["of 0", "of 1", "of 2"]] * 3
 
     run(work, workers=3)
@@ -57,19 +76,20 @@ def test_parts_and_values_come_in_the_order_of_the_workers() -> None:
 
 def test_a_replaced_worker_gets_the_rounds_so_far_and_repeats_the_current_one() -> None:
     async def work(hub: Hub) -> None:
-        assert await hub.enlist(0) == (0, [], False)
-        assert await hub.enlist(1) == (0, [], False)
-        await asyncio.gather(*(hub.gather(k, (0, 1), k) for k in (0, 1)))
-        await asyncio.gather(*(hub.gather(k, (1, 1), k) for k in (0, 1)))
+        assert [(each.before, each.records, each.stopped) for each in await enlisted(hub, "aa")] == [(0, [], False)] * 2
+        await asyncio.gather(*(hub.gather(k, (0, 1), 0, k) for k in (0, 1)))
+        await asyncio.gather(*(hub.gather(k, (1, 1), 0, k) for k in (0, 1)))
         await hub.decide(1, Decision(stop=True))
-        assert await asyncio.gather(*(hub.end_round(k, 1, RECORD) for k in (0, 1))) == [Decision(stop=True)] * 2
+        assert await asyncio.gather(*(hub.end_round(k, 1, 0, RECORD) for k in (0, 1))) == [Decision(stop=True)] * 2
         assert sorted(hub.steps) == [(0, 1)]  # those of the preparation are kept, those of the round are not
-        assert await hub.enlist(1) == (1, [RECORD], True)
-        assert await hub.gather(1, (0, 1), 1) == [0, 1]
+        again = await hub.enlist(1, Place("a", 9, 9, "memory"))
+        assert (again.before, again.records, again.stopped) == (1, [RECORD], True)
+        assert await hub.gather(1, (0, 1), 0, 1) == [0, 1]
         assert [event.kind for event in await hub.next_events(0)] == ["round", "log"]
         assert "worker 1 was lost and starts again after round 1" in hub.events[1].content
         await hub.decide(1, Decision(stop=False))  # a second decision on a round changes nothing
-        assert await hub.enlist(0) == (1, [RECORD], True)
+        again = await hub.enlist(0, Place("a", 9, 9, "memory"))
+        assert (again.before, again.records, again.stopped) == (1, [RECORD], True)
         assert [event.kind for event in await hub.next_events(2)] == ["log"]
         assert [event.content is None for event in hub.events] == [
             True,
@@ -93,13 +113,13 @@ def test_states_of_all_workers_make_a_checkpoint() -> None:
 
 def test_an_error_of_a_worker_reaches_those_that_wait() -> None:
     async def work(hub: Hub) -> None:
-        waiting = asyncio.create_task(hub.gather(0, (1, 1), None))
+        waiting = asyncio.create_task(hub.gather(0, (1, 1), 0, None))
         await asyncio.sleep(0)
         await hub.fail(DataError("worker 1 cannot go on"))
         with pytest.raises(DataError, match="cannot go on"):
             await waiting
         with pytest.raises(DataError, match="cannot go on"):
-            await hub.gather(0, (1, 2), None)
+            await hub.gather(0, (1, 2), 0, None)
 
     run(work)
 
@@ -109,7 +129,7 @@ def test_waiting_has_a_limit_and_names_who_is_late(monkeypatch: pytest.MonkeyPat
 
     async def work(hub: Hub) -> None:
         with pytest.raises(ClusterError, match=r"waited 0\.2 s for workers 0, 2 at step 4 of round 7"):
-            await hub.gather(1, (7, 4), None)
+            await hub.gather(1, (7, 4), 0, None)
         assert any("have waited" in event.content and "workers 0, 2" in event.content for event in hub.events)
 
     run(work, workers=3, patience=0.2)
@@ -118,6 +138,90 @@ def test_waiting_has_a_limit_and_names_who_is_late(monkeypatch: pytest.MonkeyPat
 def test_the_driver_is_waited_for_with_a_limit_too() -> None:
     async def work(hub: Hub) -> None:
         with pytest.raises(ClusterError, match="the program that started the training"):
-            await hub.end_round(0, 1, RECORD)
+            await hub.end_round(0, 1, 0, RECORD)
 
     run(work, workers=1, patience=0.05)
+
+
+def test_workers_learn_who_shares_their_node() -> None:
+    found = asyncio.run(enlisted(Hub(4, 9.0), "abab"))
+    assert [each.layout for each in found] == [Layout(0, ((0, 2), (1, 3)))] * 4
+    assert [[place.pid for place in each.memory] for each in found] == [[100], [101]] * 2
+    assert found[3].layout.group_of(3) == (1, (1, 3))
+
+
+def test_a_worker_that_is_replaced_finds_the_memory_of_the_others() -> None:
+    async def work() -> Enlisted:
+        hub = Hub(3, 9.0)
+        await enlisted(hub, "aaa")
+        await hub.hold_memory(2, Place("a", 102, 5, "memory 0"))
+        return await hub.enlist(0, Place("a", 200, 3, "memory 3"))
+
+    found = asyncio.run(work())
+    assert (found.before, found.layout) == (1, Layout(0, ((0, 1, 2),)))
+    assert [(place.pid, place.file) for place in found.memory] == [(102, 5)]
+
+
+def test_all_start_over_if_one_is_elsewhere() -> None:
+    async def work() -> list[Any]:
+        hub = Hub(2, 9.0)
+        await enlisted(hub, "aa")
+        ones = np.ones(2, np.int64)
+        waits = asyncio.create_task(hub.gather(1, (1, 1), 0, "waits"))
+        await asyncio.sleep(0)
+        moved = asyncio.create_task(hub.enlist(0, Place("b", 200, 3, "memory 2")))
+        with pytest.raises(StartOver):
+            await waits
+        for call in (
+            hub.gather(1, (1, 1), 0, "stale"),
+            hub.combine(1, (1, 1), 0, ones, np.empty(0)),
+            hub.wait_for([0], (1, 1), 0, 0.1),
+            hub.end_round(1, 1, 0, RECORD),
+        ):
+            with pytest.raises(StartOver):
+                await call
+        again = await hub.enlist(1, Place("a", 101, 4, "memory 3"), starts=False)
+        sums = await asyncio.gather(*(hub.combine(group, (1, 1), 1, ones, np.empty(0)) for group in (0, 1)))
+        return [await moved, again, *sums]
+
+    first, second, *sums = asyncio.run(work())
+    assert first.layout == second.layout == Layout(1, ((0,), (1,)))
+    assert (first.before, second.before) == (1, 1)
+    assert [total.tolist() for total, _ in sums] == [[2, 2]] * 2
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_training_goes_on_until_it_is_ended(asks: bool) -> None:
+    async def work() -> list[Decision]:
+        hub = Hub(2, 9.0, asks=asks)
+        await enlisted(hub, "aa")
+        found = []
+        for round in (1, 2):
+            if round == 2 and not asks:
+                await hub.end()
+            ends = [asyncio.create_task(hub.end_round(worker, round, 0, RECORD)) for worker in (0, 1)]
+            if asks:
+                await hub.decide(round, Decision(stop=round == 2))
+            found += [await end for end in ends]
+        assert hub.records == [RECORD, RECORD]
+        return found
+
+    assert [decision.stop for decision in asyncio.run(work())] == [False, False, True, True]
+
+
+def test_who_is_late_is_named() -> None:
+    async def work() -> list[Any]:
+        hub = Hub(3, 40.0)
+        await enlisted(hub, "aaa")
+        for waited in (0.5, 21.0, 22.0, 39.0):
+            await hub.wait_for([1, 2], (4, 7), 0, waited)
+        with pytest.raises(
+            ClusterError, match="waited 40 s for workers 1, 2 at step 7 of round 4, without any progress"
+        ):
+            await hub.wait_for([1, 2], (4, 7), 0, 40.5)
+        with pytest.raises(ClusterError, match="without any progress"):
+            await hub.wait_for([1], (4, 8), 0, 0.5)
+        return await hub.next_events(0)
+
+    events = asyncio.run(work())
+    assert [event.content for event in events] == ["the others have waited 21 s for workers 1, 2 at step 7 of round 4"]

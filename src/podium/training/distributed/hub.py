@@ -6,7 +6,7 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -156,7 +156,7 @@ class Hub:
         self.events: list[Event] = []
         self.taken = 0  # events whose content the driver has, and which is forgotten here
         self.news = asyncio.Event()
-        self.warned: set[tuple[Key, int]] = set()  # steps whose late workers were named, and how often
+        self.named: dict[str, float] = {}  # what took long, and after how many seconds the log said so last
         self.failure: PodiumError | None = None
 
     # ---- who is where
@@ -178,7 +178,7 @@ class Hub:
             self.places[worker] = place
             self._lay_out()
             await self._limited(
-                self.laid_out, lambda: f"{_named(sorted({*range(self.workers)} - {*self.places}))} to start"
+                self.laid_out, "the start", lambda: _named(sorted({*range(self.workers)} - {*self.places}))
             )
             if self.laid_out.is_set() and worker in self.places:  # it may have changed again
                 break
@@ -259,13 +259,7 @@ class Hub:
             raise self.failure
         if version != self.layout.version:
             raise StartOver
-        missing = f"{_named(late)} at step {key[1]} of round {key[0]}"
-        if waited >= self.patience:
-            await self._lose_patience(missing)
-        times = int(waited // SLOW_SECONDS).bit_length()
-        if times > 0 and (key, times) not in self.warned:
-            self.warned.add((key, times))
-            self._tell(Event("log", content=f"the others have waited {waited:.0f} s for {missing}"))
+        await self._judge_wait(f"step {key[1]} of round {key[0]}", _named(late), waited)
 
     # ---- rounds
 
@@ -289,7 +283,7 @@ class Hub:
 
     async def _decision(self, round: int) -> None:
         decided = self.decided.setdefault(round, asyncio.Event())
-        await self._limited(decided, lambda: "the program that started the training")
+        await self._limited(decided, f"the end of round {round}", lambda: "the program that started the training")
 
     async def end(self) -> None:
         """Let training end after the next round that is not decided yet, if the driver does not decide after every round."""
@@ -333,34 +327,34 @@ class Hub:
         self.news.set()
 
     async def _wait(self, step: Meeting, where: str) -> None:
-        await self._limited(step.done, lambda: f"{_named(step.late())} at {where}")
+        await self._limited(step.done, where, lambda: _named(step.late()))
         if len(step.arrived) < len(step.groups):
             raise StartOver
 
-    async def _limited(self, event: asyncio.Event, missing: Any) -> None:
+    async def _limited(self, event: asyncio.Event, where: str, missing: Callable[[], str]) -> None:
         if self.failure is not None:  # a step that begins later would wait for workers that have ended
             raise self.failure
-        began, slow = time.monotonic(), SLOW_SECONDS
+        began = time.monotonic()
         while not event.is_set():
             try:
                 await asyncio.wait_for(event.wait(), min(SLOW_SECONDS, self.patience))
             except TimeoutError:
-                waited = time.monotonic() - began
-                if waited >= self.patience:
-                    await self._lose_patience(missing())
-                elif waited >= slow:
-                    slow = 2 * waited
-                    self._tell(Event("log", content=f"the others have waited {waited:.0f} s for {missing()}"))
+                await self._judge_wait(where, missing(), time.monotonic() - began)
         if self.failure is not None:
             raise self.failure
 
-    async def _lose_patience(self, missing: str) -> None:
-        error = ClusterError(
-            f"waited {self.patience:g} s for {missing}, without any progress; give the engine more patience, as in "
-            "ray(patience=7200), or see with `ray status` what the workers do"
-        )
-        await self.fail(error)
-        raise self.failure or error
+    async def _judge_wait(self, where: str, missing: str, waited: float) -> None:
+        """Name who is late in the log, less and less often, and end training when patience ends."""
+        if waited >= self.patience:
+            error = ClusterError(
+                f"waited {self.patience:g} s for {missing} at {where}, without any progress; give the engine more patience, as in "
+                "ray(patience=7200), or see with `ray status` what the workers do"
+            )
+            await self.fail(error)
+            raise self.failure or error
+        if waited >= max(SLOW_SECONDS, 2 * self.named.get(where, 0.0)):
+            self.named[where] = waited
+            self._tell(Event("log", content=f"the others have waited {waited:.0f} s for {missing} at {where}"))
 
 
 def _named(workers: Sequence[int]) -> str:
