@@ -14,7 +14,7 @@ import pytest
 from podium.errors import ClusterError, DataError
 from podium.training.distributed import hub as hub_module
 from podium.training.distributed.hub import Decision, Enlisted, Event, Hub, Layout, StartOver
-from podium.training.distributed.memory import Place
+from podium.training.distributed.memory import MemoryPlace
 
 NONE = np.empty(0)
 RECORD = SimpleNamespace(row="row")
@@ -41,7 +41,7 @@ def run(work: Any, workers: int = 2, patience: float = 30.0) -> Any:
 
 async def enlisted(hub: Hub, nodes: str) -> list[Enlisted]:
     """Let workers enlist, each on the node of a letter."""
-    places = [Place(node, 100 + worker, 3, f"memory {worker}") for worker, node in enumerate(nodes)]
+    places = [MemoryPlace(node, 100 + worker, 3, f"memory {worker}") for worker, node in enumerate(nodes)]
     return await asyncio.gather(*(hub.enlist(worker, place) for worker, place in enumerate(places)))
 
 
@@ -82,13 +82,13 @@ def test_a_replaced_worker_gets_the_rounds_so_far_and_repeats_the_current_one() 
         await hub.decide(1, Decision(stop=True))
         assert await asyncio.gather(*(hub.end_round(k, 1, 0, RECORD) for k in (0, 1))) == [Decision(stop=True)] * 2
         assert sorted(hub.steps) == [(0, 1)]  # those of the preparation are kept, those of the round are not
-        again = await hub.enlist(1, Place("a", 9, 9, "memory"))
+        again = await hub.enlist(1, MemoryPlace("a", 9, 9, "memory"))
         assert (again.before, again.records, again.stopped) == (1, [RECORD], True)
         assert await hub.gather(1, (0, 1), 0, 1) == [0, 1]
         assert [event.kind for event in await hub.next_events(0)] == ["round", "log"]
         assert "worker 1 was lost and starts again after round 1" in hub.events[1].content
         await hub.decide(1, Decision(stop=False))  # a second decision on a round changes nothing
-        again = await hub.enlist(0, Place("a", 9, 9, "memory"))
+        again = await hub.enlist(0, MemoryPlace("a", 9, 9, "memory"))
         assert (again.before, again.records, again.stopped) == (1, [RECORD], True)
         assert [event.kind for event in await hub.next_events(2)] == ["log"]
         assert [event.content is None for event in hub.events] == [
@@ -154,8 +154,8 @@ def test_a_worker_that_is_replaced_finds_the_memory_of_the_others() -> None:
     async def work() -> Enlisted:
         hub = Hub(3, 9.0)
         await enlisted(hub, "aaa")
-        await hub.hold_memory(2, Place("a", 102, 5, "memory 0"))
-        return await hub.enlist(0, Place("a", 200, 3, "memory 3"))
+        await hub.hold_memory(2, MemoryPlace("a", 102, 5, "memory 0"))
+        return await hub.enlist(0, MemoryPlace("a", 200, 3, "memory 3"))
 
     found = asyncio.run(work())
     assert (found.before, found.layout) == (1, Layout(0, ((0, 1, 2),)))
@@ -169,7 +169,7 @@ def test_all_start_over_if_one_is_elsewhere() -> None:
         ones = np.ones(2, np.int64)
         waits = asyncio.create_task(hub.gather(1, (1, 1), 0, "waits"))
         await asyncio.sleep(0)
-        moved = asyncio.create_task(hub.enlist(0, Place("b", 200, 3, "memory 2")))
+        moved = asyncio.create_task(hub.enlist(0, MemoryPlace("b", 200, 3, "memory 2")))
         with pytest.raises(StartOver):
             await waits
         for call in (
@@ -180,7 +180,7 @@ def test_all_start_over_if_one_is_elsewhere() -> None:
         ):
             with pytest.raises(StartOver):
                 await call
-        again = await hub.enlist(1, Place("a", 101, 4, "memory 3"), starts=False)
+        again = await hub.enlist(1, MemoryPlace("a", 101, 4, "memory 3"), starts=False)
         sums = await asyncio.gather(*(hub.combine(group, (1, 1), 1, ones, np.empty(0)) for group in (0, 1)))
         return [await moved, again, *sums]
 

@@ -14,13 +14,13 @@ import pytest
 
 from podium import _core
 from podium.training.distributed import memory
-from podium.training.distributed.memory import Place, SharedMemory, new_memory
+from podium.training.distributed.memory import MemoryPlace, SharedMemory, new_memory
 
 LIMIT = 60.0
 
 
 @pytest.fixture
-def place() -> Iterator[Place]:
+def place() -> Iterator[MemoryPlace]:
     made = new_memory("here")
     yield made
     os.close(made.file)
@@ -34,7 +34,7 @@ def wait_until(shared: SharedMemory) -> Callable[[int], None]:
     return wait
 
 
-def member_of(place: Place, members: int, member: int) -> SharedMemory:
+def member_of(place: MemoryPlace, members: int, member: int) -> SharedMemory:
     shared = SharedMemory(place.file, members, member)
     shared.wait = wait_until(shared)
     return shared
@@ -96,7 +96,7 @@ SIZES = [(3, 0), (0, 2), (1, 1), (70, 3), (500, 0), (0, 90), (257, 5)]
 @pytest.mark.parametrize("each_adds", [0, 200, 1 << 17])
 @pytest.mark.parametrize("members", [2, 3, 5])
 def test_numbers_equal_those_of_numpy(
-    place: Place, members: int, each_adds: int, monkeypatch: pytest.MonkeyPatch
+    place: MemoryPlace, members: int, each_adds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "EACH_ADDS", each_adds)
     given = {round: brought(members, SIZES, seed=round) for round in (1, 2)}
@@ -110,7 +110,7 @@ def test_numbers_equal_those_of_numpy(
             assert same(found[k], twin(given[round]))
 
 
-def test_more_numbers_than_are_mapped_at_first(place: Place) -> None:
+def test_more_numbers_than_are_mapped_at_first(place: MemoryPlace) -> None:
     size = memory.LEAST_MAPPED // memory.WORD
     given = brought(2, [(size, 1), (5, 0), (size + 3, 0)], seed=7)
     found = together(2, lambda k: run_round(member_of(place, 2, k), 1, given[k]))
@@ -120,7 +120,7 @@ def test_more_numbers_than_are_mapped_at_first(place: Place) -> None:
 @pytest.mark.parametrize("each_adds", [0, 1 << 17])
 @pytest.mark.parametrize("done", [0, 1, 3, len(SIZES) - 1])
 def test_a_member_that_is_replaced_repeats_the_round(
-    place: Place, done: int, each_adds: int, monkeypatch: pytest.MonkeyPatch
+    place: MemoryPlace, done: int, each_adds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "EACH_ADDS", each_adds)
     given = brought(3, SIZES, seed=1)
@@ -143,7 +143,7 @@ class Lost(Exception):  # noqa: N818
 @pytest.mark.parametrize("each_adds", [0, 1 << 17])
 @pytest.mark.parametrize("at", range(1, 8))
 def test_a_member_is_lost_while_the_others_wait(
-    place: Place, at: int, each_adds: int, monkeypatch: pytest.MonkeyPatch
+    place: MemoryPlace, at: int, each_adds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "EACH_ADDS", each_adds)
     sizes = [(9, 1)] * 7
@@ -169,7 +169,7 @@ def test_a_member_is_lost_while_the_others_wait(
         assert same(found, twin(given))
 
 
-def test_bytes_of_any_length_are_gathered(place: Place) -> None:
+def test_bytes_of_any_length_are_gathered(place: MemoryPlace) -> None:
     given = [b"", b"1", b"12345678", b"\0" * 99_999]
 
     def work(member: int) -> list[Any]:
@@ -183,7 +183,7 @@ def test_bytes_of_any_length_are_gathered(place: Place) -> None:
         assert found == [given, given[::-1]]
 
 
-def test_the_first_member_obtains_numbers_for_all(place: Place) -> None:
+def test_the_first_member_obtains_numbers_for_all(place: MemoryPlace) -> None:
     calls = []
 
     def work(member: int) -> Any:
@@ -202,7 +202,7 @@ def test_the_first_member_obtains_numbers_for_all(place: Place) -> None:
     assert calls == [0]
 
 
-def test_who_is_late_is_named_and_the_wait_ends(place: Place) -> None:
+def test_who_is_late_is_named_and_the_wait_ends(place: MemoryPlace) -> None:
     shared = member_of(place, 3, 0)
     shared.begin(1)
     shared.marks.set(1, shared.step + 1)
@@ -217,11 +217,11 @@ def test_who_is_late_is_named_and_the_wait_ends(place: Place) -> None:
     assert shared.late() == [2]
 
 
-def test_memory_is_opened_by_another_process_and_gone_with_the_last(place: Place) -> None:
+def test_memory_is_opened_by_another_process_and_gone_with_the_last(place: MemoryPlace) -> None:
     script = f"""
 import numpy as np
-from podium.training.distributed.memory import Place, SharedMemory
-opened = Place("here", {os.getpid()}, {place.file}, {place.name!r}).open()
+from podium.training.distributed.memory import MemoryPlace, SharedMemory
+opened = MemoryPlace("here", {os.getpid()}, {place.file}, {place.name!r}).open()
 shared = SharedMemory(opened.file, 2, 1)
 shared.begin(1)
 sums = np.array([5, 6])
@@ -236,9 +236,9 @@ print(sums.tolist(), opened.pid, opened.file)
         out, _ = other.communicate(timeout=LIMIT)
     assert sums.tolist() == [6, 8]
     assert out.startswith("[6, 8] ")
-    gone = Place("here", other.pid, int(out.split()[-1]), place.name)
+    gone = MemoryPlace("here", other.pid, int(out.split()[-1]), place.name)
     assert gone.open() is None
-    assert Place("here", os.getpid(), place.file, "another name").open() is None
+    assert MemoryPlace("here", os.getpid(), place.file, "another name").open() is None
 
 
 def test_marks_refuse_what_is_not_there() -> None:

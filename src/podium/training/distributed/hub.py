@@ -15,7 +15,7 @@ import numpy as np
 from podium.errors import ClusterError, PodiumError
 from podium.exchange import Floats, Integers
 from podium.training.checkpoint import Arrays
-from podium.training.distributed.memory import Place
+from podium.training.distributed.memory import MemoryPlace
 
 SLOW_SECONDS = 20.0  # after which a worker that the others wait for is named in the log
 POLL_SECONDS = 1.0  # for which the driver waits for something to happen
@@ -60,7 +60,7 @@ class Enlisted:
     records: list[Any]
     stopped: bool
     layout: Layout
-    memory: list[Place]
+    memory: list[MemoryPlace]
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ class Hub:
         ignore_interrupts()
         self.workers, self.patience, self.asks, self.standing = workers, patience, asks, Decision()
         self.each = [(worker,) for worker in range(workers)]
-        self.places: dict[int, Place] = {}
-        self.memories: dict[int, Place] = {}  # of the workers that have opened the memory of their node
+        self.places: dict[int, MemoryPlace] = {}
+        self.memories: dict[int, MemoryPlace] = {}  # of the workers that have opened the memory of their node
         self.layout = Layout(0, ())
         self.laid_out = asyncio.Event()
         self.steps: dict[Key, Meeting] = {}
@@ -161,7 +161,7 @@ class Hub:
 
     # ---- who is where
 
-    async def enlist(self, worker: int, place: Place, *, starts: bool = True) -> Enlisted:
+    async def enlist(self, worker: int, place: MemoryPlace, *, starts: bool = True) -> Enlisted:
         """Return what a worker needs to know that `starts`, or that starts over, once it is known where all workers are."""
         before = self.starts[worker]
         self.starts[worker] += starts
@@ -196,7 +196,7 @@ class Hub:
         self.memories = {group[0]: self.places[group[0]] for group in self.layout.groups}
         self.laid_out.set()
 
-    async def hold_memory(self, worker: int, memory: Place) -> None:
+    async def hold_memory(self, worker: int, memory: MemoryPlace) -> None:
         """Hear from a worker where it has opened the memory of its node, for those that are replaced."""
         self.memories[worker] = memory
 

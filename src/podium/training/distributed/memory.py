@@ -26,8 +26,8 @@ Wait = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a worker runs: its node, its process, and a file of that process which holds memory.
+class MemoryPlace:
+    """Where memory of a worker is: its node, its process, and a file of that process.
 
     Attributes:
         node: the node.
@@ -41,7 +41,7 @@ class Place:
     file: int
     name: str
 
-    def open(self) -> Place | None:
+    def open(self) -> MemoryPlace | None:
         """Return the same memory, opened in this process; None if the other process is gone."""
         path = Path(f"/proc/{self.pid}/fd/{self.file}")
         try:
@@ -52,12 +52,12 @@ class Place:
             return None
 
 
-def new_memory(node: str) -> Place:
+def new_memory(node: str) -> MemoryPlace:
     """Return new memory of this process. It has no name in any folder, so it is gone with the last process that opened it."""
     name = f"podium-{uuid.uuid4().hex}"
     file = os.memfd_create(name)
     os.ftruncate(file, FILE_BYTES)
-    return Place(node, os.getpid(), file, name)
+    return MemoryPlace(node, os.getpid(), file, name)
 
 
 class SharedMemory:
