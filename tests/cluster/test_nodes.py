@@ -6,6 +6,7 @@ import logging
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 from dataclasses import replace
 from typing import Any
@@ -83,9 +84,9 @@ SCRIPT = """
 
 
 def test_two_nodes_of_a_cluster() -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    environment.pop("RAY_ADDRESS", None)
-    ran = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(SCRIPT)], env=environment, capture_output=True, text=True, timeout=200
-    )
+    with tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp") as folder:  # its paths must be short
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RAY_TMPDIR": folder}
+        environment.pop("RAY_ADDRESS", None)
+        command = [sys.executable, "-c", textwrap.dedent(SCRIPT)]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
     assert "nodes 2 same True" in ran.stdout, ran.stderr[-2000:]
