@@ -54,7 +54,7 @@ def train_on_cluster(
         check_share(valid, "validation", plan.engine)
     plan.force.check_labels(data)
     with connect(plan.engine) as ray:
-        driver = Driver(ray, plan, data, valid, callbacks, checkpoint)
+        driver = Driver(ray, plan.schedule.prepare(plan, data), data, valid, callbacks, checkpoint)
         try:
             return driver.train(faults)
         finally:

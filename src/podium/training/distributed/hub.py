@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from podium.errors import ClusterError, PodiumError
-from podium.exchange import Floats, Integers
+from podium.exchange import Floats, Integers, NumberedRows, ordered_sum
 from podium.training.checkpoint import Arrays
 
 SLOW_SECONDS = 20.0  # after which a worker that the others wait for is named in the log
@@ -85,7 +85,7 @@ class Hub:
         ignore_interrupts()
         self.workers, self.patience = workers, patience
         self.steps: dict[Key, Meeting] = {}
-        self.records: list[Any] = []  # of the rounds since training started or resumed
+        self.records: list[Any] = []  # of the rounds since training started or resumed, or since one that is whole
         self.last = 0  # the round that ended last
         self.ends: dict[int, Meeting] = {}
         self.decisions: dict[int, Decision] = {}
@@ -117,6 +117,18 @@ class Hub:
         found: list[Any] = step.result
         return found
 
+    async def add_in_order(self, worker: int, key: Key, rows: NumberedRows) -> Floats:
+        """Return the sum of the rows that all workers bring to a step, in the order of their numbers."""
+        step = self.steps.setdefault(key, Meeting())
+        if worker not in step.arrived:
+            step.gather(worker, rows, self.workers)
+            if step.done.is_set():
+                step.result = ordered_sum(step.result)
+                step.brought.clear()
+        await self._wait(step, f"step {key[1]} of round {key[0]}")
+        total: Floats = step.result
+        return total
+
     async def combine(self, worker: int, key: Key, sums: Integers, maxima: Floats) -> tuple[Integers, Floats]:
         """Return the sums and the largest of the numbers that all workers bring to a step."""
         (total,), largest = await self._combined(worker, key, [sums], maxima)
@@ -142,7 +154,7 @@ class Hub:
         if worker not in step.arrived:
             step.gather(worker, None, self.workers)
             if step.done.is_set():
-                self.records.append(record)
+                self.records = [record] if record.is_whole else [*self.records, record]
                 self.last = round
                 self.steps = {key: kept for key, kept in self.steps.items() if key[0] in (0, round + 1)}
                 self._tell(Event("round", round, record.row))

@@ -94,6 +94,13 @@ class RayExchange(Exchange):
         found = self.call(lambda: call.remote(self.number, key, *parts), 8 * size)
         np.concatenate(found, out=sums)
 
+    def add_in_order(self, start: Floats, places: Integers, rows: Floats) -> Floats:
+        """Return the sum that the hub computes."""
+        self.step += 1
+        key, own = (self.round, self.step), self.numbered(start, places, rows)
+        found: Floats = self.call(lambda: self.hub.add_in_order.remote(self.number, key, own), rows.nbytes)
+        return found
+
     def call(self, remote: Callable[[], Any], size: int = 0) -> Any:
         """Return what a call of the hub returns; a lost hub is a ClusterError."""
         from ray.exceptions import GetTimeoutError, RayError, RayTaskError
@@ -199,4 +206,4 @@ class TrainingWorker:
             return bool(decision.stop)
 
         trained = run.run([end_round], stopped=stopped)
-        return replace(trained, plan=self.task.plan)
+        return replace(trained, plan=replace(self.task.plan, survey=None))

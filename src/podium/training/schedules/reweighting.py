@@ -61,6 +61,7 @@ class Reweighting(ReweightingSettings, Schedule):
     """Boosting of weak rankers over reweighted queries. [Xu and Li 2007]"""
 
     name = "reweighting"
+    undistributed = "compares weak rankers on all queries in one process"
     fits = "`finite_difference` of a bounded metric; `linear` or `trees(num_leaves=2)`"
     summary = "AdaRank's boosting: the weak ranker that is best on reweighted queries: reweighting(rounds=500)."
     unit = "round"
