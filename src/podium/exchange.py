@@ -20,7 +20,7 @@ class Exchange(ABC):
 
     All workers make the same calls in the same order, with arrays of the same size, and get the same results. No result depends
     on the order or the number of the workers: integers are added, and sums of floats are those of `math.fsum`, which are exact
-    before they are rounded once.
+    before they are rounded once, or follow an order that the callers give.
     """
 
     is_alone = False  # whether there is only one worker

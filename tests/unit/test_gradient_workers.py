@@ -160,6 +160,17 @@ def test_settings_and_data_change_nothing(name: str) -> None:
         assert len(expected.log) < 60
 
 
+def test_several_exchanges_per_update_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of("ordinal", "net(5)", "lbfgs(epochs=3)", DATA)
+    meetings = []
+    for exchanged in (1, 40 * 50, 1 << 20):
+        monkeypatch.setattr("podium.training.shared_descent.EXCHANGED", exchanged)
+        found, meeting = train_together(plan, DATA, VALID, 3)
+        check_same(train(plan, DATA, valid=VALID), found[0])
+        meetings.append(meeting.exchanges)
+    assert meetings[0] > meetings[2]
+
+
 def descent_of(model: str, force: str, data: RankingData) -> Any:
     plan = plan_of(force, model, "adam", data)
     run: Any = plan.schedule.make_run(plan.schedule.resolve(plan, data), data, None, None)

@@ -131,7 +131,7 @@ class SharedDescent:
 
     def _sum(self, queries: Numbers, *, per_pair: bool, cost: bool, **how: Any) -> Floats:
         """Return the sum of the gradients of an update, as one process adds them up."""
-        total = np.zeros(len(self.own.parameters()))
+        total = np.zeros(self.own.size)
         owners, own = self.queries.owners(queries), queries - self.queries.first
         for begin, end, one_by_one in self._stretches(queries, owners, per_pair):
             mine = begin + np.flatnonzero(owners[begin:end] == self.queries.worker)
@@ -154,7 +154,7 @@ class SharedDescent:
         """
         ends = [0, *self.own.chunk_ends(self.queries.documents[queries])]
         whole = self.own.adds_queries and not per_pair
-        most = max(EXCHANGED // max(len(self.own.parameters()), 1), 1)
+        most = max(EXCHANGED // max(self.own.size, 1), 1)
         begin = 0
         for (first, last), after in itertools.zip_longest(itertools.pairwise(ends), itertools.pairwise(ends[1:])):
             several = whole and last - first > 1

@@ -154,7 +154,7 @@ class Hub:
         if worker not in step.arrived:
             step.gather(worker, None, self.workers)
             if step.done.is_set():
-                self.records = [record] if record.is_whole else [*self.records, record]
+                self.records = [record] if getattr(record, "is_whole", False) else [*self.records, record]
                 self.last = round
                 self.steps = {key: kept for key, kept in self.steps.items() if key[0] in (0, round + 1)}
                 self._tell(Event("round", round, record.row))

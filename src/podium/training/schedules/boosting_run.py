@@ -6,7 +6,7 @@ import array
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +50,6 @@ class BoostedRound:
     trees: tuple[Arrays, ...]
     own: tuple[Floats, Floats]
     row: Epoch
-
-    is_whole: ClassVar[bool] = False
 
 
 class BoostingRun(TrainingRun):

@@ -108,6 +108,7 @@ class Reweighting(ReweightingSettings, Schedule):
                 "use {force='finite_difference(ndcg@10)'}",
             )
         self.check_start(plan)
+        self.check_engine(plan)
         self.check_memory(plan)
 
     def resolve(self, plan: Plan, data: RankingData) -> Plan:
