@@ -37,10 +37,10 @@ class ThreadExchange(Exchange):
     """The exchange of one thread."""
 
     def __init__(self, meeting: Meeting, worker: int) -> None:
-        self.meeting, self.worker = meeting, worker
+        self.meeting, self.number = meeting, worker
 
     def gather(self, own: Any) -> list[Any]:
-        return self.meeting.meet(self.worker, own)
+        return self.meeting.meet(self.number, own)
 
     def combine(self, sums: Any, maxima: Any) -> None:
         found = self.gather((sums.copy(), maxima.copy()))
@@ -86,7 +86,7 @@ def train_together(
 ) -> tuple[list[Trained], Meeting]:
     """Train with workers that each hold a part of the queries; the plan is resolved on the whole data."""
     plan.schedule.check(plan)
-    plan = plan.schedule.resolve(plan, data)
+    plan = plan.schedule.prepare(plan.schedule.resolve(plan, data), data)
     parts = parts_of(data, workers, seed)
     judged = [None] * workers if valid is None else parts_of(valid, workers, seed + 1)
     return together(workers, lambda k, exchange: train(replace(plan, exchange=exchange), parts[k], valid=judged[k]))

@@ -254,8 +254,12 @@ void bind_net(nb::module_& m) {
       .def(
           "gradient",
           [](HeldDescent& d, Vector<std::int64_t> queries, bool per_pair, std::uint64_t seed, std::uint64_t round,
-             std::optional<MutableVector<double>> seen, bool cost) {
-            std::vector<double> out(d.descent->size());
+             std::optional<MutableVector<double>> seen, bool cost, std::optional<Floats> start) {
+            std::vector<double> out(d.descent->size(), 0.0);
+            if (start) {
+              check_size("start", start->size(), out.size());
+              std::copy_n(start->data(), out.size(), out.data());
+            }
             double total = 0;
             double* const scores = seen_or_null(d, seen);
             {
@@ -266,8 +270,40 @@ void bind_net(nb::module_& m) {
             return std::pair(total, to_numpy(std::move(out)));
           },
           nb::arg("queries"), nb::kw_only(), nb::arg("per_pair"), nb::arg("seed"), nb::arg("round"),
-          nb::arg("seen").none(), nb::arg("cost"),
-          "Returns the sums over queries of the cost and of force · ∂s/∂parameter.");
+          nb::arg("seen").none(), nb::arg("cost"), nb::arg("start") = nb::none(),
+          "Returns the sum over queries of the cost, and `start` or 0 plus that of force · ∂s/∂parameter.")
+      .def_prop_ro("adds_queries", [](const HeldDescent& d) { return d.descent->adds_queries(); })
+      .def(
+          "chunk_ends",
+          [](const HeldDescent& d, Vector<std::int64_t> documents) {
+            const std::vector<std::size_t> sizes(documents.data(), documents.data() + documents.size());
+            return d.descent->chunk_ends(sizes);
+          },
+          nb::arg("documents"), "Returns the ends of the chunks that queries with so many documents make up.")
+      .def(
+          "query_gradients",
+          [](HeldDescent& d, Vector<std::int64_t> queries, std::uint64_t seed, std::uint64_t round,
+             std::optional<MutableVector<double>> seen, bool cost) {
+            std::vector<double> costs(queries.size()), out(queries.size() * d.descent->size());
+            double* const scores = seen_or_null(d, seen);
+            {
+              const ReleasedGil released;
+              d.descent->query_gradients(as_span(queries), options(Optimizer::sgd, 0, 0, 1, false, cost, seed, round),
+                                         scores, costs.data(), out.data());
+            }
+            return std::pair(to_numpy(std::move(costs)), to_numpy(std::move(out)));
+          },
+          nb::arg("queries"), nb::kw_only(), nb::arg("seed"), nb::arg("round"), nb::arg("seen").none(), nb::arg("cost"),
+          "Returns the cost of each query, and force · ∂s/∂parameter of each, one after the other.")
+      .def(
+          "apply",
+          [](HeldDescent& d, Floats sum, std::size_t queries, Optimizer optimizer, double rate, double l2) {
+            check_size("sum", sum.size(), d.descent->size());
+            const ReleasedGil released;
+            d.descent->apply(as_span(sum), queries, options(optimizer, rate, l2, 1, false, false, 0, 0));
+          },
+          nb::arg("sum"), nb::kw_only(), nb::arg("queries"), nb::arg("optimizer"), nb::arg("rate"), nb::arg("l2"),
+          "Makes one update, given the sum over so many queries of force · ∂s/∂parameter.");
 }
 
 }  // namespace podium::bind

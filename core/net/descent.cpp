@@ -6,7 +6,8 @@
 namespace podium {
 namespace {
 
-constexpr double kEpsilon = 1e-8;  // Adam's ε
+constexpr double kEpsilon = 1e-8;          // Adam's ε
+constexpr std::size_t kSmallQueries = 32;  // queries of a chunk of all but large nets
 
 bool all_finite(std::span<const double> values) {
   double sum = 0;  // 0 · x is NaN if x is not finite
@@ -72,25 +73,45 @@ const float* Descent::features_after(const std::int64_t* query, std::size_t thre
   return features_of(static_cast<std::size_t>(end_ - query) > threads ? query[threads] : *query);
 }
 
-// Takes queries in chunks. Their size depends on the data alone, and with it the order of every sum.
-double Descent::absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
-  constexpr std::size_t kSmallQueries = 32, kSmallRows = 8192;
+// Returns the end of the chunk of queries that begins with one of them, given the number of documents of each query.
+// The size of a chunk depends on the data alone, and with it the order of every sum.
+template <class Documents>
+std::size_t Descent::chunk_end(std::size_t begin, std::size_t queries, Documents&& documents) const {
+  constexpr std::size_t kSmallRows = 8192;
   constexpr std::size_t kBytes = 1 << 21;  // the memory for a chunk of documents fits into the caches
   const bool small = is_small();
   const std::size_t most_rows = small ? kSmallRows : kBytes / batch_.row_bytes();
-  const std::size_t most_queries = small ? kSmallQueries : queries.size();
+  const std::size_t last = small ? std::min(queries, begin + kSmallQueries) : queries;
+  std::size_t end = begin, rows = 0;
+  do {
+    rows += documents(end++);
+  } while (end < last && rows + documents(end) <= most_rows);
+  return end;
+}
+
+std::vector<std::size_t> Descent::chunk_ends(std::span<const std::size_t> documents) const {
+  std::vector<std::size_t> ends;
+  while (ends.empty() ? !documents.empty() : ends.back() < documents.size()) {
+    ends.push_back(chunk_end(ends.empty() ? 0 : ends.back(), documents.size(), [&](auto k) { return documents[k]; }));
+  }
+  return ends;
+}
+
+void Descent::start_chunk(std::size_t queries) {
+  cost_.assign(queries, 0.0);
+  force_on_values_.assign(queries * own_, 0.0);
+}
+
+// Takes queries in chunks.
+double Descent::absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
   double cost = 0;
   for (std::size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
-    std::size_t rows = 0;
-    do {
-      rows += task_.table.documents(static_cast<std::size_t>(queries[end++]));
-    } while (end < queries.size() && end - begin < most_queries &&
-             rows + task_.table.documents(static_cast<std::size_t>(queries[end])) <= most_rows);
+    end = chunk_end(begin, queries.size(),
+                    [&](std::size_t k) { return task_.table.documents(static_cast<std::size_t>(queries[k])); });
     const auto chunk = queries.subspan(begin, end - begin);
-    cost_.assign(chunk.size(), 0.0);
-    force_on_values_.assign(chunk.size() * own_, 0.0);
+    start_chunk(chunk.size());
     // All threads share the rows of a single query.
-    if (small && chunk.size() > 1) {
+    if (is_small() && chunk.size() > 1) {
       absorb_small(chunk, options, seen);
     } else {
       absorb_chunk(chunk, options, seen);
@@ -139,6 +160,17 @@ void Descent::absorb_chunk(std::span<const std::int64_t> queries, const DescentO
 
 // The same with a gradient for each query; these are added in the order of the queries.
 void Descent::absorb_small(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
+  const std::size_t held = net_.held_size();
+  push_small(queries, options, seen);
+  const std::vector<double> ones(queries.size(), 1.0);
+  parallel_for(held, num_threads_, 4096, [&](std::size_t first, std::size_t last) {
+    dense_kernels().add_rows(queries.size(), last - first, ones.data(), query_gradients_.data() + first, held,
+                             gradient_.data() + first);
+  });
+}
+
+// Computes the gradient of each query.
+void Descent::push_small(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen) {
   const std::size_t held = net_.held_size(), threads = std::min<std::size_t>(queries.size(), num_threads_);
   query_gradients_.resize(std::max(query_gradients_.size(), queries.size() * held));
   batch_.prepare_backward(parameters_.data());
@@ -155,11 +187,6 @@ void Descent::absorb_small(std::span<const std::int64_t> queries, const DescentO
     batch.set_and_forward(parameters_.data(), features, task_.map, 0, documents);
     push_query(query, k, batch.scores(), scratch, options, seen);
     batch.backward(parameters_.data(), query_gradients_.data() + k * held, true);
-  });
-  const std::vector<double> ones(queries.size(), 1.0);
-  parallel_for(held, num_threads_, 4096, [&](std::size_t first, std::size_t last) {
-    dense_kernels().add_rows(queries.size(), last - first, ones.data(), query_gradients_.data() + first, held,
-                             gradient_.data() + first);
   });
 }
 
@@ -323,12 +350,38 @@ double Descent::pass(std::span<const std::int64_t> queries, const DescentOptions
 }
 
 double Descent::gradient(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen,
-                         double* out) {
-  std::fill(gradient_.begin(), gradient_.end(), 0.0);
+                         double* sums) {
+  hold({sums, size()}, gradient_);
   end_ = queries.data() + queries.size();
   const double cost = options.per_pair ? absorb_pairs(queries, options, seen) : absorb(queries, options, seen);
-  give(gradient_, out);
+  give(gradient_, sums);
   return cost;
+}
+
+void Descent::query_gradients(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen,
+                              double* costs, double* gradients) {
+  const std::size_t held = net_.held_size();
+  end_ = queries.data() + queries.size();
+  for (std::size_t begin = 0; begin < queries.size(); begin += kSmallQueries) {
+    check_interrupt();
+    const auto chunk = queries.subspan(begin, std::min(kSmallQueries, queries.size() - begin));
+    start_chunk(chunk.size());
+    push_small(chunk, options, seen);
+    for (std::size_t k = 0; k < chunk.size(); ++k) {
+      double* const out = gradients + (begin + k) * size();
+      net_.give({query_gradients_.data() + k * held, held}, out);
+      if (!own_) continue;
+      std::fill_n(out + net_.size(), own_, 0.0);
+      force_.parameters().add_free_force(parameters_.data() + held, force_on_values_.data() + k * own_,
+                                         out + net_.size());
+    }
+    std::copy(cost_.begin(), cost_.end(), costs + begin);
+  }
+}
+
+void Descent::apply(std::span<const double> sum, std::size_t queries, const DescentOptions& options) {
+  hold(sum, gradient_);
+  update(1.0 / static_cast<double>(queries), options);
 }
 
 void Descent::score_query(std::size_t query, double* seen) {

@@ -48,8 +48,24 @@ class Descent {
   // Makes one pass over queries in this order. `seen` receives each document's scores before its update, or is null.
   // Returns the sum of the queries' costs if it is asked for.
   double pass(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
-  // The sums over queries of the cost and of force · ∂s/∂parameter, the negative gradient.
-  double gradient(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen, double* out);
+  // The sums over queries of the cost and of force · ∂s/∂parameter, the negative gradient. The second is added to what
+  // `sums` holds.
+  double gradient(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen, double* sums);
+
+  // What workers do that each hold some of the queries of an update. The sum over queries is that of `gradient` if the
+  // queries of a chunk are added one by one in their order, and a query that is a chunk of its own is added to the sum
+  // so far by `gradient`.
+
+  // The ends of the chunks that queries with so many documents make up.
+  std::vector<std::size_t> chunk_ends(std::span<const std::size_t> documents) const;
+  // Cost and negative gradient of each query, for nets with `adds_queries`.
+  void query_gradients(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen,
+                       double* costs, double* gradients);
+  // Whether the gradient of a chunk is the sum of those of its queries: it is not for large nets, whose sums go on from
+  // document to document.
+  bool adds_queries() const { return is_small(); }
+  // Makes one update, given the sum over so many queries.
+  void apply(std::span<const double> sum, std::size_t queries, const DescentOptions& options);
 
  private:
   // Working memory of the thread that has a query: all but large nets need a batch of their own.
@@ -65,6 +81,10 @@ class Descent {
   double absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
   void absorb_chunk(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
   void absorb_small(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
+  void push_small(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
+  template <class Documents>
+  std::size_t chunk_end(std::size_t begin, std::size_t queries, Documents&& documents) const;
+  void start_chunk(std::size_t queries);
   bool is_small() const;
   void push_query(std::size_t query, std::size_t k, double* scores, QueryScratch& scratch,
                   const DescentOptions& options, double* seen);

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+NumberedRows = tuple[Integers, Floats]
 
 
 class Exchange(ABC):
@@ -19,10 +20,11 @@ class Exchange(ABC):
 
     All workers make the same calls in the same order, with arrays of the same size, and get the same results. No result depends
     on the order or the number of the workers: integers are added, and sums of floats are those of `math.fsum`, which are exact
-    before they are rounded once.
+    before they are rounded once, or follow an order that the callers give.
     """
 
     is_alone = False  # whether there is only one worker
+    number = 0  # of this worker: where `gather` puts what it gives
 
     def begin(self, round: int) -> None:
         """Say which round begins; calls before the first belong to the preparation. A replaced worker repeats whole rounds."""
@@ -38,6 +40,26 @@ class Exchange(ABC):
 
         The core calls this with views of its memory.
         """
+
+    def share(self, value: Any | None) -> Any:
+        """Return the value of the only worker that gives one."""
+        return next(each for each in self.gather(value) if each is not None)
+
+    def add_in_order(self, start: Floats, places: Integers, rows: Floats) -> Floats:
+        """Return `start` plus the rows of all workers, added one by one in the order of their places.
+
+        Args:
+            start: the same at all workers.
+            places: from 0 on, and different at all workers.
+            rows: one row per place.
+        """
+        return ordered_sum(self.gather(self.numbered(start, places, rows)))
+
+    def numbered(self, start: Floats, places: Integers, rows: Floats) -> NumberedRows:
+        """Return what `ordered_sum` takes from this worker: the first worker brings the start."""
+        if self.number > 0:
+            return places, rows
+        return np.concatenate([[-1], places]), np.concatenate([start[None], rows])
 
     def total(self, *counts: int) -> list[int]:
         """Return the sums of counts over the workers."""
@@ -89,6 +111,16 @@ class Alone(Exchange):
 
 
 ALONE = Alone()
+
+
+def ordered_sum(parts: Sequence[NumberedRows]) -> Floats:
+    """Return the sum of the rows of all parts, added one by one in the order of their numbers."""
+    numbers, rows = np.concatenate([part[0] for part in parts]), [row for part in parts for row in part[1]]
+    order = np.argsort(numbers).tolist()
+    total = np.array(rows[order[0]])
+    for k in order[1:]:
+        total += rows[k]
+    return total
 
 
 def exact_sum(values: Sequence[float]) -> list[float]:

@@ -27,12 +27,15 @@ def made(queries: int, first: int) -> RankingData:
 
 
 TRAIN, VALID = made(40, 0), made(20, 1000)
-RANKERS: dict[str, podium.LambdaMART | podium.Ranker] = {
+RANKERS: dict[str, Any] = {
     "default": podium.LambdaMART(n_estimators=6, seed=1),
     "by level": podium.LambdaMART(n_estimators=5, growth="depth", num_leaves=9, row_sampling=0.6, metric="map"),
     "symmetric": podium.LambdaMART(n_estimators=5, growth="symmetric", num_leaves=8, also=["map"]),
     "early stopping": podium.LambdaMART(n_estimators=60, early_stopping_rounds=3, num_leaves=16, learning_rate=0.3),
     "stumps": podium.RankBoost(n_estimators=6),
+    "linear": podium.RankSVM(),
+    "net": podium.LambdaRank(hidden=(5,), batch=7, epochs=4, learning_rate=0.01),
+    "kernel": podium.KernelRankNet(epochs=5),
 }
 
 
@@ -52,6 +55,9 @@ def saved(ranker: Any, path: Path, engine: str, **more: Any) -> bytes:
         ("symmetric", "ray(workers=3)"),
         ("early stopping", "ray(workers=5)"),
         ("stumps", "ray(workers=2)"),
+        ("linear", "ray(workers=3)"),
+        ("net", "ray(workers=2, threads=2)"),
+        ("kernel", "ray(workers=2)"),
     ],
 )
 def test_the_model_is_that_of_one_process(cluster: Any, tmp_path: Path, name: str, engine: str) -> None:
@@ -111,8 +117,8 @@ def test_an_error_of_a_worker_is_raised_here(cluster: Any) -> None:
 
 
 def test_what_cannot_be_distributed_is_refused() -> None:
-    with pytest.raises(ParameterError, match="needs all queries in one process"):
-        podium.RankSVM().fit(TRAIN, engine="ray(workers=2)")
+    with pytest.raises(ParameterError, match="learns from one document after the other"):
+        podium.PRank().fit(TRAIN, engine="ray(workers=2)")
     with pytest.raises(DataError, match="fewer than the 50 workers"):
         podium.LambdaMART().fit(TRAIN, engine="ray(workers=50)")
     with pytest.raises(ParameterError):

@@ -65,6 +65,25 @@ def test_a_killed_worker_changes_nothing(phase: str, caplog: pytest.LogCaptureFi
         assert f"worker {fault.worker} was lost and starts again" in caplog.text
 
 
+NETS: dict[str, Any] = {
+    "adam": podium.Ranker(
+        force="ordinal", model="net(4)", schedule="adam(epochs=5, batch=9, rate=0.5, restart_rounds=1)"
+    ),
+    "lbfgs": podium.Ranker(force="ranknet", model="linear", schedule="lbfgs(epochs=6, l2=0.01)"),
+}
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_a_killed_worker_changes_no_gradient(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    plan = plan_of(NETS[name], 2)
+    expected = train(replace(plan, engine=engine("local")), TRAIN, valid=VALID)
+    faults = (Fault(1, 0, 3), Fault(1, 4, 2, after=True))
+    found = driver.train_on_cluster(plan, TRAIN, valid=VALID, callbacks=(), checkpoint=None, faults=faults)
+    assert same(found, expected)
+    assert found.certificate == expected.certificate
+    assert caplog.text.count("worker 1 was lost and starts again") == 2
+
+
 @pytest.mark.parametrize("name", ["dart", "thresholds", "checkpoints"])
 def test_a_worker_follows_what_it_has_missed(name: str, tmp_path: Path) -> None:
     ranker = {
@@ -87,8 +106,10 @@ def test_a_worker_that_is_lost_again_and_again_ends_training(monkeypatch: pytest
         driver.train_on_cluster(plan_of(RANKER, 2), TRAIN, valid=VALID, callbacks=(), checkpoint=None, faults=faults)
 
 
-def test_checkpoints_do_not_depend_on_the_engine(tmp_path: Path) -> None:
-    whole = plan_of(podium.LambdaMART(n_estimators=6, dart=0.3, forests=1), 3)
+@pytest.mark.parametrize("name", ["trees", "lbfgs"])
+def test_checkpoints_do_not_depend_on_the_engine(name: str, tmp_path: Path) -> None:
+    ranker = podium.LambdaMART(n_estimators=6, dart=0.3, forests=1) if name == "trees" else NETS[name]
+    whole = plan_of(ranker, 3)
     local = replace(whole, engine=engine("local"))
     expected = train(local, TRAIN, valid=VALID)
 

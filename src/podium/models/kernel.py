@@ -231,6 +231,7 @@ class KernelSpec(KernelSettings, GradientSpec):
     summary = "A kernel expansion over the training documents, or over landmarks if there are many: kernel(rbf)."
     formula = "s = Σ_i α_i k(x̂, x̂_i) + b"
     model = KernelModel
+    distributes = True
 
     @property
     def perceptron(self) -> PerceptronForm | None:
@@ -246,14 +247,25 @@ class KernelSpec(KernelSettings, GradientSpec):
         chosen = self.resolved_inputs(data)
         return chosen if self.width is not None else replace(chosen, width=math.sqrt(data.n_features))
 
+    def survey(self, data: RankingData, *, seed: int, num_threads: int) -> tuple[InputMap, Features]:
+        """Return the map of the inputs, and the features of the landmarks."""
+        map = InputMap.of(data, standardize=bool(self.standardize), num_threads=num_threads)
+        return map, np.ascontiguousarray(data.features[landmark_rows(data, self.landmarks, seed)])
+
     def start(
-        self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1
+        self,
+        data: RankingData,
+        *,
+        n_outputs: int,
+        seed: int,
+        restart: int = 0,
+        num_threads: int = 1,
+        survey: tuple[InputMap, Features] | None = None,
     ) -> KernelInTraining:
         """Return f = 0 over sampled landmarks, or over all documents if they are few. After a restart f is random too."""
-        map = InputMap.of(data, standardize=bool(self.standardize), num_threads=num_threads)
+        map, rows = self.survey(data, seed=seed, num_threads=num_threads) if survey is None else survey
         width = math.sqrt(data.n_features) if self.width is None else self.width
         kernel = Kernel(self.kernel, width, self.degree, self.offset)
-        rows = np.ascontiguousarray(data.features[landmark_rows(data, self.landmarks, seed)])
         landmarks = map(rows)
         kept, basis = _core.kernel_basis(kernel(rows, map, landmarks, num_threads), KEPT, num_threads)
         model = KernelInTraining(kernel, map, landmarks[kept], basis.reshape(len(kept), len(kept)), n_outputs)

@@ -89,7 +89,17 @@ class Spec(Value, ABC):
 
 
 class GradientSpec(Spec):
-    """A function class that is fitted by following gradients."""
+    """A function class that is fitted by following gradients.
+
+    Attributes:
+        distributes: whether workers can fit it that each hold some of the queries: the core trains it, and `start` takes a survey.
+    """
+
+    distributes: ClassVar[bool] = False
+
+    def survey(self, data: RankingData, *, seed: int, num_threads: int) -> Any:
+        """Return what `start` needs to know of all training documents."""
+        raise NotImplementedError
 
     @abstractmethod
     def start(

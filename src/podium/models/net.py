@@ -143,13 +143,27 @@ class DenseSpec(GradientSpec):
     standardize: bool | None
 
     model = Net
+    distributes = True
 
     def resolve(self, data: RankingData) -> Self:
         """Choose whether to standardize."""
         assert isinstance(self, InputSettings)
         return self.resolved_inputs(data)
 
-    def start(self, data: RankingData, *, n_outputs: int, seed: int, restart: int = 0, num_threads: int = 1) -> Net:
+    def survey(self, data: RankingData, *, seed: int, num_threads: int) -> InputMap:
+        """Return the map of the inputs."""
+        return InputMap.of(data, standardize=bool(self.standardize), num_threads=num_threads)
+
+    def start(
+        self,
+        data: RankingData,
+        *,
+        n_outputs: int,
+        seed: int,
+        restart: int = 0,
+        num_threads: int = 1,
+        survey: InputMap | None = None,
+    ) -> Net:
         """Return a net with weights uniform in ±1/√inputs and bias 0.
 
         With `zero_first` the first layer is 0 and the second uniform in ±0.1. [RankNet §5.1]
@@ -167,7 +181,7 @@ class DenseSpec(GradientSpec):
         return Net(
             widths,
             self.activation,
-            InputMap.of(data, standardize=bool(self.standardize), num_threads=num_threads),
+            self.survey(data, seed=seed, num_threads=num_threads) if survey is None else survey,
             np.concatenate(parts) + 0.0,
             self.output,
         )

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from podium.data import RankingData
-from podium.errors import DataError
+from podium.errors import DataError, ParameterError
+from podium.forces import ForceData
 from podium.models import GradientModel
 from podium.training.checkpoint import Arrays, Checkpoint
+from podium.training.convex import State
 from podium.training.force_parameters import LearnedParameters
 from podium.training.judging import check_choice
 from podium.training.progress import Epoch, Progress
@@ -48,6 +51,23 @@ class DescentSchedule(Schedule):
         """The learning rate of the first epoch; solvers find their own steps."""
         return 1.0
 
+    def check_engine(self, plan: Plan) -> None:
+        """Check that workers can fit the model, if the plan's engine distributes the queries."""
+        super().check_engine(plan)
+        spec: Any = plan.model
+        if plan.engine.distributes and not spec.distributes:
+            raise ParameterError(
+                "engine",
+                str(plan.engine),
+                f"cannot fit the model {spec.name}, whose gradients are not computed query by query",
+                "use {engine='local'}, or the model linear, net or kernel",
+            )
+
+    def prepare(self, plan: Plan, data: RankingData) -> Plan:
+        """Return the plan with the model's survey of all training documents."""
+        spec: Any = plan.model
+        return replace(plan, survey=spec.survey(data, seed=plan.seed, num_threads=plan.num_threads))
+
     @abstractmethod
     def make_steps(self, task: Task) -> Steps:
         """Return the object that runs the epochs, if force and model are compatible with these settings."""
@@ -57,6 +77,27 @@ class DescentSchedule(Schedule):
     ) -> DescentRun:
         """Return the training."""
         return DescentRun(self, plan, data, valid, checkpoint)
+
+
+@dataclass(frozen=True)
+class DescentRecord:
+    """The state after an epoch, as a worker needs it that joins then.
+
+    Attributes:
+        progress: the progress.
+        steps: the state of the steps.
+    """
+
+    progress: Progress
+    steps: State
+
+    is_whole: ClassVar[bool] = True
+
+    @property
+    def row(self) -> Epoch:
+        """The row of the log."""
+        last: Epoch = self.progress.log[-1]
+        return last
 
 
 class DescentRun(TrainingRun):
@@ -74,10 +115,12 @@ class DescentRun(TrainingRun):
         self.schedule = schedule
         self.spec: Any = plan.model  # one that follows gradients, as the schedule has checked
         if valid is None and self.schedule.restart_rounds is not None:
-            check_choice(plan.metric, data, "training", plan.num_threads)
-        self.own = LearnedParameters(plan.force, data)
+            check_choice(plan.metric, data, "training", plan.num_threads, plan.exchange)
+        levels = int(plan.exchange.largest(data.labels.max())) + 1
+        self.force_data = ForceData(data, levels=levels)
+        self.own = LearnedParameters(plan.force, data, held=self.force_data, exchange=plan.exchange)
         self.model = self._start(restart=0)
-        self.task = Task(plan.force, self.model, self._taught(data), plan.seed, plan.num_threads)
+        self.task = Task(plan.force, self.model, self._taught(data), plan.seed, plan.num_threads, levels, plan.exchange)
         self.steps = self.schedule.make_steps(self.task)
         threads = plan.num_threads
         self.valid_inputs = None if valid is None else self.model.prepare(valid.features, num_threads=threads)
@@ -91,12 +134,14 @@ class DescentRun(TrainingRun):
 
     def _start(self, restart: int) -> GradientModel:
         plan = self.plan
+        known = {} if plan.survey is None else {"survey": plan.survey}
         started: GradientModel = self.spec.start(
             self.data,
-            n_outputs=plan.force.n_outputs(self.data),
+            n_outputs=plan.force.n_outputs(self.force_data),
             seed=plan.seed,
             restart=restart,
             num_threads=plan.num_threads,
+            **known,
         )
         return started
 
@@ -107,6 +152,15 @@ class DescentRun(TrainingRun):
         if self.progress.best_vector.shape != self.steps.vector.shape:
             raise ValueError("best_vector has another size")
         self.steps.resume(arrays)
+
+    def record(self) -> DescentRecord:
+        """Return the state after the last epoch."""
+        return DescentRecord(self.progress, self.steps.state())
+
+    def follow(self, record: DescentRecord) -> None:
+        """Take over the state after an epoch."""
+        self.progress = record.progress
+        self.steps.resume(record.steps)
 
     def _patience(self) -> int | None:
         return super()._patience() if self.schedule.restart_rounds is None else None
@@ -123,7 +177,8 @@ class DescentRun(TrainingRun):
         number = before.epoch + 1
         passed = self.steps.epoch(number, before.rate)
         vector = self.steps.vector
-        if not (np.isfinite(vector).all() and np.isfinite(passed.scores).all() and np.isfinite(passed.cost or 0.0)):
+        finite = np.isfinite(vector).all() and np.isfinite(passed.scores).all() and np.isfinite(passed.cost or 0.0)
+        if self.plan.exchange.any(not finite):
             raise DataError(
                 f"training diverged in epoch {number}: parameters or scores are no longer finite; try a smaller "
                 f"learning_rate than {before.rate:g}, or features of a smaller scale"

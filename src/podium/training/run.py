@@ -40,6 +40,7 @@ class Plan:
         also: further metrics that are logged on the validation data.
         start_from: a trained model whose scores training starts from.
         memory: how much memory training may use; None if there is no limit.
+        survey: what the model's start needs to know of all training documents, if the data is one worker's share of them.
         exchange: how to learn numbers over the queries of all workers, if the data is one worker's share of them.
         engine: where training runs.
     """
@@ -53,6 +54,7 @@ class Plan:
     also: tuple[Metric, ...] = ()
     start_from: Model | None = None
     memory: MemoryLimit | None = None
+    survey: Any = None
     exchange: Exchange = ALONE
     engine: Engine = LOCAL
 
@@ -164,7 +166,7 @@ class TrainingRun(ABC):
         """Return the best model so far."""
 
     def record(self) -> Any:
-        """Return the last epoch as `follow` takes it."""
+        """Return the last epoch as `follow` takes it: its `row`, and `is_whole`, whether earlier ones need not be followed."""
         raise NotImplementedError
 
     def follow(self, record: Any) -> None:

@@ -70,6 +70,7 @@ class Schedule(Value, ABC):
         changes_rate: whether the learning rate may change from epoch to epoch, so that the log shows it.
         limits_memory: whether it keeps to a limit of memory.
         distributes: whether workers that each hold some of the queries can run it together.
+        undistributed: why they cannot, in words that follow "which".
     """
 
     summary: ClassVar[str]
@@ -80,6 +81,7 @@ class Schedule(Value, ABC):
     changes_rate: ClassVar[bool] = False
     limits_memory: ClassVar[bool] = False
     distributes: ClassVar[bool] = False
+    undistributed: ClassVar[str] = "needs all queries in one process"
 
     early_stopping_rounds: int | None
     unchanged_rounds: int | None = None
@@ -118,6 +120,10 @@ class Schedule(Value, ABC):
         """Return the plan with every default that depends on the data chosen."""
         return replace(plan, model=plan.model.resolve(data))
 
+    def prepare(self, plan: Plan, data: RankingData) -> Plan:
+        """Return a resolved plan with what workers need to know of all training data."""
+        return plan
+
     def check(self, plan: Plan) -> None:
         """Raise ParameterError if the plan's model or force is not compatible with this schedule."""
         if plan.model.grows != self.grows:
@@ -135,7 +141,7 @@ class Schedule(Value, ABC):
             raise ParameterError(
                 "engine",
                 str(plan.engine),
-                f"cannot run the schedule {self.name}, which needs all queries in one process",
+                f"cannot run the schedule {self.name}, which {self.undistributed}",
                 "use {engine='local'}",
             )
 

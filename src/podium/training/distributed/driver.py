@@ -58,7 +58,7 @@ def train_on_cluster(
         check_share(valid, "validation", plan.engine)
     plan.force.check_labels(data)
     with connect(plan.engine) as ray:
-        driver = Driver(ray, plan, data, valid, callbacks, checkpoint)
+        driver = Driver(ray, plan.schedule.prepare(plan, data), data, valid, callbacks, checkpoint)
         try:
             return driver.train(faults, nodes)
         finally:
@@ -85,11 +85,11 @@ class ClusterReport:
     traffic: list[Traffic] = field(default_factory=list)
 
     def __str__(self) -> str:
-        trees, parts = max(self.trees, 1), self.traffic or [Traffic()]
-        each = max(parts, key=lambda traffic: traffic.exchanges)
+        count, unit = (self.trees, "tree") if self.trees else (max(self.rounds, 1), "round")
+        each = max(self.traffic or [Traffic()], key=lambda traffic: traffic.exchanges)
         return (
-            f"{self.rounds} rounds in {self.seconds:.1f} s; {each.exchanges / trees:.1f} exchanges and {each.bytes / trees:,.0f} bytes per "
-            f"tree and worker, {each.seconds / trees * 1000:.1f} ms of waiting per tree"
+            f"{self.rounds} rounds in {self.seconds:.1f} s; {each.exchanges / count:.1f} exchanges and {each.bytes / count:,.0f} bytes per "
+            f"{unit} and worker, {each.seconds / count * 1000:.1f} ms of waiting per {unit}"
         )
 
 

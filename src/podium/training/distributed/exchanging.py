@@ -102,6 +102,12 @@ class RayExchange(Exchange):
             memory.share(sums, maxima, lambda: self._combine_at_hub(group, key, sums, maxima))
         return None
 
+    def add_in_order(self, start: Floats, places: Integers, rows: Floats) -> Floats:
+        """Return the sum, which the hub computes: the rows of all updates of a round would fill the shared memory."""
+        key, version, own = self._next(), self.layout.version, self.numbered(start, places, rows)
+        found: Floats = self.call(lambda: self.hub.add_in_order.remote(self.number, key, version, own), rows.nbytes)
+        return found
+
     def _next(self) -> tuple[int, int]:
         self.step += 1
         return self.round, self.step

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from podium.errors import ClusterError, PodiumError
-from podium.exchange import Floats, Integers
+from podium.exchange import Floats, Integers, NumberedRows, ordered_sum
 from podium.training.checkpoint import Arrays
 from podium.training.distributed.memory import MemoryPlace
 
@@ -146,7 +146,7 @@ class Hub:
         self.layout = Layout(0, ())
         self.laid_out = asyncio.Event()
         self.steps: dict[Key, Meeting] = {}
-        self.records: list[Any] = []  # of the rounds since training started or resumed
+        self.records: list[Any] = []  # of the rounds since training started or resumed, or since one that is whole
         self.last = 0  # the round that ended last
         self.ends: dict[int, Meeting] = {}
         self.decisions: dict[int, Decision] = {}
@@ -227,6 +227,18 @@ class Hub:
         found: list[Any] = step.result
         return found
 
+    async def add_in_order(self, worker: int, key: Key, version: int, rows: NumberedRows) -> Floats:
+        """Return the sum of the rows that all workers bring to a step, in the order of their numbers."""
+        step = self._step(key, version, self.each)
+        if worker not in step.arrived:
+            step.gather(worker, rows)
+            if step.done.is_set():
+                step.result = ordered_sum(step.result)
+                step.brought.clear()
+        await self._wait(step, f"step {key[1]} of round {key[0]}")
+        total: Floats = step.result
+        return total
+
     async def combine(
         self, member: int, key: Key, version: int, sums: Integers, maxima: Floats
     ) -> tuple[Integers, Floats]:
@@ -271,7 +283,8 @@ class Hub:
         if worker not in step.arrived:
             step.gather(worker, record)
             if step.done.is_set():
-                self.records.append(step.result[0])
+                whole = getattr(step.result[0], "is_whole", False)
+                self.records = [step.result[0]] if whole else [*self.records, step.result[0]]
                 self.last = round
                 self.steps = {key: kept for key, kept in self.steps.items() if key[0] in (0, round + 1)}
                 if not self.asks:

@@ -156,4 +156,4 @@ class TrainingWorker:
             return bool(decision.stop)
 
         trained = run.run([end_round], stopped=stopped)
-        return replace(trained, plan=self.task.plan)
+        return replace(trained, plan=replace(self.task.plan, survey=None))

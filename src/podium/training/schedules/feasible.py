@@ -74,6 +74,7 @@ class FeasibleSteps(FeasibleSettings, Schedule):
     """One update per query over θ ≥ 0 with Σθ ≤ norm, θ the model's parameters and those that the force learns."""
 
     name = "feasible"
+    undistributed = "moves the parameters after each query, one after the other"
     fits = "any force without thresholds and with one score per document; any model but `trees`"
     summary = "StructRank's feasible steps: parameters at least 0 that sum to at most a norm: feasible(norm=30)."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,16 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from podium import _core
+from podium.data import RankingData
 from podium.data.canonical import shuffled_order
-from podium.data.hashing import query_hashes
 from podium.errors import ParameterError, is_integer
 from podium.parameters import Search, inherit, setting
 from podium.rules import Choice, Custom, Integer, Real
 from podium.training.convex import State
 from podium.training.loop import DescentSchedule
+from podium.training.run import Plan
 from podium.training.schedule import LEARNING_RATE, EpochSettings
 from podium.training.steps import Floats, Passed, Task, make_descent
 
+log = logging.getLogger("podium.cluster")
 PIECE = 50_000  # documents between two checks for an interrupt
 PAIR_PIECE = 500
 
@@ -78,6 +81,29 @@ class GradientSchedule(GradientSettings, DescentSchedule):
     """What Adam and plain gradient descent share."""
 
     changes_rate = True
+    distributes = True
+
+    def check_engine(self, plan: Plan) -> None:
+        """Check that an update takes whole queries, if the plan's engine distributes them."""
+        super().check_engine(plan)
+        if plan.engine.distributes and self.queries_per_update == 0:
+            raise ParameterError(
+                "engine",
+                str(plan.engine),
+                "cannot make one update per pair, which only the worker that has the pair could work on",
+                "use {engine='local'}, or a number of queries as {batch}",
+            )
+
+    def prepare(self, plan: Plan, data: RankingData) -> Plan:
+        """Return the plan with what workers need, after a warning if only one worker can work at a time."""
+        if self.queries_per_update == 1:
+            log.warning(
+                "%s makes one update per query, on which only the worker that has it can work, and %d exchanges per epoch; a "
+                "larger batch lets workers share an update",
+                self,
+                data.n_queries,
+            )
+        return super().prepare(plan, data)
 
     @property
     def starting_rate(self) -> float:
@@ -149,7 +175,7 @@ class GradientSteps:
     def __init__(self, task: Task, schedule: GradientSchedule) -> None:
         self.task, self.schedule = task, schedule
         self.descent = make_descent(task)
-        self.keys = query_hashes(task.data.query_ids, 0)
+        self.keys = task.queries.keys
         self.seen = np.zeros(task.data.n_documents * task.n_outputs)
 
     def epoch(self, round: int, rate: float) -> Passed:
@@ -175,7 +201,8 @@ class GradientSteps:
 
     def _pieces(self, order: npt.NDArray[np.int64], batch: int, documents: int) -> list[npt.NDArray[np.int64]]:
         """Cut the order into pieces of whole batches, between which an interrupt is noticed."""
-        mean = max(self.task.data.n_documents / self.task.data.n_queries, 1)
+        sizes = self.task.queries.documents
+        mean = max(int(sizes.sum()) / len(sizes), 1)
         step = max(int(documents / mean) // batch, 1) * batch
         return [order[begin : begin + step] for begin in range(0, len(order), step)]
 

@@ -49,6 +49,8 @@ class PerceptronSettings(WidthSettings, EpochSettings):
 class OnlineSchedule(PerceptronSettings, Schedule):
     """Base class of the schedules that learn from one document at a time."""
 
+    undistributed = "learns from one document after the other"
+
     @property
     def max_epochs(self) -> int:
         """Maximum number of passes over the documents."""

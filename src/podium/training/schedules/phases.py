@@ -58,6 +58,7 @@ class Phases(PhaseSettings, DescentSchedule):
     """Phases of regression, with targets that are fitted again between them. [Caruana, Baluja and Mitchell 1996]"""
 
     name = "phases"
+    undistributed = "fits its targets to the scores of all documents in one process"
     fits = "any force that is defined on any labels, as `squared` is; any model but `trees`"
     summary = "RankProp's phases of regression on targets that follow the scores: phases(phase_epochs=5)."
 

@@ -61,6 +61,7 @@ class Reweighting(ReweightingSettings, Schedule):
     """Boosting of weak rankers over reweighted queries. [Xu and Li 2007]"""
 
     name = "reweighting"
+    undistributed = "compares weak rankers on all queries in one process"
     fits = "`finite_difference` of a bounded metric; `linear` or `trees(num_leaves=2)`"
     summary = "AdaRank's boosting: the weak ranker that is best on reweighted queries: reweighting(rounds=500)."
     unit = "round"
@@ -107,6 +108,7 @@ class Reweighting(ReweightingSettings, Schedule):
                 "use {force='finite_difference(ndcg@10)'}",
             )
         self.check_start(plan)
+        self.check_engine(plan)
         self.check_memory(plan)
 
     def resolve(self, plan: Plan, data: RankingData) -> Plan:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.data.canonical import canonical_order
 from podium.errors import ParameterError
 from podium.parameters import setting
 from podium.rules import Real
@@ -17,6 +16,7 @@ from podium.training.lbfgs import LBFGSSettings, LBFGSSolver
 from podium.training.loop import DescentSchedule
 from podium.training.run import Plan
 from podium.training.schedules.gradient import PenaltySettings
+from podium.training.shared_descent import SharedDescent
 from podium.training.steps import Floats, Passed, Task, make_descent
 
 REMEDY = "use {schedule='lbfgs'} or {schedule='adam'}"
@@ -37,6 +37,7 @@ class SolverSettings(PenaltySettings):
 class SolverSchedule(SolverSettings, DescentSchedule):
     """What the solvers share."""
 
+    distributes = True
     takes_corners: ClassVar[bool] = False
 
     def check(self, plan: Plan) -> None:
@@ -109,9 +110,9 @@ class FullSteps:
     def __init__(self, task: Task, schedule: SolverSchedule) -> None:
         self.task, self.schedule, self.converged = task, schedule, False
         self.descent = make_descent(task)
-        self.order = canonical_order(task.data)
+        self.order = task.queries.canonical_order
         self.seen = np.zeros(task.data.n_documents * task.n_outputs)
-        own = np.zeros(task.force.n_parameters(task.data))
+        own = np.zeros(task.n_parameters)
         self.penalized = np.concatenate([task.model.penalized, own])
         self.seen_at = np.empty(0)
         self.solver: LBFGSSolver | BundleSolver
@@ -157,6 +158,9 @@ class FullSteps:
         if np.array_equal(self.seen_at, self.solver.w):
             return self.seen
         self.seen_at = self.solver.w.copy()
+        if isinstance(self.descent, SharedDescent):  # a worker that was replaced may be the only one that has to
+            self.descent.show(self.seen, seed=self.task.seed, round=0)
+            return self.seen
         self.descent.gradient(self.order, per_pair=False, seed=self.task.seed, round=0, seen=self.seen, cost=False)
         return self.seen
 
