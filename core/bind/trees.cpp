@@ -10,6 +10,7 @@
 #include "bind/bind.hpp"
 #include "bind/force_inputs.hpp"
 #include "trees/boost.hpp"
+#include "trees/fixed_point.hpp"
 
 namespace podium::bind {
 namespace {
@@ -48,13 +49,14 @@ Bins make_bins(const std::vector<Matrix<float>>& features, const std::vector<Vec
 }
 
 void make_booster(Booster* self, const Bins& bins, Vector<std::int64_t> query_offsets, Vector<std::uint64_t> query_keys,
-                  bool share_bytes, std::string folder, int num_threads) {
+                  bool share_bytes, std::size_t wide_cell_documents, std::string folder, int num_threads) {
   check_size(query_offsets.size(), query_keys.size() + 1, "one key per query");
   const std::int64_t rows = query_offsets.data()[query_keys.size()];
   if (rows < 0 || rows >= std::int64_t{1} << 31) throw std::invalid_argument("fewer than 2^31 documents");
+  if (wide_cell_documents > std::size_t{1} << 30) throw std::invalid_argument("at most 2^30 documents in narrow cells");
   const ReleasedGil released;
-  new (self)
-      Booster(bins.features, as_span(query_offsets), as_span(query_keys), share_bytes, std::move(folder), num_threads);
+  new (self) Booster(bins.features, as_span(query_offsets), as_span(query_keys), share_bytes, wide_cell_documents,
+                     std::move(folder), num_threads);
 }
 
 // An exchange in Python: an object with the method combine, which changes two arrays in place. The arrays are views of
@@ -260,8 +262,8 @@ void bind_booster(nb::module_& m) {
           },
           "values"_a, "Replaces the values of the leaves.");
   nb::class_<Booster>(m, "Booster", "The training documents as bins, from which trees are grown.")
-      .def("__init__", &make_booster, "bins"_a, "query_offsets"_a, "query_keys"_a, "share_bytes"_a, "folder"_a,
-           "num_threads"_a)
+      .def("__init__", &make_booster, "bins"_a, "query_offsets"_a, "query_keys"_a, "share_bytes"_a,
+           "wide_cell_documents"_a, "folder"_a, "num_threads"_a)
       .def("append", &append, "features"_a, "Takes the features of the next documents.")
       .def("join", &join, "exchange"_a, "Grows trees together with other workers from here on.")
       .def("grow", &grow, "force"_a, "curvature"_a, "settings"_a, "draw"_a)
@@ -280,6 +282,15 @@ void bind_booster(nb::module_& m) {
 void bind_trees(nb::module_& m) {
   nb::exception<ForceRangeError>(m, "ForceRangeError", PyExc_ValueError);
   m.attr("LARGEST_FORCE") = kLargestForce;
+  m.def("sum_exponent", &sum_exponent, "largest"_a, "documents"_a,
+        "The exponent of the units of sums over so many documents, given the largest number.");
+  m.def(
+      "cell_exponent",
+      [](double total, std::size_t documents, bool wide) {
+        return cell_exponent(total, documents, wide ? kCellBits<WideCell> : kCellBits<NarrowCell>);
+      },
+      "total"_a, "documents"_a, "wide"_a,
+      "The exponent of the units of cells of histograms, given the sum over all documents.");
   nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
     try {
       std::rethrow_exception(raised);

@@ -57,11 +57,11 @@ std::vector<Code> make_codes(const std::vector<std::uint16_t>& bins, bool share_
 template <class Number>
 void marginal(const Code& code, std::size_t part, const Number* joint, Number* out) {
   const auto [column, bins, stride] = code.parts[part];
-  for (std::size_t b = 0; b < bins; ++b) out[b] = 0;
-  out[255] = 0;
+  for (std::size_t b = 0; b < bins; ++b) out[b] = Number{};
+  out[255] = Number{};
   for (std::size_t at = 0, end = code.cells(); at < end;) {
     for (std::size_t b = 0; b <= bins; ++b, at += stride) {
-      Number sum = 0;
+      Number sum{};
       for (std::size_t k = at; k < at + stride; ++k) sum += joint[k];
       out[b < bins ? b : 255] += sum;
     }

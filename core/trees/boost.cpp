@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <variant>
 
 #include "random.hpp"
 #include "trees/fixed_point.hpp"
@@ -55,10 +56,9 @@ Extent agreed(Exchange* exchange, const Extent& own) {
 // What growing the trees of one forest keeps from tree to tree.
 struct Booster::Memory {
   std::vector<ByteStore> bins;  // of the sampled documents, as are the next two
-  std::vector<Cell> cells;
   std::vector<double> sampled_force, sampled_curvature;
   Sample sample;
-  GrowWorkspace workspace;
+  std::variant<GrowWorkspace<NarrowCell>, GrowWorkspace<WideCell>> workspace;  // of the kind of cell used last
   std::vector<double> force, curvature;
   std::vector<std::uint32_t> leaf;  // of every training document in the tree grown last
   std::uint64_t last = 0;           // the serial number of that tree
@@ -77,8 +77,13 @@ class Booster::Growing {
 
   BoostedTree run(std::span<const double> force, std::span<const double> curvature, std::uint64_t draw) {
     const Extent most = agreed(exchange_, largest(num_threads_, force, curvature));
-    const GrowRows rows = choose_rows(force, curvature, most, draw);
-    GrownTree grown = grow(rows, splitmix64(draw ^ 0xA24BAED4963EE407));
+    GrowRows rows;
+    rows.exchange = exchange_;
+    const Forces forces = choose_rows(force, curvature, most, draw, rows);
+    // All workers choose the same kind of cell, because the number of documents is that of all of them.
+    const bool wide = rows.documents >= booster_.wide_cell_documents_;
+    const std::uint64_t tree_draw = splitmix64(draw ^ 0xA24BAED4963EE407);
+    GrownTree grown = wide ? grow<WideCell>(forces, rows, tree_draw) : grow<NarrowCell>(forces, rows, tree_draw);
     BoostedTree tree;
     set_values(force, curvature, most, grown, tree);
     tree.tree = std::move(grown.tree), tree.gains = std::move(grown.gains);
@@ -86,23 +91,31 @@ class Booster::Growing {
   }
 
  private:
-  GrownTree grow(const GrowRows& rows, std::uint64_t draw) {
+  // Of the rows from which the tree is grown.
+  struct Forces {
+    const double *force, *curvature;
+    Extent most;  // of all workers
+  };
+
+  template <class Cell>
+  GrownTree grow(const Forces& forces, GrowRows& rows, std::uint64_t draw) {
     const GrowSettings& settings = settings_.grow;
+    auto* workspace = std::get_if<GrowWorkspace<Cell>>(&memory_.workspace);
+    if (workspace == nullptr) workspace = &memory_.workspace.template emplace<GrowWorkspace<Cell>>();
+    fill(forces, rows, workspace->histograms.cells);
     switch (settings.growth) {
       case Growth::leaf:
       case Growth::depth:
-        return grow_tree(data_, rows, settings, draw, memory_.workspace, num_threads_);
+        return grow_tree(data_, rows, settings, draw, *workspace, num_threads_);
       case Growth::symmetric:
-        return grow_symmetric(data_, rows, settings, draw, memory_.workspace, num_threads_);
+        return grow_symmetric(data_, rows, settings, draw, *workspace, num_threads_);
     }
     unreachable();
   }
 
-  GrowRows choose_rows(std::span<const double> force, std::span<const double> curvature, const Extent& most,
-                       std::uint64_t draw) {
+  Forces choose_rows(std::span<const double> force, std::span<const double> curvature, const Extent& most,
+                     std::uint64_t draw, GrowRows& rows) {
     const SampleSettings& settings = settings_.sample;
-    GrowRows rows;
-    rows.exchange = exchange_;
     const bool fewer_columns = settings.column_sampling < 1;
     const bool fewer_rows = settings.row_sampling < 1 || settings.query_sampling < 1;
     if (fewer_columns) {
@@ -120,7 +133,6 @@ class Booster::Growing {
       rows.rows = data_.rows;
       rows.documents = booster_.documents_;
     }
-    fill_cells(force, curvature, fewer_rows ? &memory_.sample : nullptr, most, rows);
     if (fewer_rows || fewer_columns) {
       copy_rows(rows);
     } else {
@@ -129,26 +141,21 @@ class Booster::Growing {
       }
       for (const Code& code : data_.codes) rows.codes.push_back(&code);
     }
-    return rows;
+    return fewer_rows ? weigh_sample(force, curvature, rows) : Forces{force.data(), curvature.data(), most};
   }
 
-  void fill_cells(std::span<const double> force, std::span<const double> curvature, const Sample* sample,
-                  const Extent& most, GrowRows& rows) {
-    memory_.cells.resize(rows.rows);
-    if (sample == nullptr) {
-      fill(force.data(), curvature.data(), most, rows);
-      return;
-    }
-    // The kept rows with their weights, one after the other.
+  // The kept rows with their weights, one after the other; counts those of all workers.
+  Forces weigh_sample(std::span<const double> force, std::span<const double> curvature, GrowRows& rows) {
+    const Sample& sample = memory_.sample;
     memory_.sampled_force.resize(rows.rows), memory_.sampled_curvature.resize(rows.rows);
     Extent largest_kept;
     std::mutex mutex;
     pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
       Extent own;
       for (std::size_t i = begin; i < end; ++i) {
-        const double weight = sample->weight.empty() ? 1.0 : sample->weight[i];
-        memory_.sampled_force[i] = force[sample->rows[i]] * weight,
-        memory_.sampled_curvature[i] = curvature[sample->rows[i]] * weight;
+        const double weight = sample.weight.empty() ? 1.0 : sample.weight[i];
+        memory_.sampled_force[i] = force[sample.rows[i]] * weight,
+        memory_.sampled_curvature[i] = curvature[sample.rows[i]] * weight;
         own.force = std::max(own.force, std::fabs(memory_.sampled_force[i]));
         own.curvature = std::max(own.curvature, memory_.sampled_curvature[i]);
       }
@@ -159,10 +166,13 @@ class Booster::Growing {
     double largest[] = {largest_kept.force, largest_kept.curvature};
     if (rows.exchange) rows.exchange->combine({&documents, 1}, largest);
     rows.documents = static_cast<std::size_t>(documents);
-    fill(memory_.sampled_force.data(), memory_.sampled_curvature.data(), {largest[0], largest[1]}, rows);
+    return {memory_.sampled_force.data(), memory_.sampled_curvature.data(), {largest[0], largest[1]}};
   }
 
-  void fill(const double* force, const double* curvature, const Extent& most, GrowRows& rows) {
+  template <class Cell>
+  void fill(const Forces& forces, GrowRows& rows, std::vector<Cell>& cells) {
+    const auto& [force, curvature, most] = forces;
+    cells.resize(rows.rows);
     const std::size_t n = rows.documents;  // of all workers: the units must be the same
     const int force_exponent = sum_exponent(most.force, n), curvature_exponent = sum_exponent(most.curvature, n);
     const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
@@ -180,21 +190,20 @@ class Booster::Growing {
     const auto bound = [&](std::int64_t sum, int exponent) {
       return std::ldexp(static_cast<double>(sum) + static_cast<double>(n), -exponent);
     };
-    const int f = cell_exponent(most.force > 0 ? bound(sums[0], force_exponent) : 0, n);
-    const int c = cell_exponent(most.curvature > 0 ? bound(sums[1], curvature_exponent) : 0, n);
+    const int f = cell_exponent(most.force > 0 ? bound(sums[0], force_exponent) : 0, n, kCellBits<Cell>);
+    const int c = cell_exponent(most.curvature > 0 ? bound(sums[1], curvature_exponent) : 0, n, kCellBits<Cell>);
     rows.units = {std::ldexp(1.0, -f), std::ldexp(1.0, -c)};
     const double to_force = std::ldexp(1.0, f), to_curvature = std::ldexp(1.0, c);
-    std::atomic<std::int64_t> total{0};
+    std::mutex mutex;
     pieces(num_threads_, rows.rows, [&](std::size_t begin, std::size_t end) {
-      Cell sum = 0;
+      Cell sum{};
       for (std::size_t i = begin; i < end; ++i) {
-        memory_.cells[i] = make_cell(to_fixed(force[i], to_force), to_fixed(curvature[i], to_curvature));
-        sum += memory_.cells[i];
+        cells[i] = make_cell<Cell>(to_fixed(force[i], to_force), to_fixed(curvature[i], to_curvature));
+        sum += cells[i];
       }
-      total += sum;
+      const std::lock_guard lock(mutex);
+      rows.total += widened(sum);
     });
-    rows.cells = memory_.cells.data();
-    rows.total = total.load();
   }
 
   // The kept rows, one after the other, in blocks of the codes that hold a kept column.
@@ -282,10 +291,12 @@ class Booster::Growing {
 };
 
 Booster::Booster(std::vector<FeatureBins> features, std::span<const std::int64_t> query_offsets,
-                 std::span<const std::uint64_t> query_keys, bool share_bytes, std::string folder, int num_threads)
+                 std::span<const std::uint64_t> query_keys, bool share_bytes, std::size_t wide_cell_documents,
+                 std::string folder, int num_threads)
     : features_(std::move(features)),
       num_threads_(num_threads),
       folder_(std::move(folder)),
+      wide_cell_documents_(wide_cell_documents),
       data_(make_binned(static_cast<std::size_t>(query_offsets.back()), features_, share_bytes, folder_)),
       binner_(features_),
       documents_(data_.rows),

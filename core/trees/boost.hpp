@@ -47,9 +47,11 @@ class Booster {
  public:
   // Room for the documents of these queries, whose features are then appended. `share_bytes`: whether columns with few
   // bins share a byte. Then adding is faster and splitting a node's histograms slower, which pays off for many
-  // documents. `folder`: where bins are kept in files; if it is empty, they are kept in memory.
+  // documents. `wide_cell_documents`: from so many documents of all workers on, less than 2^30, a tree is grown with
+  // histograms of wide cells. `folder`: where bins are kept in files; if it is empty, they are kept in memory.
   Booster(std::vector<FeatureBins> features, std::span<const std::int64_t> query_offsets,
-          std::span<const std::uint64_t> query_keys, bool share_bytes, std::string folder, int num_threads);
+          std::span<const std::uint64_t> query_keys, bool share_bytes, std::size_t wide_cell_documents,
+          std::string folder, int num_threads);
   ~Booster();
 
   const std::vector<FeatureBins>& features() const { return features_; }
@@ -96,6 +98,7 @@ class Booster {
   std::vector<FeatureBins> features_;
   int num_threads_;
   std::string folder_;
+  std::size_t wide_cell_documents_;
   Binned data_;
   Binner binner_;
   std::size_t appended_ = 0;  // documents so far

@@ -10,50 +10,13 @@
 #endif
 
 #include "dispatch.hpp"
+#include "trees/running_cells.hpp"
 #include "trees/split.hpp"
 
 namespace podium {
 namespace {
 
-// Vectors as wide as the machine's: the compiler splits wider ones into single numbers. Sums of cells are whole numbers
-// and all else is computed for each cut alone, so that every width gives the same bits.
-template <std::size_t kWidth>
-struct Vector {
-  using Cells [[gnu::vector_size(kWidth * sizeof(Cell))]] = Cell;
-  using Words [[gnu::vector_size(kWidth * sizeof(Cell))]] = std::uint64_t;
-  using Ints [[gnu::vector_size(kWidth * sizeof(std::int32_t))]] = std::int32_t;
-  using Doubles [[gnu::vector_size(kWidth * sizeof(double))]] = double;
-};
-template <std::size_t kWidth>
-using Cells = typename Vector<kWidth>::Cells;
-template <std::size_t kWidth>
-using Doubles = typename Vector<kWidth>::Doubles;
-
 constexpr double kMargin = 1 - 1e-9;  // far more than the rounding of a value
-constexpr std::size_t kMostWide = 8;
-constexpr Cell kHeld[2 * kMostWide] = {-1, -1, -1, -1, -1, -1, -1, -1};
-
-// The cells moved by kBy places to the right, with zeros on the left.
-template <std::size_t kWidth, std::size_t kBy>
-PODIUM_INLINE Cells<kWidth> moved(const Cells<kWidth>& cells) {
-  return [&]<std::size_t... kAt>(std::index_sequence<kAt...>) __attribute__((always_inline)) {
-    return __builtin_shuffle(Cells<kWidth>{}, cells,
-                             Cells<kWidth>{static_cast<Cell>(kAt < kBy ? kAt : kWidth + kAt - kBy)...});
-  }(std::make_index_sequence<kWidth>{});
-}
-
-template <std::size_t kWidth>
-PODIUM_INLINE Cells<kWidth> last_of(const Cells<kWidth>& cells) {
-  return __builtin_shuffle(cells, Cells<kWidth>{} + static_cast<Cell>(kWidth - 1));
-}
-
-template <std::size_t kWidth>
-PODIUM_INLINE Cells<kWidth> running_sums(Cells<kWidth> cells) {
-  cells += moved<kWidth, 1>(cells);
-  if constexpr (kWidth > 2) cells += moved<kWidth, 2>(cells);
-  if constexpr (kWidth > 4) cells += moved<kWidth, 4>(cells);
-  return cells;
-}
 
 // Both sides of the cuts of one step.
 template <std::size_t kWidth>
@@ -61,31 +24,18 @@ struct Sides {
   Doubles<kWidth> left_force, left_curvature, right_force, right_curvature;
 };
 
-// Force and curvature on both sides of kWidth cuts after the other, given what is on the left of the first.
-template <std::size_t kWidth, bool kL1>
+// Force and curvature on both sides of kWidth cuts after the other, given what is on the left of the first. Behind the
+// last bin the last cut is repeated.
+template <class Cell, std::size_t kWidth, bool kL1>
 class Walk {
  public:
   PODIUM_INLINE Walk(const Cell* histogram, std::size_t bins, Cell first, const Sums& node, double l1,
                      const Units& units)
-      : histogram_(histogram), bins_(bins), node_(node), l1_(l1), units_(units), before_(Cells<kWidth>{} + first) {}
+      : cells_(histogram, bins, first), node_(node), l1_(l1), units_(units) {}
 
   PODIUM_INLINE Sides<kWidth> next(std::size_t bin) {
-    using Vec = Doubles<kWidth>;
-    Cells<kWidth> cells;
-    std::memcpy(&cells, histogram_ + bin, sizeof cells);
-    Cells<kWidth> held;  // behind the last bin the last cut is repeated
-    std::memcpy(&held, kHeld + kMostWide - std::min(kMostWide, bins_ - bin), sizeof held);
-    cells = running_sums<kWidth>(cells & held) + before_;
-    before_ = last_of<kWidth>(cells);
-    Vec force, curvature;
-    if constexpr (kWidth == kMostWide) {  // converted from 64 bits
-      force = __builtin_convertvector(cells >> 32, Vec);
-      curvature = __builtin_convertvector(cells & 0xFFFFFFFF, Vec);
-    } else {
-      const auto high = (Cells<kWidth>)((typename Vector<kWidth>::Words)cells >> 32);
-      force = __builtin_convertvector(__builtin_convertvector(high, typename Vector<kWidth>::Ints), Vec);
-      curvature = __builtin_convertvector(__builtin_convertvector(cells, typename Vector<kWidth>::Ints), Vec);
-    }
+    Doubles<kWidth> force, curvature;
+    cells_.next(bin, force, curvature);
     Sides<kWidth> out;
     out.left_curvature = curvature * units_.curvature;
     out.right_curvature = node_.curvature - out.left_curvature;
@@ -101,22 +51,20 @@ class Walk {
     return size > zero ? size : zero;
   }
 
-  const Cell* histogram_;
-  const std::size_t bins_;
+  RunningCells<Cell, kWidth> cells_;
   const Sums node_;
   const double l1_;
   const Units units_;
-  Cells<kWidth> before_;
 };
 
 // Without a division: the largest value of both sides minus `threshold`, times a positive number.
-template <std::size_t kWidth, bool kL1>
+template <std::size_t kWidth, bool kL1, class Cell>
 PODIUM_INLINE bool any_above_in(const Cell* histogram, std::size_t bins, Cell first, const Sums& node,
                                 const SplitSettings& settings, const Units& units, double threshold) {
   using Vec = Doubles<kWidth>;
   const double l2 = settings.l2, least = settings.min_curvature;
   const Vec none = Vec{} - 1.0;
-  Walk<kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
+  Walk<Cell, kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
   Vec largest = none;
   for (std::size_t b = 0; b < bins; b += kWidth) {
     const Sides<kWidth> side = walk.next(b);
@@ -135,14 +83,14 @@ PODIUM_INLINE bool any_above_in(const Cell* histogram, std::size_t bins, Cell fi
 
 // Values are kept, and the place of the best is looked up at the end: the compiler takes vectors apart where it has to
 // select two of them by one comparison.
-template <std::size_t kWidth, bool kL1>
+template <std::size_t kWidth, bool kL1, class Cell>
 PODIUM_INLINE BestCut best_cut_in(const Cell* histogram, std::size_t bins, Cell first, const Sums& node,
                                   const SplitSettings& settings, const Units& units, double threshold) {
   using Vec = Doubles<kWidth>;
   const double l2 = settings.l2, least = settings.min_curvature;
   const Vec none = Vec{} - 1.0;
   if (!any_above_in<kWidth, kL1>(histogram, bins, first, node, settings, units, threshold * kMargin)) return {-1, bins};
-  Walk<kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
+  Walk<Cell, kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
   Vec best = none;
   double values[256];
   for (std::size_t b = 0; b < bins; b += kWidth) {
@@ -168,13 +116,13 @@ PODIUM_INLINE BestCut best_cut_in(const Cell* histogram, std::size_t bins, Cell 
   return out;
 }
 
-template <std::size_t kWidth, bool kL1>
+template <std::size_t kWidth, bool kL1, class Cell>
 PODIUM_INLINE void add_cuts_in(const Cell* histogram, std::size_t bins, Cell first, const Sums& node,
                                const SplitSettings& settings, const Units& units, double* worth) {
   using Vec = Doubles<kWidth>;
   const double l2 = settings.l2, least = settings.min_curvature;
   const Vec zero = {}, one = Vec{} + 1.0;
-  Walk<kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
+  Walk<Cell, kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
   for (std::size_t b = 0; b < bins; b += kWidth) {
     const Sides<kWidth> side = walk.next(b);
     const Vec left_force = side.left_curvature >= least ? side.left_force : zero;
@@ -189,7 +137,7 @@ PODIUM_INLINE void add_cuts_in(const Cell* histogram, std::size_t bins, Cell fir
 }
 
 // The same with documents by bin, of which a side needs enough.
-template <std::size_t kWidth, bool kL1>
+template <std::size_t kWidth, bool kL1, class Cell>
 PODIUM_INLINE void add_counted_cuts_in(const Cell* histogram, const Counts& counts, std::size_t bins, Cell first,
                                        const Sums& node, const SplitSettings& settings, const Units& units,
                                        double* worth) {
@@ -197,15 +145,19 @@ PODIUM_INLINE void add_counted_cuts_in(const Cell* histogram, const Counts& coun
   const double l2 = settings.l2, least = settings.min_curvature;
   const Vec zero = {}, one = Vec{} + 1.0, fewest = Vec{} + static_cast<double>(settings.min_documents);
   const auto all = static_cast<double>(counts.all);
-  Walk<kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
-  Cells<kWidth> before = Cells<kWidth>{} + counts.first;
+  Walk<Cell, kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
+  Numbers<kWidth> before = Numbers<kWidth>{} + counts.first;
   for (std::size_t b = 0; b < bins; b += kWidth) {
-    Cells<kWidth> documents;
+    Numbers<kWidth> documents;
     std::memcpy(&documents, counts.of_bins + b, sizeof documents);
     documents = running_sums<kWidth>(documents) + before;
     before = last_of<kWidth>(documents);
-    const Vec left_documents =
-        __builtin_convertvector(__builtin_convertvector(documents, typename Vector<kWidth>::Ints), Vec);
+    Vec left_documents;
+    if constexpr (kIsWide<Cell>) {
+      left_documents = to_doubles<kWidth>(documents);
+    } else {
+      left_documents = __builtin_convertvector(__builtin_convertvector(documents, typename Vector<kWidth>::Ints), Vec);
+    }
     const Sides<kWidth> side = walk.next(b);
     const auto enough = [&](const Vec& curvature, const Vec& count) __attribute__((always_inline)) {
       const Vec a = curvature - least, c = count - fewest;
@@ -226,21 +178,23 @@ PODIUM_INLINE void add_counted_cuts_in(const Cell* histogram, const Counts& coun
 
 // The bins that are not empty, without gaps, and the first one. Behind an empty bin the value of a cut is that of the
 // cut before, which is preferred.
+template <class Cell>
 struct FilledBins {
   Cell cells[kStride];
   std::uint32_t places[kStride];
   std::size_t count = 0;
 };
 
-void fill_plain(const Cell* histogram, std::size_t bins, FilledBins& out) {
+template <class Cell>
+void fill_plain(const Cell* histogram, std::size_t bins, FilledBins<Cell>& out) {
   for (std::size_t b = 0; b < bins; ++b) {
     out.cells[out.count] = histogram[b], out.places[out.count] = static_cast<std::uint32_t>(b);
-    out.count += static_cast<std::size_t>((b == 0) | (histogram[b] != 0));
+    out.count += static_cast<std::size_t>((b == 0) | (histogram[b] != Cell{}));
   }
 }
 
 #if defined(__x86_64__)
-PODIUM_AVX512 void fill_avx512(const Cell* histogram, std::size_t bins, FilledBins& out) {
+PODIUM_AVX512 void fill_avx512(const NarrowCell* histogram, std::size_t bins, FilledBins<NarrowCell>& out) {
   __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   for (std::size_t b = 0; b < bins; b += 8, places = _mm256_add_epi32(places, _mm256_set1_epi32(8))) {
     const __m512i cells = _mm512_loadu_si512(histogram + b);
@@ -254,25 +208,29 @@ PODIUM_AVX512 void fill_avx512(const Cell* histogram, std::size_t bins, FilledBi
 }
 #endif
 
+template <class Cell>
 struct Kernels {
   BestCut (*best)(const Cell*, std::size_t, Cell, const Sums&, const SplitSettings&, const Units&, double);
-  void (*fill)(const Cell*, std::size_t, FilledBins&);
+  void (*fill)(const Cell*, std::size_t, FilledBins<Cell>&);
   void (*add)(const Cell*, std::size_t, Cell, const Sums&, const SplitSettings&, const Units&, double*);
   void (*add_counted)(const Cell*, const Counts&, std::size_t, Cell, const Sums&, const SplitSettings&, const Units&,
                       double*);
 };
 
 #define PODIUM_CUTS(name, target, width)                                                                               \
+  template <class Cell>                                                                                                \
   target BestCut best_##name(const Cell* histogram, std::size_t bins, Cell first, const Sums& node,                    \
                              const SplitSettings& settings, const Units& units, double threshold) {                    \
     return settings.l1 > 0 ? best_cut_in<width, true>(histogram, bins, first, node, settings, units, threshold)        \
                            : best_cut_in<width, false>(histogram, bins, first, node, settings, units, threshold);      \
   }                                                                                                                    \
+  template <class Cell>                                                                                                \
   target void add_##name(const Cell* histogram, std::size_t bins, Cell first, const Sums& node,                        \
                          const SplitSettings& settings, const Units& units, double* worth) {                           \
     settings.l1 > 0 ? add_cuts_in<width, true>(histogram, bins, first, node, settings, units, worth)                   \
                     : add_cuts_in<width, false>(histogram, bins, first, node, settings, units, worth);                 \
   }                                                                                                                    \
+  template <class Cell>                                                                                                \
   target void add_counted_##name(const Cell* histogram, const Counts& counts, std::size_t bins, Cell first,            \
                                  const Sums& node, const SplitSettings& settings, const Units& units, double* worth) { \
     settings.l1 > 0 ? add_counted_cuts_in<width, true>(histogram, counts, bins, first, node, settings, units, worth)   \
@@ -282,13 +240,19 @@ PODIUM_CUTS(portable, , 2)
 #if defined(__x86_64__)
 PODIUM_CUTS(avx2, PODIUM_AVX2, 4)
 PODIUM_CUTS(avx512, PODIUM_AVX512, 8)
-Kernels kernels() {
-  if (has_avx512()) return {best_avx512, fill_avx512, add_avx512, add_counted_avx512};
-  return has_avx2() ? Kernels{best_avx2, fill_plain, add_avx2, add_counted_avx2}
-                    : Kernels{best_portable, fill_plain, add_portable, add_counted_portable};
+template <class Cell>
+Kernels<Cell> kernels() {
+  if (!has_avx2()) return {best_portable, fill_plain, add_portable, add_counted_portable};
+  if (!has_avx512()) return {best_avx2, fill_plain, add_avx2, add_counted_avx2};
+  if constexpr (kIsWide<Cell>) {
+    return {best_avx512, fill_plain, add_avx512, add_counted_avx512};
+  } else {
+    return {best_avx512, fill_avx512, add_avx512, add_counted_avx512};
+  }
 }
 #else
-Kernels kernels() {
+template <class Cell>
+Kernels<Cell> kernels() {
   return {best_portable, fill_plain, add_portable, add_counted_portable};
 }
 #endif
@@ -296,25 +260,41 @@ Kernels kernels() {
 
 }  // namespace
 
+template <class Cell>
 BestCut best_cut(const Cell* histogram, std::size_t bins, std::size_t documents, Cell first, const Sums& node,
                  const SplitSettings& settings, const Units& units, double threshold) {
-  const Kernels run = kernels();
+  const Kernels run = kernels<Cell>();
   if (documents >= bins) return run.best(histogram, bins, first, node, settings, units, threshold);
-  FilledBins filled;
+  FilledBins<Cell> filled;
   run.fill(histogram, bins, filled);
   BestCut best = run.best(filled.cells, filled.count, first, node, settings, units, threshold);
   best.place = best.place < filled.count ? filled.places[best.place] : bins;
   return best;
 }
 
+template <class Cell>
 void add_cuts(const Cell* histogram, std::size_t bins, Cell first, const Sums& node, const SplitSettings& settings,
               const Units& units, double* worth) {
-  kernels().add(histogram, bins, first, node, settings, units, worth);
+  kernels<Cell>().add(histogram, bins, first, node, settings, units, worth);
 }
 
+template <class Cell>
 void add_cuts(const Cell* histogram, const Counts& counts, std::size_t bins, Cell first, const Sums& node,
               const SplitSettings& settings, const Units& units, double* worth) {
-  kernels().add_counted(histogram, counts, bins, first, node, settings, units, worth);
+  kernels<Cell>().add_counted(histogram, counts, bins, first, node, settings, units, worth);
 }
+
+template BestCut best_cut(const NarrowCell*, std::size_t, std::size_t, NarrowCell, const Sums&, const SplitSettings&,
+                          const Units&, double);
+template void add_cuts(const NarrowCell*, std::size_t, NarrowCell, const Sums&, const SplitSettings&, const Units&,
+                       double*);
+template void add_cuts(const NarrowCell*, const Counts&, std::size_t, NarrowCell, const Sums&, const SplitSettings&,
+                       const Units&, double*);
+template BestCut best_cut(const WideCell*, std::size_t, std::size_t, WideCell, const Sums&, const SplitSettings&,
+                          const Units&, double);
+template void add_cuts(const WideCell*, std::size_t, WideCell, const Sums&, const SplitSettings&, const Units&,
+                       double*);
+template void add_cuts(const WideCell*, const Counts&, std::size_t, WideCell, const Sums&, const SplitSettings&,
+                       const Units&, double*);
 
 }  // namespace podium

@@ -26,9 +26,10 @@ inline std::int64_t to_fixed(double value, double scale) {
   return std::bit_cast<std::int64_t>(value * scale + kShift) - std::bit_cast<std::int64_t>(kShift);
 }
 
-// The power of two that brings numbers whose absolute values sum to `total` (n of them, rounded each) below 2^31.
-inline int cell_exponent(double total, std::size_t n) {
-  const double limit = 2147483647.0 - static_cast<double>(n);
+// The power of two that brings numbers whose absolute values sum to `total` (n of them, rounded each) below 2^bits.
+// There are fewer than 2^(bits − 1) of them.
+inline int cell_exponent(double total, std::size_t n, int bits) {
+  const double limit = std::ldexp(1.0, bits) - 1 - static_cast<double>(n);
   int k = total > 0 ? std::clamp(std::ilogb(limit / total), -1000, 1000) : 0;
   while (std::ldexp(total, k) > limit) --k;
   return k;

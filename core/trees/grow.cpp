@@ -29,14 +29,14 @@ struct Leaf {
   // alone: of the leaf, or of its right child once they are prepared, and of its left child.
   std::size_t left_slot = kNoSlot, own_slot = kNoSlot, own_left = kNoSlot;
 
-  std::size_t documents() const { return info.documents; }
   std::size_t right() const { return info.documents - left; }
 };
 
+template <class Cell>
 class Growing {
  public:
   Growing(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-          GrowWorkspace& workspace, int num_threads)
+          GrowWorkspace<Cell>& workspace, int num_threads)
       : data_(data),
         work_(rows),
         settings_(settings),
@@ -52,7 +52,7 @@ class Growing {
     Leaf root;
     root.run = {0, work_.rows};
     root.info.total = work_.total;  // with several workers, the sum follows
-    root.info.documents = static_cast<std::uint32_t>(work_.documents);
+    root.info.documents = work_.documents;
     root.info.draw = draw_;
     root.info.bounded =
         std::any_of(columns_.begin(), columns_.end(), [](const ColumnInfo& column) { return column.monotone != 0; });
@@ -75,7 +75,7 @@ class Growing {
   }
 
  private:
-  bool may_split(const Leaf& leaf) const { return may_split(leaf.depth, leaf.documents()); }
+  bool may_split(const Leaf& leaf) const { return may_split(leaf.depth, leaf.info.documents); }
   bool may_split(std::uint32_t depth, std::size_t documents) const {
     return depth < settings_.max_depth && documents >= 2 && documents >= 2 * std::size_t{settings_.split.min_documents};
   }
@@ -156,8 +156,10 @@ class Growing {
     NodeRows rows = rows_of(root);
     rows.slot = root.own_slot == kNoSlot ? root.slot : root.own_slot;
     histograms_.build_own(rows);
-    const NodeHistograms::Transfer transfer{rows.slot, root.slot};
-    histograms_.exchange({&root.info.total, 1}, {&transfer, 1});
+    const Transfer transfer{rows.slot, root.slot};
+    std::int64_t numbers[] = {root.info.total.force, root.info.total.curvature};
+    histograms_.exchange(numbers, {&transfer, 1});
+    root.info.total = {numbers[0], numbers[1]};
   }
 
   // Divides a leaf, and with several workers also those that are likely to be split soon. Then the same exchange that
@@ -168,14 +170,15 @@ class Growing {
     std::vector<std::size_t> numbers{number};
     if (work_.exchange) add_promising(numbers);
     std::vector<std::int64_t> counts;
-    std::vector<NodeHistograms::Transfer> transfers;
+    std::vector<Transfer> transfers;
     for (const std::size_t each : numbers) {
       Leaf& leaf = leaves_[each];
       const Parted parted = part(leaf.run, leaf.split);
       leaf.run.place = parted.place, leaf.left_rows = parted.left, leaf.divided = true;
       counts.push_back(static_cast<std::int64_t>(parted.left));
       counts.push_back(static_cast<std::int64_t>(parted.missing));
-      const bool again = leaves_.size() + 1 < settings_.num_leaves && may_split(leaf.depth + 1, leaf.documents() - 1);
+      const bool again =
+          leaves_.size() + 1 < settings_.num_leaves && may_split(leaf.depth + 1, leaf.info.documents - 1);
       if (!work_.exchange || !again || leaf.slot == kNoSlot || histograms_.free_slots() < kSpareSlots) continue;
       leaf.left_slot = histograms_.take();
       leaf.own_left = histograms_.take();
@@ -250,7 +253,7 @@ class Growing {
     second.own_slot = prepared == kNoSlot ? kNoSlot : leaves_[number].own_slot;
     if (prepared == kNoSlot) histograms_.give(leaves_[number].own_slot);
     first.run.end = second.run.begin = first.run.begin + leaves_[number].left_rows;
-    first.info.documents = static_cast<std::uint32_t>(left), second.info.documents = static_cast<std::uint32_t>(right);
+    first.info.documents = left, second.info.documents = right;
     first.info.total = chosen.left, second.info.total -= chosen.left;
     bound(chosen, first, second);
     const std::size_t other = leaves_.size();
@@ -306,8 +309,8 @@ class Growing {
   }
 
   double value(const Leaf& leaf) const {
-    const double force = static_cast<double>(force_of(leaf.info.total)) * work_.units.force;
-    const double curvature = static_cast<double>(curvature_of(leaf.info.total)) * work_.units.curvature;
+    const double force = static_cast<double>(leaf.info.total.force) * work_.units.force;
+    const double curvature = static_cast<double>(leaf.info.total.curvature) * work_.units.curvature;
     return std::clamp(leaf_value(force, curvature, settings_.split), leaf.info.low, leaf.info.high);
   }
 
@@ -332,7 +335,7 @@ class Growing {
   int num_threads_;
   std::vector<ColumnInfo> columns_;
   RowOrder& order_;
-  NodeHistograms histograms_;
+  NodeHistograms<Cell> histograms_;
   std::vector<std::size_t> heap_;
   std::vector<Leaf> leaves_;
   Tree tree_;
@@ -351,9 +354,15 @@ std::vector<ColumnInfo> columns_of(const Binned& data, const GrowSettings& setti
   return columns;
 }
 
+template <class Cell>
 GrownTree grow_tree(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                    GrowWorkspace& workspace, int num_threads) {
-  return Growing(data, rows, settings, draw, workspace, num_threads).run();
+                    GrowWorkspace<Cell>& workspace, int num_threads) {
+  return Growing<Cell>(data, rows, settings, draw, workspace, num_threads).run();
 }
+
+template GrownTree grow_tree(const Binned&, const GrowRows&, const GrowSettings&, std::uint64_t,
+                             GrowWorkspace<NarrowCell>&, int);
+template GrownTree grow_tree(const Binned&, const GrowRows&, const GrowSettings&, std::uint64_t,
+                             GrowWorkspace<WideCell>&, int);
 
 }  // namespace podium

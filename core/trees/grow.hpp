@@ -39,15 +39,17 @@ struct GrownTree {
 };
 
 // Memory that is kept from tree to tree.
+template <class Cell>
 struct GrowWorkspace {
   RowOrder order;
-  HistogramWorkspace histograms;
+  HistogramWorkspace<Cell> histograms;
 };
 
 std::vector<ColumnInfo> columns_of(const Binned& data, const GrowSettings& settings);
 
-// `draw` is what the tree's random numbers are a function of.
+// The cells of the rows are in the workspace. `draw` is what the tree's random numbers are a function of.
+template <class Cell>
 GrownTree grow_tree(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                    GrowWorkspace& workspace, int num_threads);
+                    GrowWorkspace<Cell>& workspace, int num_threads);
 
 }  // namespace podium

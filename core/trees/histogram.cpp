@@ -16,17 +16,20 @@ constexpr std::size_t kPitch = kChunk + 12;  // not a power of two, for the same
 constexpr std::size_t kEights = 16;          // groups of eight columns at most per pass
 
 // Rows of a chunk, transposed: one word holds the bins of eight columns, and the words of eight columns are contiguous.
+template <class Cell>
 struct Turned {
   std::uint64_t words[kEights * kPitch];
   Cell cells[kChunk];
 };
 
-PODIUM_INLINE void turn_row(const std::uint8_t* bins, std::size_t eights, std::size_t at, Turned& turned) {
+template <class Cell>
+PODIUM_INLINE void turn_row(const std::uint8_t* bins, std::size_t eights, std::size_t at, Turned<Cell>& turned) {
   for (std::size_t e = 0; e < eights; ++e) std::memcpy(turned.words + e * kPitch + at, bins + e * 8, 8);
 }
 
+template <class Cell>
 void turn(const std::uint8_t* bins, std::size_t stride, std::size_t eights, const std::uint32_t* rows,
-          std::size_t count, std::size_t after, const Cell* cells, Turned& turned) {
+          std::size_t count, std::size_t after, const Cell* cells, Turned<Cell>& turned) {
   if (rows == nullptr) {
     for (std::size_t i = 0; i < count; ++i) turn_row(bins + i * stride, eights, i, turned);
     std::memcpy(turned.cells, cells, count * sizeof(Cell));
@@ -45,7 +48,7 @@ void turn(const std::uint8_t* bins, std::size_t stride, std::size_t eights, cons
 }
 
 // Adds a chunk to the histograms of up to eight columns, which stay in the first-level cache.
-template <std::size_t kColumns>
+template <class Cell, std::size_t kColumns>
 void add_columns(const std::uint64_t* words, const Cell* cells, std::size_t count, Cell* at) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t eight = words[i];
@@ -56,15 +59,27 @@ void add_columns(const std::uint64_t* words, const Cell* cells, std::size_t coun
   }
 }
 
+template <class Cell>
 using AddColumns = void (*)(const std::uint64_t*, const Cell*, std::size_t, Cell*);
-constexpr AddColumns kAddColumns[] = {nullptr,        add_columns<1>, add_columns<2>, add_columns<3>, add_columns<4>,
-                                      add_columns<5>, add_columns<6>, add_columns<7>, add_columns<8>};
+template <class Cell>
+constexpr AddColumns<Cell> kAddColumns[] = {
+    nullptr,
+    add_columns<Cell, 1>,
+    add_columns<Cell, 2>,
+    add_columns<Cell, 3>,
+    add_columns<Cell, 4>,
+    add_columns<Cell, 5>,
+    add_columns<Cell, 6>,
+    add_columns<Cell, 7>,
+    add_columns<Cell, 8>,
+};
 
 }  // namespace
 
+template <class Cell>
 void add_rows(const std::uint8_t* bins, std::size_t stride, std::size_t columns, const std::uint32_t* rows,
               std::size_t count, const Cell* cells, Cell* histogram) {
-  Turned turned;
+  Turned<Cell> turned;
   for (; columns > 0; bins += kEights * 8, histogram += kEights * 8 * kStride) {
     const std::size_t width = std::min(columns, kEights * 8), eights = (width + 7) / 8;
     columns -= width;
@@ -77,10 +92,16 @@ void add_rows(const std::uint8_t* bins, std::size_t stride, std::size_t columns,
       }
       for (std::size_t c = 0; c < width; c += 8) {
         const std::uint64_t* words = turned.words + c / 8 * kPitch;
-        kAddColumns[std::min<std::size_t>(8, width - c)](words, turned.cells, chunk, histogram + c * kStride);
+        const AddColumns<Cell> add = kAddColumns<Cell>[std::min<std::size_t>(8, width - c)];
+        add(words, turned.cells, chunk, histogram + c * kStride);
       }
     }
   }
 }
+
+template void add_rows(const std::uint8_t*, std::size_t, std::size_t, const std::uint32_t*, std::size_t,
+                       const NarrowCell*, NarrowCell*);
+template void add_rows(const std::uint8_t*, std::size_t, std::size_t, const std::uint32_t*, std::size_t,
+                       const WideCell*, WideCell*);
 
 }  // namespace podium

@@ -27,9 +27,10 @@ Split best_of(const std::vector<Split>& found) {
 
 }  // namespace
 
-NodeHistograms::NodeHistograms(const GrowRows& work, const std::vector<ColumnInfo>& columns,
-                               const SplitSettings& settings, std::size_t most_bytes, HistogramWorkspace& workspace,
-                               int num_threads)
+template <class Cell>
+NodeHistograms<Cell>::NodeHistograms(const GrowRows& work, const std::vector<ColumnInfo>& columns,
+                                     const SplitSettings& settings, std::size_t most_bytes,
+                                     HistogramWorkspace<Cell>& workspace, int num_threads)
     : work_(work), columns_(columns), settings_(settings), workspace_(workspace), num_threads_(num_threads) {
   cells_ = work.codes.size() * kStride;
   most_slots_ = std::max<std::size_t>(3, most_bytes / std::max<std::size_t>(1, cells_ * sizeof(Cell)));
@@ -53,7 +54,8 @@ NodeHistograms::NodeHistograms(const GrowRows& work, const std::vector<ColumnInf
   }
 }
 
-std::size_t NodeHistograms::take() {
+template <class Cell>
+std::size_t NodeHistograms<Cell>::take() {
   if (!free_.empty()) {
     const std::size_t slot = free_.back();
     free_.pop_back();
@@ -66,41 +68,48 @@ std::size_t NodeHistograms::take() {
   return workspace_.slots.size() - 1;
 }
 
-void NodeHistograms::give(std::size_t slot) {
+template <class Cell>
+void NodeHistograms<Cell>::give(std::size_t slot) {
   if (slot != kNoSlot) free_.push_back(slot);
 }
 
+template <class Cell>
 template <class Body>
-void NodeHistograms::each_group(std::size_t rows, Body&& body) {
+void NodeHistograms<Cell>::each_group(std::size_t rows, Body&& body) {
   const bool worth = (rows + kScan) * work_.codes.size() > kWorth;
   parallel_for(groups_.size(), worth ? num_threads_ : 1, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) body(k);
   });
 }
 
-bool NodeHistograms::by_rows(const NodeRows& node) const {
+template <class Cell>
+bool NodeHistograms<Cell>::by_rows(const NodeRows& node) const {
   return threads() > 1 && node.count >= kByRows;
 }
 
-void NodeHistograms::clear(std::size_t first, std::size_t count, Cell* cells) const {
+template <class Cell>
+void NodeHistograms<Cell>::clear(std::size_t first, std::size_t count, Cell* cells) const {
   for (std::size_t c = first; c < first + count; ++c) {
     std::memset(cells + c * kStride, 0, work_.codes[c]->cells() * sizeof(Cell));
-    cells[c * kStride + 255] = 0;
+    cells[c * kStride + 255] = Cell{};
   }
 }
 
-void NodeHistograms::add(const Group& group, const std::uint32_t* rows, std::size_t begin, std::size_t end,
-                         Cell* cells) const {
+template <class Cell>
+void NodeHistograms<Cell>::add(const Group& group, const std::uint32_t* rows, std::size_t begin, std::size_t end,
+                               Cell* cells) const {
   const GrowRows::Block& block = work_.blocks[group.block];
   const std::uint8_t* bins = block.bins + (group.first - block.first);
   Cell* to = cells + group.first * kStride;
-  if (rows) return add_rows(bins, block.stride, group.count, rows + begin, end - begin, work_.cells, to);
-  add_rows(bins + begin * block.stride, block.stride, group.count, nullptr, end - begin, work_.cells + begin, to);
+  if (rows) return add_rows(bins, block.stride, group.count, rows + begin, end - begin, workspace_.cells.data(), to);
+  add_rows(bins + begin * block.stride, block.stride, group.count, nullptr, end - begin,
+           workspace_.cells.data() + begin, to);
 }
 
 // Each thread takes the next rows and adds them to histograms of its own; sums of whole numbers are the same however
 // the rows are divided.
-void NodeHistograms::add_by_rows(const NodeRows& node) {
+template <class Cell>
+void NodeHistograms<Cell>::add_by_rows(const NodeRows& node) {
   const std::size_t pieces = (node.count + kPiece - 1) / kPiece, all = pieces * work_.blocks.size();
   std::atomic<std::size_t> next{0};
   std::fill(partial_used_.begin(), partial_used_.end(), std::uint8_t{0});
@@ -122,7 +131,8 @@ void NodeHistograms::add_by_rows(const NodeRows& node) {
   });
 }
 
-void NodeHistograms::merge(const Group& group, Cell* cells) const {
+template <class Cell>
+void NodeHistograms<Cell>::merge(const Group& group, Cell* cells) const {
   for (std::size_t k = 0; k < partial_used_.size(); ++k) {
     if (!partial_used_[k]) continue;
     for (std::size_t c = group.first; c < group.first + group.count; ++c) {
@@ -136,14 +146,16 @@ void NodeHistograms::merge(const Group& group, Cell* cells) const {
 }
 
 // The histograms of one group: the sum of the threads' histograms, or built from the rows themselves.
-void NodeHistograms::finish(const Group& group, const NodeRows& node) {
+template <class Cell>
+void NodeHistograms<Cell>::finish(const Group& group, const NodeRows& node) {
   Cell* cells = histogram(node.slot);
   if (by_rows(node)) return merge(group, cells);
   clear(group.first, group.count, cells);
   add(group, node.rows, 0, node.count, cells);
 }
 
-void NodeHistograms::subtract(const Group& group, const Cell* part, Cell* whole) const {
+template <class Cell>
+void NodeHistograms<Cell>::subtract(const Group& group, const Cell* part, Cell* whole) const {
   for (std::size_t c = group.first; c < group.first + group.count; ++c) {
     const Cell* p = part + c * kStride;
     Cell* w = whole + c * kStride;
@@ -154,7 +166,8 @@ void NodeHistograms::subtract(const Group& group, const Cell* part, Cell* whole)
 }
 
 // The histogram of one column, extracted from its code if that is shared.
-const Cell* NodeHistograms::column(std::size_t code, std::size_t part, const Cell* cells, Cell* scratch) const {
+template <class Cell>
+const Cell* NodeHistograms<Cell>::column(std::size_t code, std::size_t part, const Cell* cells, Cell* scratch) const {
   const Cell* own = cells + code * kStride;
   if (!work_.codes[code]->shared()) return own;
   marginal(*work_.codes[code], part, own, scratch);
@@ -162,16 +175,18 @@ const Cell* NodeHistograms::column(std::size_t code, std::size_t part, const Cel
 }
 
 // One column of a code; `counts` are documents by its bins, or null.
-Split NodeHistograms::scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells,
-                           const std::uint32_t* counts, double rival) const {
+template <class Cell>
+Split NodeHistograms<Cell>::scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells,
+                                 const std::int64_t* counts, double rival) const {
   Cell scratch[256];
   const ColumnInfo& of = columns_[work_.codes[code]->parts[part].column];
   return scan_column(column(code, part, cells, scratch), counts, of, info, settings_, work_.units, rival);
 }
 
 // seen(code, part, column) for every column of a group that may be split on.
+template <class Cell>
 template <class Seen>
-void NodeHistograms::each_column(const Group& group, Seen&& seen) const {
+void NodeHistograms<Cell>::each_column(const Group& group, Seen&& seen) const {
   for (std::size_t c = group.first; c < group.first + group.count; ++c) {
     for (std::size_t part = 0; part < work_.codes[c]->parts.size(); ++part) {
       const std::size_t j = work_.codes[c]->parts[part].column;
@@ -180,7 +195,8 @@ void NodeHistograms::each_column(const Group& group, Seen&& seen) const {
   }
 }
 
-Split NodeHistograms::scan_group(const Group& group, const NodeInfo& info, const Cell* cells) const {
+template <class Cell>
+Split NodeHistograms<Cell>::scan_group(const Group& group, const NodeInfo& info, const Cell* cells) const {
   Split best;
   each_column(group, [&](std::size_t code, std::size_t part, std::size_t) {
     const Split found = scan(code, part, info, cells, nullptr, best.gain);
@@ -189,12 +205,14 @@ Split NodeHistograms::scan_group(const Group& group, const NodeInfo& info, const
   return best;
 }
 
-void NodeHistograms::build_own(const NodeRows& node) {
+template <class Cell>
+void NodeHistograms<Cell>::build_own(const NodeRows& node) {
   if (by_rows(node)) add_by_rows(node);
   each_group(node.count, [&](std::size_t k) { finish(groups_[k], node); });
 }
 
-void NodeHistograms::build(std::span<const NodeRows> nodes) {
+template <class Cell>
+void NodeHistograms<Cell>::build(std::span<const NodeRows> nodes) {
   for (const NodeRows& node : nodes) build_own(node);
   if (!work_.exchange || nodes.empty()) return;
   std::vector<Transfer> transfers;
@@ -202,46 +220,57 @@ void NodeHistograms::build(std::span<const NodeRows> nodes) {
   exchange({}, transfers);
 }
 
-void NodeHistograms::subtract(std::size_t part, std::size_t whole) {
+template <class Cell>
+void NodeHistograms<Cell>::subtract(std::size_t part, std::size_t whole) {
   each_group(0, [&](std::size_t k) { subtract(groups_[k], histogram(part), histogram(whole)); });
 }
 
-bool NodeHistograms::has_missing(const Code& code) const {
+template <class Cell>
+bool NodeHistograms<Cell>::has_missing(const Code& code) const {
   return !code.shared() && columns_[code.parts[0].column].missing;
 }
 
 // Only the cells that are in use cross: those of the bins, and of missing values if there are any.
-void NodeHistograms::exchange(std::span<std::int64_t> numbers, std::span<const Transfer> transfers) {
+template <class Cell>
+void NodeHistograms<Cell>::exchange(std::span<std::int64_t> numbers, std::span<const Transfer> transfers) {
   std::size_t used = 0;
   for (const Code* code : work_.codes) used += code->cells() + has_missing(*code);
-  std::vector<Cell>& cells = workspace_.exchanged;
-  const std::size_t size = numbers.size() + transfers.size() * used;
-  if (cells.size() < size) cells.resize(size);
-  Cell* next = std::copy(numbers.begin(), numbers.end(), cells.data());
+  std::vector<std::int64_t>& all = workspace_.exchanged;
+  const std::size_t size = numbers.size() + transfers.size() * used * kNumbers<Cell>;
+  if (all.size() < size) all.resize(size);
+  std::int64_t* next = std::copy(numbers.begin(), numbers.end(), all.data());
+  const auto put = [&](const Cell* from, std::size_t count) {
+    std::memcpy(next, from, count * sizeof(Cell));
+    next += count * kNumbers<Cell>;
+  };
   for (const Transfer& transfer : transfers) {
     const Cell* from = histogram(transfer.from);
     for (const Code* code : work_.codes) {
-      next = std::copy_n(from, code->cells(), next);
-      if (has_missing(*code)) *next++ = from[kMissingBin];
+      put(from, code->cells());
+      if (has_missing(*code)) put(from + kMissingBin, 1);
       from += kStride;
     }
   }
-  sum_over_workers(work_.exchange, {cells.data(), size});
-  const Cell* sum = cells.data() + numbers.size();
-  std::copy_n(cells.data(), numbers.size(), numbers.begin());
+  sum_over_workers(work_.exchange, {all.data(), size});
+  const std::int64_t* sum = all.data() + numbers.size();
+  const auto get = [&](Cell* to, std::size_t count) {
+    std::memcpy(to, sum, count * sizeof(Cell));
+    sum += count * kNumbers<Cell>;
+  };
+  std::copy_n(all.data(), numbers.size(), numbers.begin());
   for (const Transfer& transfer : transfers) {
     Cell* to = histogram(transfer.to);
     for (const Code* code : work_.codes) {
-      to[kMissingBin] = 0;
-      std::copy_n(sum, code->cells(), to);
-      sum += code->cells();
-      if (has_missing(*code)) to[kMissingBin] = *sum++;
+      to[kMissingBin] = Cell{};
+      get(to, code->cells());
+      if (has_missing(*code)) get(to + kMissingBin, 1);
       to += kStride;
     }
   }
 }
 
-Split NodeHistograms::find_split(const NodeRows& node, const NodeInfo& info) {
+template <class Cell>
+Split NodeHistograms<Cell>::find_split(const NodeRows& node, const NodeInfo& info) {
   if (!node.built && by_rows(node)) add_by_rows(node);
   std::vector<Split> found(groups_.size());
   each_group(node.built ? 0 : node.count, [&](std::size_t k) {
@@ -251,9 +280,10 @@ Split NodeHistograms::find_split(const NodeRows& node, const NodeInfo& info) {
   return best_of(found);
 }
 
-void NodeHistograms::build_children(NodeRows small, const NodeInfo* small_info, Split& small_split,
-                                    const NodeRows& large, const NodeInfo* large_info, Split& large_split,
-                                    bool derived) {
+template <class Cell>
+void NodeHistograms<Cell>::build_children(NodeRows small, const NodeInfo* small_info, Split& small_split,
+                                          const NodeRows& large, const NodeInfo* large_info, Split& large_split,
+                                          bool derived) {
   std::vector<NodeRows> alone;  // what cannot be built and searched in one go
   if (large_info && !derived) alone.push_back(large);
   if (work_.exchange && small.slot != kNoSlot && !small.built) alone.push_back(small), small.built = true;
@@ -272,7 +302,8 @@ void NodeHistograms::build_children(NodeRows small, const NodeInfo* small_info, 
   large_split = best_of(found_large);
 }
 
-void NodeHistograms::weigh(std::span<const LevelNode> level, CutWorth* worth) {
+template <class Cell>
+void NodeHistograms<Cell>::weigh(std::span<const LevelNode> level, CutWorth* worth) {
   std::vector<std::uint8_t> built(level.size());
   std::vector<NodeRows> alone;
   std::size_t rows = kScan * level.size();
@@ -300,7 +331,8 @@ void NodeHistograms::weigh(std::span<const LevelNode> level, CutWorth* worth) {
   });
 }
 
-void NodeHistograms::weigh(const Group& group, const LevelNode& node, CutWorth* worth) const {
+template <class Cell>
+void NodeHistograms<Cell>::weigh(const Group& group, const LevelNode& node, CutWorth* worth) const {
   each_column(group, [&](std::size_t code, std::size_t part, std::size_t j) {
     Cell scratch[256];
     const Cell* own = column(code, part, histogram(node.rows.slot), scratch);
@@ -308,22 +340,26 @@ void NodeHistograms::weigh(const Group& group, const LevelNode& node, CutWorth* 
   });
 }
 
-const Cell* NodeHistograms::column_of(std::size_t slot, std::size_t j, Cell* scratch) const {
+template <class Cell>
+const Cell* NodeHistograms<Cell>::column_of(std::size_t slot, std::size_t j, Cell* scratch) const {
   return column(places_[j].first, places_[j].second, histogram(slot), scratch);
 }
 
-Cell NodeHistograms::left_total(std::size_t slot, std::size_t j, const std::array<std::uint8_t, 256>& left) const {
+template <class Cell>
+WideCell NodeHistograms<Cell>::left_total(std::size_t slot, std::size_t j,
+                                          const std::array<std::uint8_t, 256>& left) const {
   Cell scratch[256];
   const Cell* own = column_of(slot, j, scratch);
-  Cell sum = left[255] ? own[255] : 0;
-  for (std::size_t b = 0; b < columns_[j].bins; ++b) sum += left[b] ? own[b] : 0;
-  return sum;
+  Cell sum = left[255] ? own[255] : Cell{};
+  for (std::size_t b = 0; b < columns_[j].bins; ++b) sum += left[b] ? own[b] : Cell{};
+  return widened(sum);
 }
 
 // The gain of a column without counts bounds the gain with counts, so columns are counted in the order of that bound
 // until the best one is found.
-Split NodeHistograms::find_split_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info,
-                                         const BinColumns& bins) {
+template <class Cell>
+Split NodeHistograms<Cell>::find_split_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info,
+                                               const BinColumns& bins) {
   struct Promise {
     Split split;
     std::size_t code = 0, part = 0;
@@ -356,12 +392,13 @@ Split NodeHistograms::find_split_counted(const std::uint32_t* rows, const NodeRo
     }
     sum_over_workers(work_.exchange, counts);
     for (std::size_t k = 0; k < count; ++k) {
-      std::uint32_t own[256];
-      for (std::size_t b = 0; b < 256; ++b) own[b] = static_cast<std::uint32_t>(counts[k * 256 + b]);
-      next[k]->split = scan(next[k]->code, next[k]->part, info, histogram(node.slot), own);
+      next[k]->split = scan(next[k]->code, next[k]->part, info, histogram(node.slot), counts.data() + k * 256);
       next[k]->counted = true;
     }
   }
 }
+
+template class NodeHistograms<NarrowCell>;
+template class NodeHistograms<WideCell>;
 
 }  // namespace podium

@@ -29,18 +29,23 @@ struct GrowRows {
   std::size_t rows = 0;
   std::size_t documents = 0;                // rows of all workers
   Exchange* exchange = nullptr;             // with the other workers, if there are any
-  const Cell* cells = nullptr;              // of each row
   const std::uint32_t* document = nullptr;  // of each row; null: the row's own number
-  Cell total = 0;                           // of this worker's rows
+  WideCell total{};                         // of this worker's rows
   Units units;
 };
 
 // Memory that is kept from tree to tree.
+template <class Cell>
 struct HistogramWorkspace {
+  std::vector<Cell> cells;                  // of each row, from which the tree is grown
   std::vector<std::vector<Cell>> slots;     // histograms of a node each
   std::vector<std::vector<Cell>> partials;  // histograms of the rows of a node that one thread took
-  std::vector<Cell> exchanged;              // cells that are in use, of several nodes
+  std::vector<std::int64_t> exchanged;      // numbers, and cells that are in use, of several nodes
 };
+
+// The 64-bit numbers of which cells consist, as workers exchange them.
+template <class Cell>
+inline constexpr std::size_t kNumbers = sizeof(Cell) / sizeof(std::int64_t);
 
 inline constexpr std::size_t kNoSlot = ~std::size_t{0};
 
@@ -55,16 +60,22 @@ struct NodeRows {
 // its sibling are subtracted from them.
 struct LevelNode {
   NodeRows rows;
-  Cell total = 0;
+  WideCell total{};
   bool derived = false;
   std::size_t documents = 0;  // of all workers
 };
 
+// What an exchange sums over all workers: the histograms in one slot, to be written into another (or the same).
+struct Transfer {
+  std::size_t from, to;
+};
+
 // With several workers every slot holds sums over all of them: histograms are exchanged as soon as they are built.
+template <class Cell>
 class NodeHistograms {
  public:
   NodeHistograms(const GrowRows& work, const std::vector<ColumnInfo>& columns, const SplitSettings& settings,
-                 std::size_t most_bytes, HistogramWorkspace& workspace, int num_threads);
+                 std::size_t most_bytes, HistogramWorkspace<Cell>& workspace, int num_threads);
 
   // Returns a free slot, or kNoSlot if the pool is full.
   std::size_t take();
@@ -79,10 +90,7 @@ class NodeHistograms {
   // The same in steps, for histograms of this worker's rows alone that are kept beside those of all workers.
   void build_own(const NodeRows& node);
   void subtract(std::size_t part, std::size_t whole);
-  // Sums the numbers, and writes the sums of histograms into other slots (or the same), with one exchange.
-  struct Transfer {
-    std::size_t from, to;
-  };
+  // Sums the numbers and histograms, with one exchange.
   void exchange(std::span<std::int64_t> numbers, std::span<const Transfer> transfers);
   Split find_split(const NodeRows& node, const NodeInfo& info);
   // Builds `small` (if it has a slot and is not built), and `large` in its own slot: if `derived`, that slot holds its
@@ -96,7 +104,7 @@ class NodeHistograms {
   // The histogram of one column in a slot; `scratch`, of 256 cells, is used if the column shares its code.
   const Cell* column_of(std::size_t slot, std::size_t column, Cell* scratch) const;
   // The sum of the documents of a node that go left by this column.
-  Cell left_total(std::size_t slot, std::size_t column, const std::array<std::uint8_t, 256>& left) const;
+  WideCell left_total(std::size_t slot, std::size_t column, const std::array<std::uint8_t, 256>& left) const;
   // The best split that leaves enough documents on both sides. Their histograms are built.
   Split find_split_counted(const std::uint32_t* rows, const NodeRows& node, const NodeInfo& info,
                            const BinColumns& bins);
@@ -118,7 +126,7 @@ class NodeHistograms {
   void finish(const Group& group, const NodeRows& node);
   void subtract(const Group& group, const Cell* part, Cell* whole) const;
   const Cell* column(std::size_t code, std::size_t part, const Cell* cells, Cell* scratch) const;
-  Split scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells, const std::uint32_t* counts,
+  Split scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells, const std::int64_t* counts,
              double rival = 0) const;
   template <class Seen>
   void each_column(const Group& group, Seen&& seen) const;
@@ -130,7 +138,7 @@ class NodeHistograms {
   const GrowRows& work_;
   const std::vector<ColumnInfo>& columns_;
   const SplitSettings& settings_;
-  HistogramWorkspace& workspace_;
+  HistogramWorkspace<Cell>& workspace_;
   int num_threads_;
   std::size_t cells_, most_slots_;
   std::vector<Group> groups_;

@@ -27,23 +27,20 @@ class Scan {
   Scan(const ColumnInfo& column, const NodeInfo& node, const SplitSettings& settings, const Units& units)
       : column_(column), node_(node), settings_(settings), total_(sums(node.total, units)), units_(units) {}
 
-  static Sums sums(Cell cell, const Units& units) {
-    return {static_cast<double>(force_of(cell)) * units.force,
-            static_cast<double>(curvature_of(cell)) * units.curvature};
+  static Sums sums(const WideCell& cell, const Units& units) {
+    return {static_cast<double>(cell.force) * units.force, static_cast<double>(cell.curvature) * units.curvature};
   }
   const Sums& total() const { return total_; }
   // The value of the undivided node.
   double whole() const { return node_.bounded ? worth(total_, held(total_)) : squared(total_); }
 
   // The value of both sides, or kForbidden if a rule is broken.
-  double sides(Cell left_cell, std::uint32_t left_documents, bool counted) const {
+  double sides(const WideCell& left_cell, std::int64_t left_documents, bool counted) const {
     const Sums left = sums(left_cell, units_);
     const Sums right{total_.force - left.force, total_.curvature - left.curvature};
     if (!(left.curvature >= settings_.min_curvature && right.curvature >= settings_.min_curvature)) return kForbidden;
-    if (counted &&
-        (left_documents < settings_.min_documents || node_.documents - left_documents < settings_.min_documents)) {
-      return kForbidden;
-    }
+    const std::int64_t fewest = settings_.min_documents, documents = static_cast<std::int64_t>(node_.documents);
+    if (counted && (left_documents < fewest || documents - left_documents < fewest)) return kForbidden;
     if (!node_.bounded) {
       const double f = soft(left.force, settings_.l1), g = soft(right.force, settings_.l1);
       const double d = left.curvature + settings_.l2, e = right.curvature + settings_.l2;
@@ -73,63 +70,68 @@ class Scan {
   const Units& units_;
 };
 
-void keep(Split& best, double sides, std::size_t bin, bool missing_left, Cell left) {
+void keep(Split& best, double sides, std::size_t bin, bool missing_left, const WideCell& left) {
   if (!(sides > best.gain)) return;
   best.gain = sides, best.bin = static_cast<std::uint8_t>(bin), best.missing_left = missing_left, best.left = left;
 }
 
+template <class Cell>
 void scan_fast(const Cell* histogram, const ColumnInfo& column, const NodeInfo& node, const Scan& scan,
                const SplitSettings& settings, const Units& units, double threshold, Split& best) {
-  const Cell missing = column.missing ? histogram[255] : 0;
-  for (int missing_left = 0; missing_left <= (missing != 0); ++missing_left) {
-    const BestCut found = best_cut(histogram, column.bins, node.documents, missing_left ? missing : 0, scan.total(),
-                                   settings, units, threshold);
+  const Cell missing = column.missing ? histogram[255] : Cell{};
+  for (int missing_left = 0; missing_left <= (missing != Cell{}); ++missing_left) {
+    const BestCut found = best_cut(histogram, column.bins, node.documents, missing_left ? missing : Cell{},
+                                   scan.total(), settings, units, threshold);
     if (!(found.sides > best.gain)) continue;
-    const Cell left = std::accumulate(histogram, histogram + found.place + 1, missing_left ? missing : Cell{0});
-    keep(best, found.sides, found.place, missing_left != 0, left);
+    const Cell left = std::accumulate(histogram, histogram + found.place + 1, missing_left ? missing : Cell{});
+    keep(best, found.sides, found.place, missing_left != 0, widened(left));
   }
 }
 
-void scan_careful(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
+template <class Cell>
+void scan_careful(const Cell* histogram, const std::int64_t* counts, const ColumnInfo& column, const NodeInfo& node,
                   const Scan& scan, const SplitSettings& settings, Split& best) {
   std::size_t first = 0, last = column.bins;
   if (settings.random_thresholds) {  // one cut, drawn from those with both sides not empty
-    while (first < last && histogram[first] == 0) ++first;
-    while (last > first + 1 && histogram[last - 1] == 0) --last;
+    while (first < last && histogram[first] == Cell{}) ++first;
+    while (last > first + 1 && histogram[last - 1] == Cell{}) --last;
     if (last == first) return;
     const std::uint64_t bits = splitmix64(node.draw ^ (best.feature * 2ull + 1)) >> 11;
     const std::size_t cut = first + bits % std::max<std::size_t>(1, last - first - 1);  // one bin: missing or not
     first = cut, last = cut + 1;
   }
-  const Cell missing = column.missing ? histogram[255] : 0;
-  for (int missing_left = 0; missing_left <= (missing != 0); ++missing_left) {
-    Cell left = missing_left ? missing : 0;
-    std::uint32_t documents = missing_left && counts ? counts[255] : 0;
+  const Cell missing = column.missing ? histogram[255] : Cell{};
+  for (int missing_left = 0; missing_left <= (missing != Cell{}); ++missing_left) {
+    Cell left = missing_left ? missing : Cell{};
+    std::int64_t documents = missing_left && counts ? counts[255] : 0;
     for (std::size_t b = 0; b < last; ++b) {
       left += histogram[b];
       if (counts) documents += counts[b];
-      if (b >= first) keep(best, scan.sides(left, documents, counts != nullptr), b, missing_left != 0, left);
+      if (b < first) continue;
+      const WideCell sum = widened(left);
+      keep(best, scan.sides(sum, documents, counts != nullptr), b, missing_left != 0, sum);
     }
   }
 }
 
 // Categories in the order of force over curvature, smoothed; then treated as numbers. Missing is one of them.
-void scan_categories(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
+template <class Cell>
+void scan_categories(const Cell* histogram, const std::int64_t* counts, const ColumnInfo& column, const NodeInfo& node,
                      const Scan& scan, const Units& units, Split& best) {
   constexpr double kSmoothing = 10;  // documents
   const double smooth = kSmoothing * scan.total().curvature / std::max(1.0, static_cast<double>(node.documents));
   std::vector<std::pair<double, std::uint8_t>> order;
   for (std::size_t b = 0; b < 256; ++b) {
-    if (histogram[b] == 0 || (b >= column.bins && b != 255)) continue;
-    const Sums sums = Scan::sums(histogram[b], units);
+    if (histogram[b] == Cell{} || (b >= column.bins && b != 255)) continue;
+    const Sums sums = Scan::sums(widened(histogram[b]), units);
     order.emplace_back(sums.force / std::max(sums.curvature + smooth, kTiny), static_cast<std::uint8_t>(b));
   }
   std::sort(order.begin(), order.end());
-  Cell left = 0;
-  std::uint32_t documents = 0;
+  WideCell left{};
+  std::int64_t documents = 0;
   std::size_t taken = 0;
   for (std::size_t k = 0; k + 1 < order.size(); ++k) {
-    left += histogram[order[k].second];
+    left += widened(histogram[order[k].second]);
     if (counts) documents += counts[order[k].second];
     const double before = best.gain;
     keep(best, scan.sides(left, documents, counts != nullptr), 0, false, left);
@@ -165,7 +167,8 @@ double leaf_value(double force, double curvature, const SplitSettings& settings)
   return soft(force, settings.l1) / std::max(curvature + settings.l2, kTiny);
 }
 
-Split scan_column(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
+template <class Cell>
+Split scan_column(const Cell* histogram, const std::int64_t* counts, const ColumnInfo& column, const NodeInfo& node,
                   const SplitSettings& settings, const Units& units, double rival) {
   const Scan scan(column, node, settings, units);
   const double whole = scan.whole();
@@ -184,27 +187,28 @@ Split scan_column(const Cell* histogram, const std::uint32_t* counts, const Colu
   return best;
 }
 
-double side_worth(Cell total, std::size_t documents, const SplitSettings& settings, const Units& units) {
+double side_worth(const WideCell& total, std::size_t documents, const SplitSettings& settings, const Units& units) {
   const Sums sums = Scan::sums(total, units);
   if (!(sums.curvature >= settings.min_curvature) || documents < settings.min_documents) return 0;
   const double force = soft(sums.force, settings.l1);
   return force * force / (sums.curvature + settings.l2);
 }
 
-void add_worth(const Cell* histogram, const std::int64_t* counts, const ColumnInfo& column, Cell total,
+template <class Cell>
+void add_worth(const Cell* histogram, const std::int64_t* counts, const ColumnInfo& column, const WideCell& total,
                const SplitSettings& settings, const Units& units, CutWorth& worth) {
-  const Cell missing = column.missing ? histogram[255] : 0;
+  const Cell missing = column.missing ? histogram[255] : Cell{};
   const std::size_t whole = (column.bins + 7u) / 8 * 8;
   if (!worth.begun) {
     std::fill_n(worth.right, whole, 0.0);
     worth.begun = true, worth.missing = false;
   }
-  if (missing != 0 && !worth.missing) {
+  if (missing != Cell{} && !worth.missing) {
     std::copy_n(worth.right, whole, worth.left);
     worth.missing = true;
   }
   const auto add = [&](bool missing_left, double* sums) {
-    const Cell first = missing_left ? missing : 0;
+    const Cell first = missing_left ? missing : Cell{};
     const Sums node = Scan::sums(total, units);
     if (!counts) return add_cuts(histogram, column.bins, first, node, settings, units, sums);
     const std::int64_t all = std::accumulate(counts, counts + column.bins, counts[255]);
@@ -224,10 +228,19 @@ Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column
   if (settings.random_thresholds && last > 1) {  // one cut, drawn
     first = (splitmix64(draw ^ (column.feature * 2ull + 1)) >> 11) % (last - 1), last = first + 1;
   }
-  for (std::size_t b = first; b < last; ++b) keep(best, worth.right[b], b, false, 0);
-  for (std::size_t b = first; worth.missing && b < last; ++b) keep(best, worth.left[b], b, true, 0);
+  for (std::size_t b = first; b < last; ++b) keep(best, worth.right[b], b, false, {});
+  for (std::size_t b = first; worth.missing && b < last; ++b) keep(best, worth.left[b], b, true, {});
   finish(best, floor, whole, draw, settings);
   return best;
 }
+
+template Split scan_column(const NarrowCell*, const std::int64_t*, const ColumnInfo&, const NodeInfo&,
+                           const SplitSettings&, const Units&, double);
+template void add_worth(const NarrowCell*, const std::int64_t*, const ColumnInfo&, const WideCell&,
+                        const SplitSettings&, const Units&, CutWorth&);
+template Split scan_column(const WideCell*, const std::int64_t*, const ColumnInfo&, const NodeInfo&,
+                           const SplitSettings&, const Units&, double);
+template void add_worth(const WideCell*, const std::int64_t*, const ColumnInfo&, const WideCell&, const SplitSettings&,
+                        const Units&, CutWorth&);
 
 }  // namespace podium

@@ -29,7 +29,7 @@ struct Split {
   std::uint8_t bin = 0;  // the last one on the left
   bool missing_left = false, categorical = false;
   BinSet left_bins{};  // categorical
-  Cell left = 0;
+  WideCell left{};
 
   bool found() const { return gain > 0; }
   bool goes_left(std::uint8_t bin_of) const {
@@ -51,9 +51,9 @@ struct ColumnInfo {
 };
 
 struct NodeInfo {
-  Cell total;
-  std::uint32_t documents;
-  std::uint64_t draw;  // the key of its random numbers
+  WideCell total;
+  std::size_t documents;  // of all workers
+  std::uint64_t draw;     // the key of its random numbers
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
   bool bounded = false;  // whether any column has a monotone constraint
 };
@@ -63,7 +63,8 @@ double leaf_value(double force, double curvature, const SplitSettings& settings)
 
 // The best split of one column. `counts`, if given, are documents by bin, and min_documents is enforced; without them
 // it is not. A split that gains less than `rival` need not be found.
-Split scan_column(const Cell* histogram, const std::uint32_t* counts, const ColumnInfo& column, const NodeInfo& node,
+template <class Cell>
+Split scan_column(const Cell* histogram, const std::int64_t* counts, const ColumnInfo& column, const NodeInfo& node,
                   const SplitSettings& settings, const Units& units, double rival = 0);
 
 // The value of each cut of a column over many nodes: both sides together, with missing values on the right and on the
@@ -73,10 +74,11 @@ struct CutWorth {
   bool begun, missing;
 };
 // The value of a node of so many documents with these sums; 0 if there are too few or their curvature is too small.
-double side_worth(Cell total, std::size_t documents, const SplitSettings& settings, const Units& units);
+double side_worth(const WideCell& total, std::size_t documents, const SplitSettings& settings, const Units& units);
 // Adds a node to the values of the cuts of a column. `counts`, if given, are its documents by bin, and sides with too
 // few of them have value 0; without them this is not checked.
-void add_worth(const Cell* histogram, const std::int64_t* counts, const ColumnInfo& column, Cell total,
+template <class Cell>
+void add_worth(const Cell* histogram, const std::int64_t* counts, const ColumnInfo& column, const WideCell& total,
                const SplitSettings& settings, const Units& units, CutWorth& worth);
 // The best of the cuts, compared with the value of the undivided nodes.
 Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column, std::uint64_t draw,

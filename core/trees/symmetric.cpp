@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -17,15 +18,16 @@ constexpr std::size_t kCountedAtOnce = 8;  // columns whose documents workers co
 struct Node {
   RowRun run;
   std::size_t documents = 0;  // of all workers
-  Cell total = 0;
+  WideCell total{};
   std::size_t slot = kNoSlot;           // of its histograms
   bool derived = false, built = false;  // whether the slot holds those of its parent, or its own
 };
 
+template <class Cell>
 class Growing {
  public:
   Growing(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-          GrowWorkspace& workspace, int num_threads)
+          GrowWorkspace<Cell>& workspace, int num_threads)
       : data_(data),
         work_(rows),
         settings_(settings),
@@ -33,6 +35,7 @@ class Growing {
         num_threads_(num_threads),
         columns_(columns_of(data, settings)),
         order_(workspace.order),
+        cells_(workspace.histograms.cells.data()),
         histograms_(rows, columns_, settings.split, settings.histogram_bytes, workspace.histograms, num_threads) {
     order_.start(rows.rows);
   }
@@ -54,11 +57,16 @@ class Growing {
  private:
   // Sums the total of the root over the workers, and with the same exchange its histograms.
   void add_up_root(Node& root) {
-    if (!keeps_) return sum_over_workers(work_.exchange, {&root.total, 1});
-    histograms_.build_own(rows_of(root));
-    const NodeHistograms::Transfer transfer{root.slot, root.slot};
-    histograms_.exchange({&root.total, 1}, {&transfer, 1});
-    root.built = true;
+    std::int64_t total[] = {root.total.force, root.total.curvature};
+    if (keeps_) {
+      histograms_.build_own(rows_of(root));
+      const Transfer transfer{root.slot, root.slot};
+      histograms_.exchange(total, {&transfer, 1});
+      root.built = true;
+    } else {
+      sum_over_workers(work_.exchange, total);
+    }
+    root.total = {total[0], total[1]};
   }
 
   NodeRows rows_of(const Node& node) const {
@@ -130,7 +138,12 @@ class Growing {
         const std::int64_t* own = std::exchange(from, from + width);
         if (node.documents == 0) continue;
         Cell scratch[256];
-        const Cell* cells = keeps_ ? histograms_.column_of(node.slot, columns_[j].column, scratch) : own + 256;
+        const Cell* cells = scratch;
+        if (keeps_) {
+          cells = histograms_.column_of(node.slot, columns_[j].column, scratch);
+        } else {
+          std::memcpy(scratch, own + 256, sizeof scratch);
+        }
         add_worth(cells, own, columns_[j], node.total, settings_.split, work_.units, worth);
       }
       found[j] = best_of_cuts(worth, whole, columns_[j], draw, settings_.split);
@@ -138,16 +151,17 @@ class Growing {
   }
 
   // Numbers of each node and column: documents by bin, then cells if histograms are not kept.
-  std::size_t counted_width() const { return keeps_ ? 256 : 512; }
+  std::size_t counted_width() const { return 256 * (keeps_ ? 1 : 1 + kNumbers<Cell>); }
 
   void add_counted(const Node& node, const ColumnInfo& column, std::int64_t* sums) const {
     const std::uint8_t* bins = data_.columns.column(column.column);
     const std::uint32_t* rows = order_.rows(node.run);
-    for (std::size_t i = 0; i < node.run.rows(); ++i) {
-      const std::uint8_t bin = bins[work_.document ? work_.document[rows[i]] : rows[i]];
-      ++sums[bin];
-      if (!keeps_) sums[256 + bin] += work_.cells[rows[i]];
-    }
+    const auto bin_of = [&](std::uint32_t row) { return bins[work_.document ? work_.document[row] : row]; };
+    for (std::size_t i = 0; i < node.run.rows(); ++i) ++sums[bin_of(rows[i])];
+    if (keeps_) return;
+    Cell cells[256] = {};
+    for (std::size_t i = 0; i < node.run.rows(); ++i) cells[bin_of(rows[i])] += cells_[rows[i]];
+    std::memcpy(sums + 256, cells, sizeof cells);
   }
 
   // Divides every node of the level. If there is another level, the smaller child gets a slot of its own, and the
@@ -155,7 +169,7 @@ class Growing {
   void part(const Split& chosen, bool again) {
     const auto left = chosen.left_flags();
     std::vector<Node> below;
-    std::vector<std::int64_t> numbers;  // of each node: documents on the left, and without a value; sum of the left
+    std::vector<std::int64_t> numbers;  // of each node: documents on the left, and without a value; sums of the left
     for (const Node& node : level_) {
       const Parted parted =
           order_.part(node.run, data_.columns.column(chosen.column), work_.document, left.data(), num_threads_);
@@ -164,7 +178,8 @@ class Growing {
           below.push_back({{middle, node.run.end, parted.place}});
       numbers.push_back(static_cast<std::int64_t>(parted.left));
       numbers.push_back(static_cast<std::int64_t>(parted.missing));
-      numbers.push_back(keeps_ ? 0 : sum_of(below[below.size() - 2].run));
+      const WideCell sum = keeps_ ? WideCell{} : sum_of(below[below.size() - 2].run);
+      numbers.push_back(sum.force), numbers.push_back(sum.curvature);
     }
     if (work_.exchange) add_up(chosen, left, numbers);
     std::size_t lefts = 0, missing = 0, documents = 0;
@@ -172,10 +187,11 @@ class Growing {
     for (std::size_t k = 0; k < level_.size(); ++k) {
       const Node& node = level_[k];
       Node &low = below[2 * k], &high = below[2 * k + 1];
-      low.documents = static_cast<std::size_t>(numbers[3 * k]);
+      low.documents = static_cast<std::size_t>(numbers[4 * k]);
       high.documents = node.documents - low.documents;
-      lefts += low.documents, documents += node.documents, missing += static_cast<std::size_t>(numbers[3 * k + 1]);
-      low.total = keeps_ ? histograms_.left_total(node.slot, chosen.column, left) : numbers[3 * k + 2];
+      lefts += low.documents, documents += node.documents, missing += static_cast<std::size_t>(numbers[4 * k + 1]);
+      low.total = keeps_ ? histograms_.left_total(node.slot, chosen.column, left)
+                         : WideCell{numbers[4 * k + 2], numbers[4 * k + 3]};
       high.total = node.total - low.total;
       Node &small = low.documents <= high.documents ? low : high, &large = &small == &low ? high : low;
       large.slot = node.slot;
@@ -203,21 +219,23 @@ class Growing {
     if (counts.empty()) return sum_over_workers(work_.exchange, numbers);
     for (std::size_t k = 0; k < level_.size(); ++k) {
       const std::int64_t* own = counts.data() + k * counted_width();
-      std::int64_t lefts = 0, total = 0;
+      Cell cells[256] = {}, sum{};
+      if (!keeps_) std::memcpy(cells, own + 256, sizeof cells);
+      std::int64_t lefts = 0;
       for (std::size_t b = 0; b < 256; ++b) {
-        if (!left[b]) continue;
-        lefts += own[b];
-        if (!keeps_) total += own[256 + b];
+        if (left[b]) lefts += own[b], sum += cells[b];
       }
-      numbers[3 * k] = lefts, numbers[3 * k + 1] = own[kMissingBin], numbers[3 * k + 2] = total;
+      const WideCell total = widened(sum);
+      numbers[4 * k] = lefts, numbers[4 * k + 1] = own[kMissingBin];
+      numbers[4 * k + 2] = total.force, numbers[4 * k + 3] = total.curvature;
     }
   }
 
-  Cell sum_of(const RowRun& run) const {
+  WideCell sum_of(const RowRun& run) const {
     const std::uint32_t* rows = order_.rows(run);
-    Cell sum = 0;
-    for (std::size_t i = 0; i < run.rows(); ++i) sum += work_.cells[rows[i]];
-    return sum;
+    Cell sum{};
+    for (std::size_t i = 0; i < run.rows(); ++i) sum += cells_[rows[i]];
+    return widened(sum);
   }
 
   double worth(const Node& node) const { return side_worth(node.total, node.documents, settings_.split, work_.units); }
@@ -248,7 +266,8 @@ class Growing {
   int num_threads_;
   std::vector<ColumnInfo> columns_;
   RowOrder& order_;
-  NodeHistograms histograms_;
+  const Cell* const cells_;  // of the rows
+  NodeHistograms<Cell> histograms_;
   std::vector<Node> level_;
   std::vector<std::vector<std::int64_t>> counts_;  // by column, of the nodes of the level; empty if not counted
   bool keeps_ = false;                             // whether every node of a level has a slot of its own
@@ -258,9 +277,15 @@ class Growing {
 
 }  // namespace
 
+template <class Cell>
 GrownTree grow_symmetric(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                         GrowWorkspace& workspace, int num_threads) {
-  return Growing(data, rows, settings, draw, workspace, num_threads).run();
+                         GrowWorkspace<Cell>& workspace, int num_threads) {
+  return Growing<Cell>(data, rows, settings, draw, workspace, num_threads).run();
 }
+
+template GrownTree grow_symmetric(const Binned&, const GrowRows&, const GrowSettings&, std::uint64_t,
+                                  GrowWorkspace<NarrowCell>&, int);
+template GrownTree grow_symmetric(const Binned&, const GrowRows&, const GrowSettings&, std::uint64_t,
+                                  GrowWorkspace<WideCell>&, int);
 
 }  // namespace podium

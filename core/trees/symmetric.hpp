@@ -11,7 +11,8 @@ namespace podium {
 
 // The split of a level is the one that gains most over all nodes of the level; a side of a node without enough
 // curvature has value 0. There are as many levels as num_leaves and max_depth allow, or fewer if no split gains.
+template <class Cell>
 GrownTree grow_symmetric(const Binned& data, const GrowRows& rows, const GrowSettings& settings, std::uint64_t draw,
-                         GrowWorkspace& workspace, int num_threads);
+                         GrowWorkspace<Cell>& workspace, int num_threads);
 
 }  // namespace podium

@@ -19,12 +19,12 @@ def fixed(values: np.ndarray) -> tuple[list[int], int]:
     return [round(float(value) * 2.0**k) for value in values], k
 
 
-def cells(values: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return (values as whole numbers of a unit, the unit), a power of two chosen so that sums stay below 2^31."""
+def cells(values: np.ndarray, bits: int) -> tuple[np.ndarray, float]:
+    """Return (values as whole numbers of a unit, the unit), a power of two chosen so that sums stay below 2^bits."""
     whole, k = fixed(np.abs(values))
     if not any(whole):
         return np.zeros(len(values), np.int64), 1.0
-    total, room = math.ldexp(sum(whole) + len(values), -k), 2147483647.0 - len(values)
+    total, room = math.ldexp(sum(whole) + len(values), -k), 2.0**bits - 1 - len(values)
     e = math.frexp(room / total)[1] - 1
     while math.ldexp(total, e) > room:
         e -= 1
@@ -43,6 +43,7 @@ class Rules:
     min_curvature: float = 1e-3
     min_gain: float = 0.0
     monotone: dict[int, int] = field(default_factory=dict)  # 1 or -1 by feature
+    cell_bits: int = 31  # of sums of forces and of curvatures in histograms; 51 in wide cells
 
     def shrunk(self, force: float) -> float:
         return math.copysign(max(abs(force) - self.l1, 0.0), force)
@@ -78,8 +79,8 @@ class Growing:
     nodes: list[dict[str, Any]] = field(default_factory=list)
 
     def run(self) -> dict[str, list[Any]]:
-        self.f, self.f_unit = cells(self.force)
-        self.h, self.h_unit = cells(self.curvature)
+        self.f, self.f_unit = cells(self.force, self.rules.cell_bits)
+        self.h, self.h_unit = cells(self.curvature, self.rules.cell_bits)
         self.thresholds = [self.between(column[~np.isnan(column)]) for column in self.X.T]
         self.leaves.append(Leaf(np.arange(len(self.X))))
         if self.rules.growth == "symmetric":

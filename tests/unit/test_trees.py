@@ -19,11 +19,22 @@ from podium.models import growing as growing_module
 from podium.models.growing import TreeBooster
 from podium.models.tree_settings import TreesSpec
 
+STORAGE = {
+    "shared": {"SHARED_BYTE_DOCUMENTS": 0},
+    "alone": {},
+    "wide": {"SHARED_BYTE_DOCUMENTS": 0, "WIDE_CELL_DOCUMENTS": 0},
+}
 
-@pytest.fixture(autouse=True, params=[0, growing_module.SHARED_BYTE_DOCUMENTS], ids=["shared", "alone"])
-def bytes_shared_or_not(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run every test with features that share bytes and with one byte per feature, which must not change a tree."""
-    monkeypatch.setattr(growing_module, "SHARED_BYTE_DOCUMENTS", request.param)
+
+@pytest.fixture(autouse=True, params=STORAGE)
+def storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run every test with features that share bytes and with one byte per feature, which must not change a tree, and with wide cells."""
+    for name, value in STORAGE[request.param].items():
+        monkeypatch.setattr(growing_module, name, value)
+
+
+def cell_bits() -> int:
+    return 31 if growing_module.WIDE_CELL_DOCUMENTS else 51
 
 
 # Settings whose defaults depend on the size of the data.
@@ -80,7 +91,7 @@ def grow(data: podium.RankingData, force: Any, curvature: Any, *, rate=0.5, thre
 
 
 def naive(data: podium.RankingData, force: Any, curvature: Any, *, rate=0.5, **spec: Any) -> dict:
-    return Growing(data.features, np.asarray(force, float), np.asarray(curvature, float), Rules(**{"learning_rate": rate} | spec)).run()  # fmt: skip
+    return Growing(data.features, np.asarray(force, float), np.asarray(curvature, float), Rules(cell_bits=cell_bits(), **{"learning_rate": rate} | spec)).run()  # fmt: skip
 
 
 def assert_same_tree(found: dict, expected: dict, terms: float = 0) -> None:
@@ -199,7 +210,7 @@ def naive_rounds(data: podium.RankingData, forces: Any, rounds: int, base: float
     """Trees one after the other, each from the forces on the scores before it."""
     scores, trees = np.full(len(data), base), []
     for number in range(rounds):
-        made = Growing(data.features, *forces(scores, number + 1), Rules(**rules))
+        made = Growing(data.features, *forces(scores, number + 1), Rules(cell_bits=cell_bits(), **rules))
         trees.append(made.run())
         for leaf, value in zip(made.leaves, trees[-1]["value"], strict=True):
             scores[leaf.rows] += value

@@ -26,10 +26,14 @@ from podium.models.trees import MOST_FEATURES, Arrays, TreeModel, forest_of
 
 BIN_SAMPLE_DOCUMENTS = 100_000  # documents from which the bins are chosen
 SHARED_BYTE_DOCUMENTS = 40_000  # from this many documents, two features with few bins share a byte
-MOST_DOCUMENTS = 2**28  # with more documents, forces in fixed point would lose digits
+# From so many documents of all workers on, a tree is grown with histograms that have 64 bits for forces and as many for
+# curvatures. With 32 bits for each, the average size of a force is at least 15 units for fewer documents.
+WIDE_CELL_DOCUMENTS = 2**26
+MOST_PROCESS_DOCUMENTS = 2**31 - 1  # the core numbers the documents of a process with 32 bits
 DOCUMENT_BYTES = (
     80  # of a training document, besides its scores: label, force, curvature, cell, hash, leaf and order of rows
 )
+WIDE_CELL_BYTES = 8  # that a wide cell takes more
 TOGETHER_DOCUMENTS = (
     50_000  # up to which several forests are grown at the same time; from there on threads share a tree
 )
@@ -63,9 +67,10 @@ class TreeBooster:
         exchange: Exchange = ALONE,
     ) -> None:
         (self.n_documents,) = exchange.total(data.n_documents)  # of all workers
-        if self.n_documents >= MOST_DOCUMENTS:
+        if data.n_documents > MOST_PROCESS_DOCUMENTS:
             raise DataError(
-                f"trees take fewer than {MOST_DOCUMENTS:,} documents; found {self.n_documents:,}: train on a sample of the queries"
+                f"trees take at most {MOST_PROCESS_DOCUMENTS:,} documents per process; found {data.n_documents:,}: train on a sample of "
+                "the queries, or with more workers on a cluster"
             )
         if data.n_features > MOST_FEATURES:
             raise DataError(
@@ -75,7 +80,8 @@ class TreeBooster:
         self.histogram_bytes = HISTOGRAM_BYTES
         if memory is not None:
             scores = 8 * len(base) * (1 if spec.forests == 1 else 1 + (spec.forests or 1))
-            left = memory.for_histograms(data.n_documents, DOCUMENT_BYTES + scores)
+            wide = WIDE_CELL_BYTES if self.n_documents >= WIDE_CELL_DOCUMENTS else 0
+            left = memory.for_histograms(data.n_documents, DOCUMENT_BYTES + wide + scores)
             self.histogram_bytes = min(HISTOGRAM_BYTES, -int(exchange.largest(-left)))
         self.spec, self.seed, self.n_outputs, self.n_features = spec, seed, len(base), data.n_features
         self.exchange = exchange
@@ -99,7 +105,8 @@ class TreeBooster:
         if start is not None:
             check_start(start, self.n_features, self.n_outputs, self.categories, data.feature_names)
         offsets, share = np.ascontiguousarray(data.query_offsets), self.n_documents >= SHARED_BYTE_DOCUMENTS
-        self.booster = _core.Booster(bins, offsets, keys, share, "" if memory is None else memory.folder, num_threads)
+        folder = "" if memory is None else memory.folder
+        self.booster = _core.Booster(bins, offsets, keys, share, WIDE_CELL_DOCUMENTS, folder, num_threads)
         self.booster.append(features)
         if not exchange.is_alone:
             self.booster.join(exchange)
