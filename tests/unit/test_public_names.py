@@ -47,7 +47,7 @@ def test_only_the_compiled_core_is_imported_from_the_package_itself():
 
 def test_the_stub_names_what_the_compiled_core_has():
     stub = (ROOT / "src" / "podium" / "_core.pyi").read_text()
-    named = set(re.findall(r"^(?:def|class) (\w+)", stub, re.MULTILINE))
+    named = set(re.findall(r"^(?:def |class |(?=\w+: ))(\w+)", stub, re.MULTILINE))
     assert named == {name for name in dir(_core) if not name.startswith("_")}
 
 
