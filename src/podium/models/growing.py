@@ -84,7 +84,7 @@ class TreeBooster:
             left = memory.for_histograms(data.n_documents, DOCUMENT_BYTES + wide + scores)
             self.histogram_bytes = min(HISTOGRAM_BYTES, -int(exchange.largest(-left)))
         self.spec, self.seed, self.n_outputs, self.n_features = spec, seed, len(base), data.n_features
-        self.exchange = exchange
+        self.exchange, self.memory = exchange, memory
         start = None if start is None else as_start(start)
         self.trees_before = (
             0 if start is None else start.n_trees
@@ -155,8 +155,12 @@ class TreeBooster:
 
     @property
     def grows_together(self) -> bool:
-        """Whether the trees of a round can be grown at the same time, from a force that the core computes."""
-        return self.n_outputs == 1 and self.exchange.is_alone and self.n_documents <= TOGETHER_DOCUMENTS
+        """Whether the trees of a round can be grown at the same time, from a force that the core computes.
+
+        Each then has a sample of its own in memory.
+        """
+        alone = self.exchange.is_alone and self.memory is None
+        return alone and self.n_outputs == 1 and self.n_documents <= TOGETHER_DOCUMENTS
 
     def grow_together(
         self, force: _core.ForceSpec, data: _core.ForceInputs, rounds: Sequence[int], learning_rate: float
