@@ -150,7 +150,8 @@ def notes() -> list[str]:
     )
     if not large():
         return [f"- {marks}"]
-    return [f"- {marks} {runs_note()}", f"- {equal_trees_note()}", f"- {' '.join(target_notes())}"]
+    notes = [f"{marks} {runs_note()}", f"{equal_trees_note()}{other_losses_note()}", " ".join(target_notes())]
+    return [f"- {note}" for note in notes]
 
 
 def empty_note() -> str:
@@ -180,6 +181,20 @@ def equal_trees_note() -> str:
     ]
     conditions = "That row uses one learning rate for all and was not tested; CatBoost's trees have 64 leaves."
     return " ".join([*better, conditions])
+
+
+def other_losses_note() -> str:
+    """Return where another loss of CatBoost than its default for ranking is significantly ahead of Podium."""
+    sentences = []
+    for one in found("quality").get("sets", []):
+        for peer, by_metric in one["against"].get("podium", {}).items():
+            pair = by_metric["NDCG@10"]
+            if peer.startswith("catboost ") and pair["difference"] < 0 and pair["p"]["randomization"] < SIGNIFICANT:
+                value = one["systems"][peer]["mean"]["NDCG@10"]
+                sentences.append(
+                    f" CatBoost's loss {peer.partition(' ')[2]} reaches {value:.4f} on {SETS.get(one['set'], one['set'])}."
+                )
+    return "".join(sentences)
 
 
 def target_notes() -> list[str]:
