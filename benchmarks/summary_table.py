@@ -185,16 +185,18 @@ def equal_trees_note() -> str:
 
 def other_losses_note() -> str:
     """Return where another loss of CatBoost than its default for ranking is significantly ahead of Podium."""
-    sentences = []
+    places: dict[str, list[str]] = {}
     for one in found("quality").get("sets", []):
         for peer, by_metric in one["against"].get("podium", {}).items():
-            pair = by_metric["NDCG@10"]
+            pair, tasks = by_metric["NDCG@10"], one["systems"][peer]["tasks"]
             if peer.startswith("catboost ") and pair["difference"] < 0 and pair["p"]["randomization"] < SIGNIFICANT:
-                value = one["systems"][peer]["mean"]["NDCG@10"]
-                sentences.append(
-                    f" CatBoost's loss {peer.partition(' ')[2]} reaches {value:.4f} on {SETS.get(one['set'], one['set'])}."
-                )
-    return "".join(sentences)
+                part = "" if tasks == one["tasks"] else f", {tasks} of {one['tasks']} tasks"
+                name = SETS.get(one["set"], one["set"])
+                places.setdefault(peer.partition(" ")[2], []).append(f"{name} (by {-pair['difference']:.4f}{part})")
+    return "".join(
+        f" CatBoost's loss {loss} ranks better than Podium on {' and on '.join(found_on)}."
+        for loss, found_on in places.items()
+    )
 
 
 def target_notes() -> list[str]:
