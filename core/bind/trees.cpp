@@ -129,11 +129,15 @@ std::vector<BoostedTree> grow_forests(Booster& booster, const ForceSpec& spec, c
                                       const std::vector<Vector<double>>& scores, std::uint64_t seed,
                                       const std::vector<std::uint64_t>& rounds, const BoostSettings& settings,
                                       const std::vector<std::uint64_t>& draws) {
+  if (scores.empty()) throw std::invalid_argument("at least one forest");
+  if (booster.joined()) throw std::invalid_argument("workers grow forests one after the other");
   check_ready(booster, settings);
   check_size(rounds.size(), scores.size(), "one round per forest");
   check_size(draws.size(), scores.size(), "one draw per forest");
   for (const Vector<double>& own : scores) check_size(own.size(), booster.rows(), "one score per document");
   check_size(data.labels.size(), booster.rows(), "one label per document");
+  check_size(static_cast<std::size_t>(as_span(data.query_offsets).back()), booster.rows(),
+             "the queries of the booster");
   const ReleasedGil released;
   const Force force(spec, data.table({}, {}, seed, 0).longest());
   const auto find_force = [&](std::size_t forest, int num_threads, std::span<double> own, std::span<double> curvature) {

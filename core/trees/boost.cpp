@@ -53,24 +53,29 @@ Extent agreed(Exchange* exchange, const Extent& own) {
 
 }  // namespace
 
-// What growing the trees of one forest keeps from tree to tree.
+// What growing a tree needs, lent to one tree after the other.
 struct Booster::Memory {
   std::vector<ByteStore> bins;  // of the sampled documents, as are the next two
   std::vector<double> sampled_force, sampled_curvature;
   Sample sample;
   std::variant<GrowWorkspace<NarrowCell>, GrowWorkspace<WideCell>> workspace;  // of the kind of cell used last
   std::vector<double> force, curvature;
-  std::vector<std::uint32_t> leaf;  // of every training document in the tree grown last
-  std::uint64_t last = 0;           // the serial number of that tree
+};
+
+// The tree of a forest that was grown last.
+struct Booster::Last {
+  std::vector<std::uint32_t> leaf;  // of every training document
+  std::uint64_t serial = 0;
 };
 
 // Growing one tree.
 class Booster::Growing {
  public:
-  Growing(const Booster& booster, Memory& memory, const BoostSettings& settings, int num_threads)
+  Growing(const Booster& booster, Memory& memory, Last& last, const BoostSettings& settings, int num_threads)
       : booster_(booster),
         data_(booster.data_),
         memory_(memory),
+        last_(last),
         settings_(settings),
         num_threads_(num_threads),
         exchange_(booster.exchange_.get()) {}
@@ -246,7 +251,7 @@ class Booster::Growing {
   void set_values(std::span<const double> force, std::span<const double> curvature, const Extent& most,
                   const GrownTree& grown, BoostedTree& tree) {
     const std::size_t n = data_.rows, leaves = grown.leaves.size();
-    memory_.leaf.resize((n + kTile - 1) / kTile * kTile);
+    last_.leaf.resize((n + kTile - 1) / kTile * kTile);
     const int force_exponent = sum_exponent(most.force, booster_.documents_);
     const int curvature_exponent = sum_exponent(most.curvature, booster_.documents_);
     const double force_scale = std::ldexp(1.0, force_exponent), curvature_scale = std::ldexp(1.0, curvature_exponent);
@@ -258,9 +263,9 @@ class Booster::Growing {
       RouteScratch scratch;
       for (std::size_t tile = begin; tile < end; ++tile) {
         const std::size_t row = tile * kTile;
-        route_tile(grown.tree, data_.columns, row, scratch, memory_.leaf.data() + row);
+        route_tile(grown.tree, data_.columns, row, scratch, last_.leaf.data() + row);
         for (std::size_t i = row; i < std::min(n, row + kTile); ++i) {
-          auto& sum = own[memory_.leaf[i]];
+          auto& sum = own[last_.leaf[i]];
           sum[0] += to_fixed(force[i], force_scale);
           sum[1] += to_fixed(curvature[i], curvature_scale);
           ++sum[2];
@@ -285,6 +290,7 @@ class Booster::Growing {
   const Booster& booster_;
   const Binned& data_;
   Memory& memory_;
+  Last& last_;
   const BoostSettings& settings_;
   const int num_threads_;
   Exchange* const exchange_;
@@ -325,36 +331,39 @@ void Booster::join(std::shared_ptr<Exchange> exchange) {
 
 Booster::~Booster() = default;
 
-Booster::Memory& Booster::memory(std::size_t forest) {
-  while (memories_.size() <= forest) memories_.push_back(std::make_unique<Memory>());
-  return *memories_[forest];
+Booster::Last& Booster::last(std::size_t forest) {
+  while (last_.size() <= forest) last_.push_back(std::make_unique<Last>());
+  return *last_[forest];
 }
 
 BoostedTree Booster::grow(std::span<const double> force, std::span<const double> curvature,
                           const BoostSettings& settings, std::uint64_t draw) {
-  Memory& own = memory(0);
-  own.last = 0;
-  BoostedTree tree = Growing(*this, own, settings, num_threads_).run(force, curvature, draw);
-  tree.serial = own.last = ++grown_;
+  const ScratchPool<Memory>::Loan memory(memories_);
+  Last& own = last(0);
+  own.serial = 0;
+  BoostedTree tree = Growing(*this, *memory, own, settings, num_threads_).run(force, curvature, draw);
+  tree.serial = own.serial = ++grown_;
   return tree;
 }
 
 std::vector<BoostedTree> Booster::grow_forests(const FindForce& find_force, const BoostSettings& settings,
                                                std::span<const std::uint64_t> draws) {
   const std::size_t forests = draws.size();
-  memory(forests - 1);
+  last(forests - 1);
   const int each = std::max(1, num_threads_ / static_cast<int>(forests));
   std::vector<BoostedTree> trees(forests);
   parallel_for(forests, num_threads_, 1, [&](std::size_t begin, std::size_t end) {
+    const ScratchPool<Memory>::Loan loan(memories_);
+    Memory& memory = *loan;
+    memory.force.resize(data_.rows), memory.curvature.resize(data_.rows);
     for (std::size_t forest = begin; forest < end; ++forest) {
-      Memory& own = *memories_[forest];
-      own.last = 0;
-      own.force.resize(data_.rows), own.curvature.resize(data_.rows);
-      find_force(forest, each, own.force, own.curvature);
-      trees[forest] = Growing(*this, own, settings, each).run(own.force, own.curvature, draws[forest]);
+      last_[forest]->serial = 0;
+      find_force(forest, each, memory.force, memory.curvature);
+      trees[forest] =
+          Growing(*this, memory, *last_[forest], settings, each).run(memory.force, memory.curvature, draws[forest]);
     }
   });
-  for (std::size_t forest = 0; forest < forests; ++forest) trees[forest].serial = memories_[forest]->last = ++grown_;
+  for (std::size_t forest = 0; forest < forests; ++forest) trees[forest].serial = last_[forest]->serial = ++grown_;
   return trees;
 }
 
@@ -363,9 +372,9 @@ void Booster::bin(const FeatureTable& table, std::size_t first, BinColumns& colu
 }
 
 void Booster::add(const BoostedTree& tree, double scale, double* scores, std::size_t stride) {
-  const auto found = std::ranges::find_if(
-      memories_, [&](const auto& memory) { return tree.serial != 0 && memory->last == tree.serial; });
-  if (found == memories_.end()) return add(tree, data_.columns, scale, scores, stride);
+  const auto found =
+      std::ranges::find_if(last_, [&](const auto& last) { return tree.serial != 0 && last->serial == tree.serial; });
+  if (found == last_.end()) return add(tree, data_.columns, scale, scores, stride);
   const std::uint32_t* const leaf = (*found)->leaf.data();
   pieces(num_threads_, data_.rows, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) scores[i * stride] += scale * tree.values[leaf[i]];

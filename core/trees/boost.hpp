@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "parallel.hpp"
+#include "scratch.hpp"
 #include "trees/binned.hpp"
 #include "trees/exchange.hpp"
 #include "trees/grow.hpp"
@@ -65,6 +66,7 @@ class Booster {
   // Grows trees together with other workers from here on, each with some of the queries and the same bins. All
   // documents of this one have been appended, and all workers join before the first tree.
   void join(std::shared_ptr<Exchange> exchange);
+  bool joined() const { return exchange_ != nullptr; }
   // The number of training documents of all workers.
   std::size_t documents() const { return documents_; }
 
@@ -93,7 +95,8 @@ class Booster {
  private:
   struct Memory;
   class Growing;
-  Memory& memory(std::size_t forest);
+  struct Last;
+  Last& last(std::size_t forest);
 
   std::vector<FeatureBins> features_;
   int num_threads_;
@@ -106,8 +109,9 @@ class Booster {
   std::shared_ptr<Exchange> exchange_;
   std::vector<std::int64_t> query_offsets_;
   std::vector<std::uint64_t> query_keys_, keys_;
-  std::vector<std::unique_ptr<Memory>> memories_;  // one, or one per forest if several are grown at the same time
-  std::uint64_t grown_ = 0;                        // trees so far
+  ScratchPool<Memory> memories_;             // as many as trees that are grown at the same time
+  std::vector<std::unique_ptr<Last>> last_;  // of each forest
+  std::uint64_t grown_ = 0;                  // trees so far
 };
 
 }  // namespace podium

@@ -16,6 +16,7 @@ import podium
 from podium.cli.epochs import EpochTable
 from podium.rankers.class_weights import weighted
 from podium.training.best_round import best_round, smoothed
+from podium.training.schedules.boosting_run import BoostingRun
 
 TRAIN = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=0)
 VALID = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=1, generator_seed=0)
@@ -218,6 +219,20 @@ def test_forests_that_grow_at_the_same_time_are_those_that_grow_one_after_the_ot
     together = [trained(threads) for threads in (1, 2, 5)]
     monkeypatch.setattr("podium.models.growing.TOGETHER_DOCUMENTS", 0)
     assert together == [trained(1)] * 3
+
+
+def test_forests_whose_scores_overflow_are_refused(monkeypatch):
+    """The mean of the forests may still be finite."""
+    ranker = podium.Ranker(force="listnet", model="trees(forests=2)", schedule="boosting(rounds=3)")
+    check = BoostingRun._check_scores
+
+    def overflow(run, number):
+        check(run, number)
+        run.growing.own[1].scores[7] = np.inf
+
+    monkeypatch.setattr(BoostingRun, "_check_scores", overflow)
+    with pytest.raises(podium.DataError, match="the score of document 7 is inf; forces need finite scores"):
+        ranker.fit(TRAIN)
 
 
 def test_forests_side_by_side_are_averaged():

@@ -108,6 +108,8 @@ class TreeBooster:
         folder = "" if memory is None else memory.folder
         self.booster = _core.Booster(bins, offsets, keys, share, WIDE_CELL_DOCUMENTS, folder, num_threads)
         self.booster.append(features)
+        if self.grows_together:
+            self.histogram_bytes //= max(1, min(self.forests, num_threads))
         if not exchange.is_alone:
             self.booster.join(exchange)
         self.monotone = [dict(spec.monotone).get(f, 0) for f in range(data.n_features)] if spec.monotone else []
@@ -174,6 +176,10 @@ class TreeBooster:
             learning_rate: the factor of the values of leaves.
         """
         number = self.trees_before + len(self.trees)
+        for own in self.own:
+            if not np.isfinite(own.scores).all():
+                row = int(np.flatnonzero(~np.isfinite(own.scores))[0])
+                raise DataError(f"the score of document {row} is {own.scores[row]}; forces need finite scores")
         with self._range_checked(learning_rate):
             trees = self.booster.grow_forests(
                 force,
