@@ -1,15 +1,18 @@
 #include "sharing/marks.hpp"
 
+#if defined(__linux__)
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <climits>
 #include <cmath>
+#include <thread>
 
 namespace podium {
 namespace {
@@ -22,6 +25,7 @@ void relax() {
 #endif
 }
 
+#if defined(__linux__)
 // Sleeps until the word changes from `seen`, somebody rings, or the time is over. Other processes map the word
 // elsewhere, so the futex is not a private one.
 void sleep_on(std::uint32_t* word, std::uint32_t seen, double seconds) {
@@ -29,6 +33,18 @@ void sleep_on(std::uint32_t* word, std::uint32_t seen, double seconds) {
   const timespec limit{static_cast<time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
   syscall(SYS_futex, word, FUTEX_WAIT, seen, &limit, nullptr, 0);
 }
+
+void wake(std::uint32_t* word) {
+  syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+#else
+// Elsewhere nobody is woken: a sleeper looks again after a moment.
+void sleep_on(std::uint32_t*, std::uint32_t, double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(std::min(seconds, 0.0005)));
+}
+
+void wake(std::uint32_t*) {}
+#endif
 
 }  // namespace
 
@@ -49,7 +65,7 @@ void Marks::set(std::size_t member, std::uint64_t step) {
   auto* mark = reinterpret_cast<std::uint64_t*>(memory_ + (member + 1) * kLine);
   std::atomic_ref(*mark).store(step);
   std::atomic_ref(*bell()).fetch_add(1);
-  if (std::atomic_ref(*sleepers()).load() != 0) syscall(SYS_futex, bell(), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  if (std::atomic_ref(*sleepers()).load() != 0) wake(bell());
 }
 
 bool Marks::reached(std::uint64_t step) const {
