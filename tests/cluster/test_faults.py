@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("cluster")
 def plan_of(ranker: Any, workers: int) -> Any:
     plan = ranker._plan(TRAIN)
     plan = plan.schedule.resolve(plan, TRAIN)
-    return replace(plan, engine=engine(f"ray(workers={workers}, patience=60)"))
+    return replace(plan, engine=engine(f"ray(workers={workers}, patience=600)"))
 
 
 def same(found: Trained, expected: Trained) -> bool:

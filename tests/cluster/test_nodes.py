@@ -46,12 +46,26 @@ def test_a_worker_is_killed_on_one_of_two_nodes(worker: int, after: bool) -> Non
     assert same(*on_nodes(RANKER, "aabb", Fault(worker, 2, 5, after=after)))
 
 
-@pytest.mark.parametrize(("nodes", "later"), [("aab", "abb"), ("aab", "bab"), ("aaa", "aba"), ("abc", "aac")])
+@pytest.mark.parametrize(
+    ("nodes", "later"), [("aab", "abb"), ("aab", "bab"), ("aaa", "aba"), ("abc", "aac"), ("aab", "acb")]
+)
 def test_a_worker_comes_back_on_another_node(nodes: str, later: str, caplog: pytest.LogCaptureFixture) -> None:
     moved = next(k for k in range(3) if nodes[k] != later[k])
     with caplog.at_level(logging.WARNING, "podium.cluster"):
         assert same(*on_nodes(RANKER, nodes, Fault(moved, 2, 4), later=later))
     assert f"worker {moved} is on another node now: all workers start over after round 1" in caplog.text
+
+
+def test_a_worker_comes_back_on_another_node_in_the_preparation(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "podium.cluster"):
+        assert same(*on_nodes(RANKER, "aab", Fault(2, 0, 3), later="aaa"))
+    assert "worker 2 is on another node now: all workers start over after round 0" in caplog.text
+
+
+def test_a_worker_comes_back_on_another_node_after_the_last_round(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "podium.cluster"):
+        assert same(*on_nodes(RANKER, "aab", Fault(2, 5, 0), later="aaa"))
+    assert "worker 2 was lost and starts again after round 4" in caplog.text
 
 
 def test_all_workers_of_a_node_are_killed_and_their_memory_is_gone(caplog: pytest.LogCaptureFixture) -> None:

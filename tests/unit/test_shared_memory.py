@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from podium import _core
+from podium.errors import ClusterError
 from podium.training.distributed import memory
-from podium.training.distributed.memory import MemoryPlace, SharedMemory, new_memory
+from podium.training.distributed.memory import MemoryPlace, SharedMemory, memory_of_worker, new_memory
 
 LIMIT = 60.0
 
@@ -140,10 +141,9 @@ class Lost(Exception):  # noqa: N818
     """The death of a member."""
 
 
-@pytest.mark.parametrize("each_adds", [0, 1 << 17])
-@pytest.mark.parametrize("at", range(1, 8))
+@pytest.mark.parametrize(("each_adds", "at"), [*((0, k) for k in range(1, 15)), *((1 << 17, k) for k in range(1, 8))])
 def test_a_member_is_lost_while_the_others_wait(
-    place: MemoryPlace, at: int, each_adds: int, monkeypatch: pytest.MonkeyPatch
+    place: MemoryPlace, each_adds: int, at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "EACH_ADDS", each_adds)
     sizes = [(9, 1)] * 7
@@ -239,6 +239,51 @@ print(sums.tolist(), opened.pid, opened.file)
     gone = MemoryPlace("here", other.pid, int(out.split()[-1]), place.name)
     assert gone.open() is None
     assert MemoryPlace("here", os.getpid(), place.file, "another name").open() is None
+
+
+def test_memory_that_may_not_be_opened_is_an_error(place: MemoryPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(ClusterError, match=rf"process {place.pid} on this node cannot be opened \(Permission denied\)"):
+        place.open()
+
+
+def test_another_file_that_got_the_number_is_closed(place: MemoryPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    other, opened = new_memory("here"), os.open
+    files = []
+
+    def open_other(path: str, flags: int) -> int:
+        files.append(opened(f"/proc/self/fd/{other.file}", flags))
+        return files[-1]
+
+    monkeypatch.setattr(os, "open", open_other)
+    assert place.open() is None
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(files[0])
+    os.close(other.file)
+
+
+def test_a_worker_without_shared_memory_is_a_node_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = memory_of_worker("here", 3)
+    assert (made.node, made.pid) == ("here", os.getpid())
+    os.close(made.file)
+    closed = []
+
+    def refuse(*_: Any) -> None:
+        raise OSError(27, "File too large")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", refuse)
+        patch.setattr(os, "close", closed.append)
+        alone = memory_of_worker("here", 3)
+    assert alone == MemoryPlace("here, worker 3", os.getpid(), -1, "none")
+    assert len(closed) == 1
+    os.close(closed[0])
+    monkeypatch.delattr(os, "memfd_create")
+    assert memory_of_worker("here", 3) == alone
+    assert memory_of_worker("here", 4).node != alone.node
 
 
 def test_marks_refuse_what_is_not_there() -> None:

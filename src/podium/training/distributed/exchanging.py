@@ -89,9 +89,9 @@ class RayExchange(Exchange):
     def combine(self, sums: Integers, maxima: Floats) -> None:
         """Replace each number by the sum or the largest of the workers."""
         key, size = self._next(), sums.nbytes + maxima.nbytes
-        group, _ = self.layout.group_of(self.number)
         if self.round == 0:
             return self._combine_at_hub(self.number, key, sums, maxima)
+        group, _ = self.layout.group_of(self.number)
         if self.memory is None:
             if len(self.layout.groups) > 1:
                 self._combine_at_hub(group, key, sums, maxima)

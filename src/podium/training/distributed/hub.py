@@ -19,6 +19,7 @@ from podium.training.distributed.memory import MemoryPlace
 
 SLOW_SECONDS = 20.0  # after which a worker that the others wait for is named in the log
 POLL_SECONDS = 1.0  # for which the driver waits for something to happen
+MOST_LOSSES = 10  # of the memory of a node, without a round that ends, before training ends with an error
 
 Key = tuple[int, int]  # round and step in it; round 0 is the preparation
 
@@ -114,6 +115,11 @@ class Meeting:
         if len(self.arrived) == len(self.groups):
             self.done.set()
 
+    def forget(self, member: int) -> None:
+        """Take back what a member has brought."""
+        self.arrived.discard(member)
+        self.brought.pop(member, None)
+
     def late(self) -> list[int]:
         """Return the workers that have not arrived."""
         return sorted(w for k, group in enumerate(self.groups) if k not in self.arrived for w in group)
@@ -145,6 +151,8 @@ class Hub:
         self.memories: dict[int, MemoryPlace] = {}  # of the workers that have opened the memory of their node
         self.layout = Layout(0, ())
         self.laid_out = asyncio.Event()
+        self.losses = 0  # of the memory of a node, since the last round ended
+        self.finished = False  # whether a worker has ended training, so that all will, without the others
         self.steps: dict[Key, Meeting] = {}
         self.records: list[Any] = []  # of the rounds since training started or resumed, or since one that is whole
         self.last = 0  # the round that ended last
@@ -167,12 +175,16 @@ class Hub:
         self.starts[worker] += starts
         if starts and before > 0:
             self._tell(Event("log", content=f"worker {worker} was lost and starts again after round {self.last}"))
+            for step in self.ends.values():  # it repeats the round, and the others must wait until it has
+                if not step.done.is_set():
+                    step.forget(worker)
         if self.last > 0:  # the round has ended, but the driver may not have decided yet whether it was the last
             await self._decision(self.last)
-        last = self.decisions.get(self.last)
+        if self._is_over():
+            return self._after_the_end(before)
         known = self.places.get(worker)
         if self.laid_out.is_set() and known is not None and known.node != place.node:
-            await self.lay_out_again(self.layout.version, f"worker {worker} is on another node now")
+            self._start_over(f"worker {worker} is on another node now")
         self.memories.pop(worker, None)
         while True:
             self.places[worker] = place
@@ -180,11 +192,25 @@ class Hub:
             await self._limited(
                 self.laid_out, "the start", lambda: _named(sorted({*range(self.workers)} - {*self.places}))
             )
+            if self._is_over():
+                return self._after_the_end(before)
             if self.laid_out.is_set() and worker in self.places:  # it may have changed again
                 break
         _, group = self.layout.group_of(worker)
         memory = [self.memories[each] for each in group if each in self.memories]
-        return Enlisted(before, self.records, last is not None and last.stop, self.layout, memory)
+        return Enlisted(before, self.records, False, self.layout, memory)
+
+    def _is_over(self) -> bool:
+        """Return whether no worker needs another one any more."""
+        return self.finished or self.decisions.get(self.last, Decision()).stop
+
+    def _after_the_end(self, before: int) -> Enlisted:
+        return Enlisted(before, self.records, True, self.layout, [])
+
+    async def finish(self) -> None:
+        """Hear from a worker that training has ended. One that was lost since then needs only the records."""
+        self.finished = True
+        self.laid_out.set()
 
     def _lay_out(self) -> None:
         if len(self.places) < self.workers or self.laid_out.is_set():
@@ -201,17 +227,27 @@ class Hub:
         self.memories[worker] = memory
 
     async def lay_out_again(self, version: int, reason: str) -> None:
-        """Let all workers start over, because one has changed its node, or because the memory of a node is gone."""
-        if version != self.layout.version:
+        """Let all workers start over, because the memory of a node is gone."""
+        if version != self.layout.version or self._is_over():
             return
+        self.losses += 1
+        if self.losses > MOST_LOSSES:
+            error = ClusterError(
+                f"{reason}, {self.losses} times without the end of a round; the workers of a node must see each other's processes in "
+                "/proc, so run them in the same container, and see with `ray status` which of them are lost"
+            )
+            await self.fail(error)
+            raise self.failure or error
+        self._start_over(reason)
+
+    def _start_over(self, reason: str) -> None:
         self._tell(Event("log", content=f"{reason}: all workers start over after round {self.last}"))
-        self.layout = Layout(version + 1, ())
+        self.layout = Layout(self.layout.version + 1, ())
         self.laid_out.clear()
         self.places.clear()
         self.memories.clear()
-        left = [step for key, step in self.steps.items() if key[0] > 0 and not step.done.is_set()]
-        left += [step for step in self.ends.values() if not step.done.is_set()]
-        self.steps = {key: step for key, step in self.steps.items() if key[0] == 0 or step.done.is_set()}
+        left = [step for step in (*self.steps.values(), *self.ends.values()) if not step.done.is_set()]
+        self.steps = {key: step for key, step in self.steps.items() if step.done.is_set()}
         self.ends = {round: step for round, step in self.ends.items() if step.done.is_set()}
         for step in left:
             step.done.set()
@@ -254,7 +290,7 @@ class Hub:
         self, member: int, key: Key, version: int, sums: list[Integers], maxima: Floats
     ) -> tuple[list[Integers], Floats]:
         step = self._step(key, version, self.layout.groups if key[0] > 0 else self.each)
-        if member not in step.arrived:
+        if member not in step.arrived and not step.done.is_set():  # there may be more nodes now than when it was done
             step.combine(member, sums, maxima)
         await self._wait(step, f"step {key[1]} of round {key[0]}")
         found: tuple[list[Integers], Floats] = step.result
@@ -266,11 +302,19 @@ class Hub:
         return self.steps.setdefault(key, Meeting(groups))
 
     async def wait_for(self, late: list[int], key: Key, version: int, waited: float) -> None:
-        """Hear from a worker for which others of its node it has waited; raise an error if it should not go on."""
+        """Hear from a worker for which others of its node it has waited; raise an error if it should not go on.
+
+        Those may themselves wait here for other nodes, which are then the ones that are late.
+        """
         if self.failure is not None:
             raise self.failure
-        if version != self.layout.version:
+        if self.finished or version != self.layout.version:
             raise StartOver
+        if not late:
+            return
+        step = self.steps.get(key)
+        if step is not None and not step.done.is_set() and not set(late) & set(step.late()):
+            late = step.late()
         await self._judge_wait(f"step {key[1]} of round {key[0]}", _named(late), waited)
 
     # ---- rounds
@@ -285,7 +329,7 @@ class Hub:
             if step.done.is_set():
                 whole = getattr(step.result[0], "is_whole", False)
                 self.records = [step.result[0]] if whole else [*self.records, step.result[0]]
-                self.last = round
+                self.last, self.losses = round, 0
                 self.steps = {key: kept for key, kept in self.steps.items() if key[0] in (0, round + 1)}
                 if not self.asks:
                     await self.decide(round, self.standing)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium import _core
+from podium.errors import ClusterError
 from podium.exchange import Floats, Integers
 
 WORD = 8
@@ -32,7 +33,7 @@ class MemoryPlace:
     Attributes:
         node: the node.
         pid: the process.
-        file: the descriptor there.
+        file: the descriptor there; -1 if the worker cannot share memory.
         name: the name of the memory, which no other memory has.
     """
 
@@ -47,17 +48,42 @@ class MemoryPlace:
         try:
             if self.name not in str(path.readlink()):
                 return None
-            return replace(self, pid=os.getpid(), file=os.open(path, os.O_RDWR | os.O_CLOEXEC))
-        except OSError:
+            file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except (FileNotFoundError, ProcessLookupError):
             return None
+        except OSError as error:
+            raise ClusterError(
+                f"the memory of process {self.pid} on this node cannot be opened ({error.strerror}); run all workers of a node as "
+                "the same user, with enough open files (`ulimit -n`)"
+            ) from None
+        if self.name not in str(Path(f"/proc/self/fd/{file}").readlink()):  # another process got the number since then
+            os.close(file)
+            return None
+        return replace(self, pid=os.getpid(), file=file)
 
 
 def new_memory(node: str) -> MemoryPlace:
     """Return new memory of this process. It has no name in any folder, so it is gone with the last process that opened it."""
     name = f"podium-{uuid.uuid4().hex}"
     file = os.memfd_create(name)
-    os.ftruncate(file, FILE_BYTES)
+    try:
+        os.ftruncate(file, FILE_BYTES)
+    except OSError:
+        os.close(file)
+        raise
     return MemoryPlace(node, os.getpid(), file, name)
+
+
+def memory_of_worker(node: str, worker: int) -> MemoryPlace:
+    """Return new memory of a worker. One that cannot share memory is a node of its own, and needs none.
+
+    Python has no `memfd_create` if it was built for an old C library, and a limit of the size of files (`ulimit -f`) is one of
+    memory, too.
+    """
+    try:
+        return new_memory(node)
+    except (AttributeError, OSError):
+        return MemoryPlace(f"{node}, worker {worker}", os.getpid(), -1, "none")
 
 
 class SharedMemory:

@@ -15,7 +15,7 @@ from podium.formats.shard_parts import ShardPart
 from podium.training.checkpoint import Arrays, Checkpoint
 from podium.training.distributed.exchanging import GRACE_SECONDS, Fault, RayExchange, Traffic
 from podium.training.distributed.hub import Enlisted, StartOver, ignore_interrupts
-from podium.training.distributed.memory import SharedMemory, new_memory
+from podium.training.distributed.memory import SharedMemory, memory_of_worker
 from podium.training.progress import Epoch
 from podium.training.run import Plan, Trained, TrainingRun
 
@@ -108,12 +108,14 @@ class TrainingWorker:
         while True:
             try:
                 exchange, enlisted = self._join(ray, starts=starts)
-                return self._run(exchange, enlisted.records, enlisted.stopped), exchange.traffic
+                trained = self._run(exchange, enlisted.records, enlisted.stopped)
+                exchange.call(lambda: self.hub.finish.remote())
+                return trained, exchange.traffic
             except StartOver:
                 starts = False
 
     def _join(self, ray: Any, *, starts: bool) -> tuple[RayExchange, Enlisted]:
-        """Join the others, and share memory with those of the same node."""
+        """Join the others, and share memory with those of the same node, unless training has ended."""
         context = ray.get_runtime_context()
         node = str(context.get_node_id())
         if self.task.nodes:
@@ -121,13 +123,16 @@ class TrainingWorker:
         exchange = RayExchange(ray, self.hub, self.number, self.task.patience)
         for file in self.files:
             os.close(file)
-        own = new_memory(node)
-        self.files = [own.file]
+        own = memory_of_worker(node, self.number)
+        self.files = [own.file] if own.file >= 0 else []
         enlisted: Enlisted = exchange.call(lambda: self.hub.enlist.remote(self.number, own, starts=starts))
         faults = [fault for fault in self.task.faults if fault.worker == self.number]
         exchange.fault = faults[enlisted.before] if starts and enlisted.before < len(faults) else None
-        _, members = enlisted.layout.group_of(self.number)
         memory = None
+        if enlisted.stopped:  # the others may have returned, and what is left to do needs nobody else
+            exchange.join(enlisted.layout, memory)
+            return exchange, enlisted
+        _, members = enlisted.layout.group_of(self.number)
         if len(members) > 1:
             opened = next((found for place in enlisted.memory if (found := place.open()) is not None), None)
             if opened is None:
