@@ -10,10 +10,11 @@ import pytest
 
 import podium
 from in_process import parts_of, together, train_together
+from podium.cluster.engines import Local, Ray
 from podium.data import RankingData
 from podium.errors import DataError, ParameterError
 from podium.exchange import ALONE
-from podium.training import Trained, train
+from podium.training import Trained, loop, train
 from podium.training.loop import DescentRecord, DescentRun
 
 QUERIES = 70  # more than two chunks of the core, and a rest
@@ -295,3 +296,23 @@ def test_one_update_per_query_is_warned_of(caplog: pytest.LogCaptureFixture) -> 
     assert plan.schedule.prepare(plan, DATA).survey is not None
     assert "one update per query" in caplog.text
     assert f"{QUERIES} exchanges per epoch" in caplog.text
+
+
+def test_much_memory_for_the_gradients_of_a_large_net_is_warned_of(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = 8 * (7 * 5000 + 5001) * QUERIES * 3 / 4
+    for model, engine, most, warns in (
+        ("net(5000)", Ray(workers=4), kept - 1, True),
+        ("net(5000)", Ray(workers=4), kept, False),
+        ("net(5000)", Ray(workers=1), 1, False),
+        ("net(5000)", Local(), 1, False),
+        ("net(50)", Ray(workers=4), 1, False),
+        ("linear", Ray(workers=4), 1, False),
+        ("kernel(landmarks=10)", Ray(workers=4), 1, False),
+    ):
+        monkeypatch.setattr(loop, "MUCH_MEMORY", most)
+        caplog.clear()
+        plan = replace(plan_of("ranknet", model, "lbfgs", DATA), engine=engine)
+        plan.schedule.prepare(plan, DATA)
+        assert ("take turns" in caplog.text) == warns

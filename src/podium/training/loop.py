@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import logging
 import time
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from podium.cluster.engines import Ray
 from podium.data import RankingData
 from podium.errors import DataError, ParameterError
 from podium.forces import ForceData
@@ -23,7 +26,10 @@ from podium.training.run import Plan, Trained, TrainingRun
 from podium.training.schedule import BEST_ON_TRAINING, Schedule
 from podium.training.steps import Steps, Task
 
+log = logging.getLogger("podium.cluster")
 Floats = npt.NDArray[np.float64]
+LARGE_NET = 1 << 15  # parameters above which the core adds up documents, not queries (core/net/descent.cpp)
+MUCH_MEMORY = 10**9  # bytes
 SHRINK = 0.8
 COST_FACTORS = {"halve": 0.5, "shrink_on_cost": SHRINK}  # factors of the learning rate when the mean cost rises
 
@@ -64,9 +70,28 @@ class DescentSchedule(Schedule):
             )
 
     def prepare(self, plan: Plan, data: RankingData) -> Plan:
-        """Return the plan with the model's survey of all training documents."""
+        """Return the plan with the model's survey of all training documents, after a warning if gradients take much memory."""
         spec: Any = plan.model
+        kept = self._kept_bytes(plan, data)
+        if kept > MUCH_MEMORY:
+            log.warning(
+                "the workers of %s take turns, because the net is large, and the gradients of all turns are kept until an epoch ends: "
+                "about %.1f GB for %s with %d queries; use a smaller net or engine='local'",
+                plan.engine,
+                kept / 1e9,
+                spec,
+                data.n_queries,
+            )
         return replace(plan, survey=spec.survey(data, seed=plan.seed, num_threads=plan.num_threads))
+
+    def _kept_bytes(self, plan: Plan, data: RankingData) -> float:
+        """Return about how many bytes of gradients an epoch of a large net keeps: one sum whenever a query has another owner."""
+        engine, spec = plan.engine, cast("Any", plan.model)
+        if not (isinstance(engine, Ray) and hasattr(spec, "hidden")):
+            return 0.0
+        widths = (data.n_features, *spec.hidden, plan.force.n_outputs(ForceData(data)))
+        parameters = sum((inputs + 1) * outputs for inputs, outputs in itertools.pairwise(widths))
+        return 8 * parameters * data.n_queries * (1 - 1 / engine.workers) if parameters > LARGE_NET else 0.0
 
     @abstractmethod
     def make_steps(self, task: Task) -> Steps:
