@@ -127,10 +127,13 @@ def pair(models, tmp_path_factory) -> Iterator[Running]:
         yield running
 
 
-def replace(running: Running, model: Path) -> None:
-    """Put another model in the place of the served one, as `ranker.save` does: a new file under the old name."""
+def replace(running: Running, content: bytes) -> None:
+    """Put another file in the place of the served one, as `ranker.save` does: a new file under the old name.
+
+    A file that is written in place could be read while it is still empty.
+    """
     folder = running.log_path.parent
-    shutil.copy(model, folder / "new")
+    (folder / "new").write_bytes(content)
     (folder / "new").rename(folder / "shop.podium")
 
 
@@ -141,7 +144,7 @@ def test_a_reload_under_load_loses_no_request_and_gives_no_wrong_score(pair: Run
         load.start()
     for name in ("second", "third", "shop") * 3:
         before = pair.counter("podium_reloads_total")
-        replace(pair, models / f"{name}.podium")
+        replace(pair, (models / f"{name}.podium").read_bytes())
         wait_for(lambda before=before: pair.counter("podium_reloads_total") == before + 2)
         answered = [load.answers for load in loads]
         wait_for(lambda before=answered: all(load.answers > n + 2 for load, n in zip(loads, before, strict=True)))
@@ -156,17 +159,17 @@ def test_a_broken_file_leaves_the_old_model_in_service(pair: Running, models):
     whole = served.read_bytes()
     for damaged in (whole[: len(whole) // 2], b"", b"noise" * 100):
         before = pair.counter("podium_reload_failures_total")
-        served.write_bytes(damaged)
+        replace(pair, damaged)
         wait_for(lambda before=before: pair.counter("podium_reload_failures_total") >= before + 2)
         assert pair.call("/v1/models/shop/score", ROWS.tobytes(), RAW).body == wanted
     served.unlink()
     assert pair.call("/v1/models/shop/score", ROWS.tobytes(), RAW).body == wanted
     reloads = pair.counter("podium_reloads_total")
-    replace(pair, models / "second.podium")
+    replace(pair, (models / "second.podium").read_bytes())
     wait_for(lambda: pair.counter("podium_reloads_total") == reloads + 2)
     assert pair.call("/v1/models/shop/score", ROWS.tobytes(), RAW).body == scores_of(models, "second").tobytes()
     assert "checksum" in pair.events("reload_failed")[0]["message"]
-    replace(pair, models / "shop.podium")
+    replace(pair, (models / "shop.podium").read_bytes())
     wait_for(lambda: pair.counter("podium_reloads_total") == reloads + 4)
 
 
