@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 from podium.errors import ParameterError, UnknownNameError
 from podium.names import split_name
@@ -113,18 +114,30 @@ class Settings:
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
         """Return the settings by name: each as the class that declares it says, with this class's default."""
-        own = {name: each.default for name, each in getattr(cls, "__dataclass_fields__", {}).items()}
-        found: dict[str, Parameter] = {}
-        for name, default in own.items():
-            declared = _declaration(cls, name)
-            if declared is not None and default is not NO_DEFAULT:
-                found[name] = replace(declared, name=name, default=default)
-        return found
+        own = cls.__dict__.get("__dataclass_fields__")
+        if own is None:  # the fields are those of another class, or there are none yet
+            return _parameters(cls)
+        known = PARAMETERS.get(cls)
+        if known is None or known[0] is not own:
+            known = PARAMETERS[cls] = own, _parameters(cls)
+        return dict(known[1])
 
     def settings_of(self, kind: type[Settings]) -> dict[str, Any]:
         """Return the values of those settings that another class has too, as its constructor takes them."""
         mine = self.parameters()
         return {name: getattr(self, name) for name in kind.parameters() if name in mine}
+
+
+PARAMETERS: WeakKeyDictionary[type, tuple[Any, dict[str, Parameter]]] = WeakKeyDictionary()  # by class, with its fields
+
+
+def _parameters(cls: type) -> dict[str, Parameter]:
+    found: dict[str, Parameter] = {}
+    for name, each in getattr(cls, "__dataclass_fields__", {}).items():
+        declared = _declaration(cls, name)
+        if declared is not None and each.default is not NO_DEFAULT:
+            found[name] = replace(declared, name=name, default=each.default)
+    return found
 
 
 def _declaration(cls: type, name: str) -> Parameter | None:

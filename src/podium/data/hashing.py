@@ -12,6 +12,7 @@ import numpy.typing as npt
 from podium.errors import ParameterError, is_integer
 
 U64 = npt.NDArray[np.uint64]
+MASK = 2**64 - 1
 
 
 def splitmix64(values: U64) -> U64:
@@ -20,6 +21,14 @@ def splitmix64(values: U64) -> U64:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
+
+
+def splitmix64_of(value: int) -> int:
+    """Return `splitmix64` of one number, without the cost of an array."""
+    z = (value + 0x9E3779B97F4A7C15) & MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
 
 
 def query_hashes(query_ids: npt.NDArray[Any] | Iterable[Any], seed: int) -> U64:

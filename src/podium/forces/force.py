@@ -222,6 +222,9 @@ class Force:
             self._core_specs[classes] = self._make_core_spec(classes)
         return self._core_specs[classes]
 
+    def __hash__(self) -> int:  # without the definition, which has a long hash and a name of its own
+        return hash((self.name, self.metric, self.inner, self.given, self.custom))
+
     @functools.cached_property
     def _core_specs(self) -> dict[int, _core.ForceSpec]:
         return {}

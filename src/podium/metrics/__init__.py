@@ -7,7 +7,7 @@ import re
 from podium.errors import ParameterError, UnknownNameError
 from podium.functions import Function
 from podium.metrics import binary, discounted, pairs, reader
-from podium.metrics.compute import Documents, per_query
+from podium.metrics.compute import CheckedQueries, Documents, per_query
 from podium.metrics.custom import custom_metric, named_custom_metric
 from podium.metrics.metric import Metric, MetricDefinition
 from podium.metrics.ties import TieEffect, TieValues, tie_effect, tie_lines, tie_values
@@ -16,6 +16,7 @@ from podium.names import PrintedName, split_name
 __all__ = [
     "ALIASES",
     "METRICS",
+    "CheckedQueries",
     "Documents",
     "Metric",
     "MetricDefinition",

@@ -53,27 +53,61 @@ def core_spec(metric: Metric) -> _core.MetricSpec:
     )
 
 
+@dataclass(frozen=True)
+class CheckedQueries:
+    """Everything that metrics need but the scores, checked once: training judges the same documents in every round."""
+
+    specs: list[_core.MetricSpec]
+    metrics: Sequence[Metric]
+    labels: Floats
+    query_offsets: npt.NDArray[np.int64]
+    judged: npt.NDArray[np.uint8] | None
+    retrieved: npt.NDArray[np.uint8] | None
+    tie_order: npt.NDArray[np.int64] | None
+    row_order: npt.NDArray[np.int64] | None
+    num_threads: int
+
+    @classmethod
+    def of(cls, metrics: Sequence[Metric], documents: Documents, rows: int, num_threads: int | None) -> CheckedQueries:
+        """Check all but the scores, of which there are as many as `rows`."""
+        flags = _flags("judged", documents.judged, rows)
+        return cls(
+            specs=[core_spec(metric) for metric in metrics],
+            metrics=metrics,
+            labels=_judged_labels(_column("labels", documents.labels, rows), flags),
+            query_offsets=_offsets(documents.query_offsets, rows),
+            judged=flags,
+            retrieved=_flags("retrieved", documents.retrieved, rows),
+            tie_order=_tie_order(metrics, documents.tie_order, rows),
+            row_order=documents.row_order,
+            num_threads=resolve_threads(
+                1 if num_threads is None and any(m.runs_in_python for m in metrics) else num_threads
+            ),
+        )
+
+    def values(self, scores: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Return (value, whether the query is empty), each [metrics × queries], for one score per document."""
+        values, empty, problem = _core.metric_values(
+            self.specs,
+            scores,
+            self.labels,
+            self.query_offsets,
+            self.judged,
+            self.retrieved,
+            self.tie_order,
+            self.num_threads,
+        )
+        if problem[0]:
+            raise _refusal(self.metrics, self.labels, problem, self.row_order)
+        return values, empty
+
+
 def per_query(
     metrics: Sequence[Metric], documents: Documents, *, num_threads: int | None = None
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Return (value, whether the query is empty), each [metrics × queries]; every query is sorted once for all metrics."""
     scores = _column("scores", documents.scores)
-    n = len(scores)
-    flags = _flags("judged", documents.judged, n)
-    labels = _judged_labels(_column("labels", documents.labels, n), flags)
-    values, empty, problem = _core.metric_values(
-        [core_spec(metric) for metric in metrics],
-        scores,
-        labels,
-        _offsets(documents.query_offsets, n),
-        flags,
-        _flags("retrieved", documents.retrieved, n),
-        _tie_order(metrics, documents.tie_order, n),
-        resolve_threads(1 if num_threads is None and any(m.runs_in_python for m in metrics) else num_threads),
-    )
-    if problem[0]:
-        raise _refusal(metrics, labels, problem, documents.row_order)
-    return values, empty
+    return CheckedQueries.of(metrics, documents, len(scores), num_threads).values(scores)
 
 
 def swap_deltas(

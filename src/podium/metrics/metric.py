@@ -152,6 +152,9 @@ class Metric:
         changed = self.definition(cutoff=self.cutoff, **{**dict(self.given), **parameters})
         return replace(changed, custom=self.custom)
 
+    def __hash__(self) -> int:  # without the definition, which has a long hash and a name of its own
+        return hash((self.name, self.cutoff, self.given, self.custom))
+
     def __str__(self) -> str:
         if self.custom is not None:
             from podium.metrics.custom import printed_name

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from podium import _core
 from podium.data import RankingData
 from podium.data.feature_names import feature_name
-from podium.data.hashing import query_hashes, splitmix64
+from podium.data.hashing import query_hashes, splitmix64, splitmix64_of
 from podium.errors import DataError
 from podium.exchange import ALONE, Exchange
 from podium.memory import MemoryLimit
@@ -274,7 +274,7 @@ def _warn_of_numbers(data: RankingData, spec: TreesSpec) -> None:
 
 
 def _draw(seed: int, tree: int) -> int:
-    return int(splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(tree))[0])
+    return splitmix64_of(splitmix64_of(seed) ^ tree)
 
 
 def bin_sample(

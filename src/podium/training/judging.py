@@ -8,7 +8,7 @@ import numpy.typing as npt
 from podium.data import RankingData
 from podium.errors import DataError
 from podium.exchange import ALONE, Exchange
-from podium.metrics import Documents, Metric, per_query
+from podium.metrics import CheckedQueries, Documents, Metric
 from podium.metrics.ties import TieEffect, tie_effect
 
 Floats = npt.NDArray[np.float64]
@@ -21,8 +21,21 @@ def mean_value(
 
     The queries are those of all workers.
     """
-    values = per_query([metric], _documents(data, scores), num_threads=num_threads)[0][0]
-    return exchange.mean(values[~np.isnan(values)])
+    return Judge(metric, data, num_threads, exchange).mean(scores)
+
+
+class Judge:
+    """A metric and the data it judges scores on, again and again."""
+
+    def __init__(self, metric: Metric, data: RankingData, num_threads: int, exchange: Exchange = ALONE) -> None:
+        documents = Documents((), data.labels, data.query_offsets, row_order=data.row_order)
+        self.queries = CheckedQueries.of([metric], documents, data.n_documents, num_threads)
+        self.exchange = exchange
+
+    def mean(self, scores: Floats) -> float | None:
+        """Return the `mean_value` of scores."""
+        values = self.queries.values(np.ascontiguousarray(scores, np.float64))[0][0]
+        return self.exchange.mean(values[~np.isnan(values)])
 
 
 def effect_of_ties(metric: Metric, data: RankingData, scores: Floats, num_threads: int) -> TieEffect:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -138,7 +138,7 @@ class Progress:
 
     def moved(self, **changes: Any) -> Progress:
         """Return the same with some values changed."""
-        return replace(self, **changes)
+        return Progress(**{**self.__dict__, **changes})
 
 
 def _is_count(value: Any) -> bool:

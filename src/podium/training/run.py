@@ -24,7 +24,7 @@ from podium.metrics import Metric
 from podium.models import Model, Spec
 from podium.models.heads import to_scores
 from podium.training.checkpoint import REMEDY, Arrays, Checkpoint, check_loaded, check_state
-from podium.training.judging import check_choice, mean_value
+from podium.training.judging import Judge, check_choice, mean_value
 from podium.training.progress import Callback, Epoch, Progress, ScoreCallback
 from podium.training.schedule import Schedule
 
@@ -143,6 +143,7 @@ class TrainingRun(ABC):
         )  # raises an error for labels that the metric does not accept
         self.identity = {} if checkpoint is None or not checkpoint.checks_identity else plan.identity(data, valid)
         self.held: tuple[Progress, Arrays] | None = None
+        self.judges: dict[tuple[Metric, bool], Judge] = {}  # by metric, and whether of the validation data
         self.judged_scores: Floats | None = None  # of the validation data, when it was last judged
 
     @abstractmethod
@@ -222,12 +223,13 @@ class TrainingRun(ABC):
     def run(self, callbacks: Sequence[Callback], *, stopped: bool = False) -> Trained:
         """Run epochs until training ends or is interrupted; no more of them if it is `stopped` already."""
         began, interrupted = time.perf_counter(), False
+        takers = [callback for callback in callbacks if isinstance(callback, ScoreCallback)]
         try:
             self.plan.exchange.begin(self.progress.epoch + 1)
             while not stopped and not self._done():
                 self._epoch(began)
                 self._save()
-                self._pass_scores(callbacks)
+                self._pass_scores(takers)
                 stops = [
                     callback(self.progress.log[-1]) for callback in callbacks
                 ]  # every callback receives every epoch
@@ -241,11 +243,11 @@ class TrainingRun(ABC):
             interrupted = True
         return self._trained(interrupted)
 
-    def _pass_scores(self, callbacks: Sequence[Callback]) -> None:
+    def _pass_scores(self, takers: Sequence[ScoreCallback]) -> None:
         """Give the scores of the validation data to the callbacks that take them."""
-        for callback in callbacks:
-            if self.judged_scores is not None and isinstance(callback, ScoreCallback):
-                callback.receive_scores(self.judged_scores)
+        for taker in takers:
+            if self.judged_scores is not None:
+                taker.receive_scores(self.judged_scores)
 
     def _done(self) -> bool:
         schedule, progress = self.plan.schedule, self.progress
@@ -273,7 +275,11 @@ class TrainingRun(ABC):
         scores = to_scores(table[:, 0] if table.shape[1] == 1 else table)
         if data is self.valid:
             self.judged_scores = scores
-        return mean_value(metric, data, scores, self.plan.num_threads, self.plan.exchange)
+        judge = self.judges.get((metric, data is self.valid))
+        if judge is None:
+            judge = Judge(metric, data, self.plan.num_threads, self.plan.exchange)
+            self.judges[metric, data is self.valid] = judge
+        return judge.mean(scores)
 
     def _also(self, outputs: Floats) -> dict[str, float | None] | None:
         """Return the further metrics on the validation data, given the model's outputs there."""
