@@ -13,8 +13,13 @@ inline std::uint64_t splitmix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// What the random numbers of a query have in common: splitmix64(stream ^ item) is that of an item.
+inline std::uint64_t random_stream(std::uint64_t seed, std::uint64_t round, std::uint64_t query) {
+  return splitmix64(splitmix64(splitmix64(seed) ^ round) ^ query);
+}
+
 inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t round, std::uint64_t query, std::uint64_t item) {
-  return splitmix64(splitmix64(splitmix64(splitmix64(seed) ^ round) ^ query) ^ item);
+  return splitmix64(random_stream(seed, round, query) ^ item);
 }
 
 // Returns a number uniform in [0, 1).

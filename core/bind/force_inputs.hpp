@@ -44,4 +44,28 @@ struct ForceInputs {
   }
 };
 
+// A force on the queries of one data set: what depends on neither scores nor rounds is found once. The inputs must be
+// kept for as long.
+class PreparedForce {
+ public:
+  PreparedForce(const ForceSpec& spec, const ForceInputs& data)
+      : data_(data),
+        force_(spec, data.table({}, {}, 0, 0).longest()),
+        described_(force_.describe(table({}, {}, 0, 0))) {}
+
+  const Force& force() const { return force_; }
+  const ForceInputs& data() const { return data_; }
+  ForceTable table(std::span<const double> scores, std::span<const double> parameters, std::uint64_t seed,
+                   std::uint64_t round) const {
+    ForceTable out = data_.table(scores, parameters, seed, round);
+    out.described = &described_;
+    return out;
+  }
+
+ private:
+  const ForceInputs& data_;
+  const Force force_;
+  const LabelTable described_;
+};
+
 }  // namespace podium::bind

@@ -68,16 +68,15 @@ CustomForce make_custom(nb::object force, nb::object cost, std::uintptr_t compil
   return custom;
 }
 
-void apply(const ForceSpec& spec, const ForceInputs& data, Vector<double> scores, Vector<double> parameters,
-           std::uint64_t seed, std::uint64_t round, int num_threads, MutableVector<double> force,
+void apply(const PreparedForce& prepared, Vector<double> scores, Vector<double> parameters, std::uint64_t seed,
+           std::uint64_t round, int num_threads, MutableVector<double> force,
            std::optional<MutableVector<double>> curvature, std::optional<MutableVector<double>> cost,
            std::optional<MutableVector<double>> parameter_force) {
   const ReleasedGil released;
-  const ForceTable table = data.table(as_span(scores), as_span(parameters), seed, round);
-  const Force kernel(spec, table.longest());
+  const ForceTable table = prepared.table(as_span(scores), as_span(parameters), seed, round);
   const ForceSums out{force.data(), curvature ? curvature->data() : nullptr, cost ? cost->data() : nullptr,
                       parameter_force ? parameter_force->data() : nullptr};
-  apply_force(kernel, table, num_threads, out);
+  apply_force(prepared.force(), table, num_threads, out);
 }
 
 }  // namespace
@@ -148,9 +147,11 @@ void bind_forces(nb::module_& m) {
           nb::arg("query_weights").none(), nb::arg("query_keys").none())
       .def("set_pairs", &set_pairs, nb::arg("winner"), nb::arg("loser"), nb::arg("probability"), nb::arg("weight"),
            nb::arg("pair_offsets"), "Pairs sorted by query, documents numbered inside their query.");
-  m.def("apply_force", &apply, nb::arg("spec"), nb::arg("data"), nb::arg("scores"), nb::arg("parameters"),
-        nb::arg("seed"), nb::arg("round"), nb::arg("num_threads"), nb::arg("force"), nb::arg("curvature").none(),
-        nb::arg("cost").none(), nb::arg("parameter_force").none(),
+  nb::class_<PreparedForce>(m, "PreparedForce", "A force on the queries of one data set, whose labels it has seen.")
+      .def(nb::init<const ForceSpec&, const ForceInputs&>(), nb::arg("spec"), nb::arg("data"), nb::keep_alive<1, 3>());
+  m.def("apply_force", &apply, nb::arg("force_on_data"), nb::arg("scores"), nb::arg("parameters"), nb::arg("seed"),
+        nb::arg("round"), nb::arg("num_threads"), nb::arg("force"), nb::arg("curvature").none(), nb::arg("cost").none(),
+        nb::arg("parameter_force").none(),
         "Writes force, curvature, cost of each query and the force on parameters into the arrays given.");
 }
 

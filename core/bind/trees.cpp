@@ -125,7 +125,7 @@ BoostedTree grow(Booster& booster, Vector<double> force, Vector<double> curvatur
 }
 
 // The next tree of each forest, from the force on the forest's own scores.
-std::vector<BoostedTree> grow_forests(Booster& booster, const ForceSpec& spec, const ForceInputs& data,
+std::vector<BoostedTree> grow_forests(Booster& booster, const PreparedForce& prepared,
                                       const std::vector<Vector<double>>& scores, std::uint64_t seed,
                                       const std::vector<std::uint64_t>& rounds, const BoostSettings& settings,
                                       const std::vector<std::uint64_t>& draws) {
@@ -135,14 +135,14 @@ std::vector<BoostedTree> grow_forests(Booster& booster, const ForceSpec& spec, c
   check_size(rounds.size(), scores.size(), "one round per forest");
   check_size(draws.size(), scores.size(), "one draw per forest");
   for (const Vector<double>& own : scores) check_size(own.size(), booster.rows(), "one score per document");
+  const ForceInputs& data = prepared.data();
   check_size(data.labels.size(), booster.rows(), "one label per document");
   check_size(static_cast<std::size_t>(as_span(data.query_offsets).back()), booster.rows(),
              "the queries of the booster");
   const ReleasedGil released;
-  const Force force(spec, data.table({}, {}, seed, 0).longest());
   const auto find_force = [&](std::size_t forest, int num_threads, std::span<double> own, std::span<double> curvature) {
-    const ForceTable table = data.table(as_span(scores[forest]), {}, seed, rounds[forest]);
-    apply_force(force, table, num_threads, {own.data(), curvature.data()});
+    const ForceTable table = prepared.table(as_span(scores[forest]), {}, seed, rounds[forest]);
+    apply_force(prepared.force(), table, num_threads, {own.data(), curvature.data()});
   };
   return booster.grow_forests(find_force, settings, draws);
 }
@@ -271,8 +271,8 @@ void bind_booster(nb::module_& m) {
       .def("append", &append, "features"_a, "Takes the features of the next documents.")
       .def("join", &join, "exchange"_a, "Grows trees together with other workers from here on.")
       .def("grow", &grow, "force"_a, "curvature"_a, "settings"_a, "draw"_a)
-      .def("grow_forests", &grow_forests, "force"_a, "data"_a, "scores"_a, nb::kw_only(), "seed"_a, "rounds"_a,
-           "settings"_a, "draws"_a)
+      .def("grow_forests", &grow_forests, "force"_a, "scores"_a, nb::kw_only(), "seed"_a, "rounds"_a, "settings"_a,
+           "draws"_a)
       .def("make_columns", &Booster::make_columns, "rows"_a)
       .def("bin", &bin, "features"_a, "first"_a, "columns"_a, "Writes the bins of other documents.")
       .def("add", &add, "tree"_a, "columns"_a.none(), nb::kw_only(), "scale"_a, "scores"_a, "output"_a, "outputs"_a)

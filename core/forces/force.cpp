@@ -13,6 +13,10 @@ Force::Force(ForceSpec spec, std::size_t longest) : spec_(std::move(spec)), metr
   if (kernel.learns) learns_ = kernel.learns(spec_);
 }
 
+LabelTable Force::describe(const ForceTable& table) const {
+  return spec_.kernel->describe ? spec_.kernel->describe(spec_, metric_, table) : LabelTable{};
+}
+
 void Force::compute(const ForceQuery& query, ForceScratch& scratch, const ForceSums& sums) const {
   spec_.kernel->compute(*this, query, scratch, sums);
   if (spec_.alpha == 0) return;

@@ -10,6 +10,7 @@
 #include "forces/cdn.hpp"
 #include "forces/cdn_cells.hpp"
 #include "forces/force_parameters.hpp"
+#include "forces/lambda_labels.hpp"
 #include "forces/lambda_top.hpp"
 #include "forces/order_sums.hpp"
 #include "metrics/metric.hpp"
@@ -61,14 +62,16 @@ struct GivenJoin {
 };
 
 struct ForceQuery {
-  std::span<const double> scores;        // finite; [documents × outputs] where a force has several outputs
-  std::span<const double> labels;        // finite
-  std::span<const double> weights;       // of documents, or empty
-  std::span<const GivenPair> pairs;      // take the place of labels where has_pairs
-  std::span<const double> parameters;    // values of the force's own parameters; structrank has some of its own
-  std::span<const GivenJoin> joins;      // structrank, topology given: in the order of for_each_edge
-  std::span<const double> noise_scales;  // structrank: of the noise of documents, above 0, or empty
-  std::span<const double> noise_inputs;  // structrank: [documents × inputs] of learned noise, or empty
+  std::span<const double> scores;           // finite; [documents × outputs] where a force has several outputs
+  std::span<const double> labels;           // finite
+  std::span<const double> weights;          // of documents, or empty
+  std::span<const GivenPair> pairs;         // take the place of labels where has_pairs
+  std::span<const double> parameters;       // values of the force's own parameters; structrank has some of its own
+  std::span<const GivenJoin> joins;         // structrank, topology given: in the order of for_each_edge
+  std::span<const double> noise_scales;     // structrank: of the noise of documents, above 0, or empty
+  std::span<const double> noise_inputs;     // structrank: [documents × inputs] of learned noise, or empty
+  const LabelFacts* facts = nullptr;        // lambdarank: about the labels, if they are known already
+  const std::uint32_t* by_level = nullptr;  // the documents in the order of describe_labels, if facts are given
   bool has_pairs = false;
   std::uint64_t seed = 0, round = 0, key = 0;  // what random draws are a function of
 
@@ -105,6 +108,8 @@ class Force {
   const Metric& metric() const { return metric_; }
   // Scores per document.
   std::size_t outputs() const { return outputs_; }
+  // What it needs of the labels of all queries; it may be nothing.
+  LabelTable describe(const ForceTable& table) const;
   // The force's own parameters, and whether gradient steps move them.
   const ForceParameters& parameters() const { return parameters_; }
   bool learns() const { return learns_; }

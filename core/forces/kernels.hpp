@@ -19,6 +19,8 @@ struct ForceKernel {
   // The force's own parameters, and whether gradient steps move them; none if null.
   ForceParameters (*parameters)(const ForceSpec& spec) = nullptr;
   bool (*learns)(const ForceSpec& spec) = nullptr;
+  // What it needs of the labels alone; nothing if null.
+  LabelTable (*describe)(const ForceSpec& spec, const Metric& metric, const ForceTable& table) = nullptr;
 };
 
 // The rows of each family, in the file that computes them.

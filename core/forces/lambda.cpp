@@ -257,7 +257,8 @@ void step(const Force& force, const ForceQuery& query, ForceScratch& scratch, co
   lambda_force(force, true, query, scratch, sums);
 }
 
-constexpr ForceKernel rows[] = {{.name = "lambdarank", .compute = lambdarank}, {.name = "step", .compute = step}};
+constexpr ForceKernel rows[] = {{.name = "lambdarank", .compute = lambdarank, .describe = describe_labels},
+                                {.name = "step", .compute = step}};
 
 }  // namespace
 

@@ -178,6 +178,11 @@ double sum_of(const double* lanes) {
   return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
+template <class T>
+void reserve(std::vector<T>& numbers, std::size_t count) {
+  if (numbers.size() < count) numbers.resize(count);
+}
+
 // The average of one query.
 class Averaging {
  public:
@@ -199,63 +204,78 @@ class Averaging {
                           s.below.data()});
     for (std::size_t level = 0; level < levels_; ++level) {
       if (others_[level] == 0) continue;
-      const double gain = s.gain[begin_[level]];
-      std::size_t losers = 0, winners = members_;
-      while (losers < winners && s.gain[losers] < gain) ++losers;
-      while (winners > losers && s.gain[winners - 1] > gain) --winners;
-      for (std::size_t a = 0; a < members_; ++a) {
-        const double gap = s.gain[a] - gain;
-        s.strength[a] = (gap < 0 ? -gap : gap) * s.total[a];
-      }
+      const double gain = query_.gain[level];
+      std::size_t losers = first_[level], winners = first_[level + 1];
+      while (losers > 0 && s.gain[losers - 1] == gain) --losers;
+      while (winners < members_ && s.gain[winners] == gain) ++winners;
+      for (std::size_t a = 0; a < losers; ++a) s.strength[a] = (gain - s.gain[a]) * s.total[a];
+      for (std::size_t a = winners; a < members_; ++a) s.strength[a] = (s.gain[a] - gain) * s.total[a];
       run.others(members, losers, winners, s.strength.data(),
                  {s.exponential.data() + begin_[level], s.force.data() + begin_[level],
                   s.curvature.data() + begin_[level], others_[level]});
-    }
-    for (std::size_t a = 0; a < members_; ++a) {
-      const double* const lanes = s.lanes.data() + 2 * kBlock * a;
-      s.force[a] += sum_of(lanes), s.curvature[a] += sum_of(lanes + kBlock);
     }
   }
 
   void collect(double scale, double curvature_scale, double* force, double* curvature) const {
     const AverageScratch& s = scratch_;
-    for (std::size_t i = 0; i < query_.documents(); ++i) force[i] += scale * s.force[s.place[i]];
-    if (!curvature) return;
-    for (std::size_t i = 0; i < query_.documents(); ++i) curvature[i] += curvature_scale * s.curvature[s.place[i]];
+    for (std::size_t a = 0; a < members_; ++a) {
+      const double* const lanes = s.lanes.data() + 2 * kBlock * a;
+      force[s.member[a]] += scale * (s.force[a] + sum_of(lanes));
+      if (curvature) curvature[s.member[a]] += curvature_scale * (s.curvature[a] + sum_of(lanes + kBlock));
+    }
+    const std::uint32_t* other = s.other.data();
+    for (std::size_t level = 0; level < levels_; ++level) {
+      const std::size_t end = begin_[level] + others_[level];
+      for (std::size_t place = begin_[level]; place < end; ++place, ++other) {
+        force[*other] += scale * s.force[place];
+        if (curvature) curvature[*other] += curvature_scale * s.curvature[place];
+      }
+    }
   }
 
  private:
-  // Members are in some places of each level first, so that there is no branch that depends on a document.
+  // Each document is written to both lists and counted in one, so that there is no branch that depends on a document.
   void place_documents() {
     AverageScratch& s = scratch_;
     const std::size_t n = query_.documents();
-    std::size_t members[kLevels], next[2 * kLevels];  // of members and of others
-    std::fill_n(members, levels_, std::size_t{0});
-    s.is_other.assign(n, 1);
+    reserve(s.is_other, n), reserve(s.member, n + 1), reserve(s.other, n + 1), reserve(s.below, n);
+    std::fill_n(s.is_other.begin(), n, std::uint8_t{1});
     for (const std::uint32_t i : query_.drawn) s.is_other[i] = 0;
-    for (std::size_t i = 0; i < n; ++i) members[query_.level[i]] += 1 - s.is_other[i];
+    std::size_t others = 0, begin = 0;
     for (std::size_t level = 0; level < levels_; ++level) {
-      others_[level] = query_.counts[level] - members[level];
-      next[level] = members_;
-      members_ += members[level];
+      first_[level] = members_;
+      const std::size_t before = others, end = begin + query_.counts[level];
+      for (std::size_t k = begin; k < end; ++k) {
+        const std::uint32_t i = query_.by_level[k], other = s.is_other[i];
+        s.member[members_] = s.other[others] = i;
+        members_ += 1 - other, others += other;
+      }
+      others_[level] = others - before, begin = end;
+      std::fill(s.below.begin() + static_cast<std::ptrdiff_t>(first_[level]),
+                s.below.begin() + static_cast<std::ptrdiff_t>(members_), static_cast<std::uint32_t>(first_[level]));
     }
-    s.below.resize(members_);
-    for (std::size_t level = 0; level < levels_; ++level) {
-      std::fill_n(s.below.begin() + static_cast<std::ptrdiff_t>(next[level]), members[level],
-                  static_cast<std::uint32_t>(next[level]));
-    }
+    first_[levels_] = members_;
     pitch_ = padded(members_);
-    std::size_t end = pitch_;
-    for (std::size_t level = 0; level < levels_; ++level) {
-      next[kLevels + level] = begin_[level] = end;
-      end += padded(others_[level]);
+    std::size_t places = pitch_;
+    for (std::size_t level = 0; level < levels_; ++level) begin_[level] = places, places += padded(others_[level]);
+    for (auto* part : {&s.exponential, &s.gain, &s.force, &s.curvature}) reserve(*part, places);
+    fill_places();
+  }
+
+  void fill_places() {
+    AverageScratch& s = scratch_;
+    reserve(s.place, query_.documents());
+    for (std::size_t a = 0; a < members_; ++a) {
+      s.place[s.member[a]] = static_cast<std::uint32_t>(a);
+      s.exponential[a] = query_.exponential[s.member[a]];
     }
-    s.place.resize(n), s.force.resize(end), s.curvature.resize(end);
-    s.exponential.assign(end, 1.0), s.gain.assign(end, 0.0);
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t place = next[query_.level[i] + kLevels * s.is_other[i]]++;
-      s.place[i] = static_cast<std::uint32_t>(place);
-      s.exponential[place] = query_.exponential[i], s.gain[place] = query_.gain[i];
+    for (std::size_t a = members_; a < pitch_; ++a) s.exponential[a] = 1, s.gain[a] = 0;
+    const std::uint32_t* other = s.other.data();
+    for (std::size_t level = 0; level < levels_; ++level) {
+      for (std::size_t a = first_[level]; a < first_[level + 1]; ++a) s.gain[a] = query_.gain[level];
+      double* const exponential = s.exponential.data() + begin_[level];
+      for (std::size_t k = 0; k < others_[level]; ++k) exponential[k] = query_.exponential[*other++];
+      for (std::size_t k = others_[level]; k < padded(others_[level]); ++k) exponential[k] = 1;
     }
   }
 
@@ -282,21 +302,34 @@ class Averaging {
   void weigh_members() {
     AverageScratch& s = scratch_;
     round_weights();
+    const std::size_t lanes = 2 * kBlock * members_, pairs = few_ ? query_.orders() * pitch_ : members_ * pitch_;
+    reserve(s.strength, pitch_), reserve(s.lanes, lanes), reserve(s.total, pitch_);
+    reserve(few_ ? s.weights : s.shared, pairs);
+    std::fill_n(s.lanes.begin(), lanes, 0.0), std::fill_n(s.total.begin(), pitch_, 0.0);
+    std::fill_n((few_ ? s.weights : s.shared).begin(), pairs, 0.0);
+    few_ ? weigh_orders() : weigh_pairs();
+  }
+
+  void weigh_orders() {
     const std::size_t positions = query_.weight.size();
-    s.strength.resize(pitch_);
-    s.lanes.assign(2 * kBlock * pitch_, 0.0), s.total.assign(pitch_, 0.0);
-    few_ ? s.weights.assign(query_.orders() * pitch_, 0.0) : s.shared.assign(members_ * pitch_, 0.0);
+    double* const total = scratch_.total.data();
+    double* weights = scratch_.weights.data();
+    const std::uint32_t* drawn = query_.drawn.data();
+    for (std::size_t order = 0; order < query_.orders(); ++order, weights += pitch_) {
+      for (std::size_t p = 0; p < positions; ++p) {
+        const std::uint32_t a = scratch_.place[*drawn++];
+        weights[a] = scratch_.weight[p], total[a] += scratch_.weight[p];
+      }
+    }
+  }
+
+  void weigh_pairs() {
+    AverageScratch& s = scratch_;
+    const std::size_t positions = query_.weight.size(), rows = std::min(query_.rows, positions);
     std::uint32_t place[deepest_top];
-    double* const total = s.total.data();
-    const double* const weight = s.weight.data();
-    const std::size_t rows = std::min(query_.rows, positions);
     for (std::size_t order = 0; order < query_.orders(); ++order) {
       for (std::size_t p = 0; p < positions; ++p) place[p] = s.place[query_.drawn[order * positions + p]];
-      for (std::size_t p = 0; p < rows; ++p) total[place[p]] += weight[p];
-      if (few_) {
-        for (std::size_t p = 0; p < positions; ++p) s.weights[order * pitch_ + place[p]] = weight[p];
-        continue;
-      }
+      for (std::size_t p = 0; p < rows; ++p) s.total[place[p]] += s.weight[p];
       for (std::size_t p = 0; p < positions; ++p) {  // both of the pair, since which comes first is not predictable
         double* const shared = s.shared.data() + place[p] * pitch_;
         const double* const shares = s.shares.data() + p * positions;
@@ -310,6 +343,7 @@ class Averaging {
   const std::size_t levels_;
   const bool few_;  // orders, so that pairs of positions are not summed up first
   std::size_t members_ = 0, pitch_ = 0;
+  std::size_t first_[kLevels + 1];                // the first member of each level
   std::size_t others_[kLevels], begin_[kLevels];  // how many others there are of each level, and their first place
 };
 

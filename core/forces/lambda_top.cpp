@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <numbers>
 #include <numeric>
 #include <utility>
@@ -61,6 +60,13 @@ PODIUM_AVX2 void noise_avx2(const double* scores, std::size_t n, double scale, s
 }
 PODIUM_AVX512 void noise_avx512(const double* scores, std::size_t n, double scale, std::uint64_t key, double* out) {
   noise_row(scores, n, scale, key, out);
+}
+
+void reserve(std::vector<double>& numbers, std::size_t count) {
+  if (numbers.size() < count) numbers.resize(count);
+}
+void reserve(std::vector<std::uint32_t>& numbers, std::size_t count) {
+  if (numbers.size() < count) numbers.resize(count);
 }
 
 // The query by position; the first `rows` documents pull and are pulled by all below them.
@@ -250,59 +256,66 @@ TopLambdas::TopLambdas(const Force& force, const ForceQuery& query, ForceScratch
 
 bool TopLambdas::prepare() {
   const ForceSpec& spec = force_.spec();
-  summarize(query_.labels, all_.summary);
   const auto [least, most] = bounds_of(query_.scores);
   const double range = most - least, middle = least + range / 2;
-  if (!all_.summary.integral || !(spec.sigma * range < kFar)) return false;
-  all_.ranked.describe({query_.scores, query_.labels}, all_.summary);
-  const AdditiveForm form = force_.metric().additive(all_.ranked, scratch_.metric);
-  zero_ = form.empty || all_.summary.least == all_.summary.greatest;
+  if (!(spec.sigma * range < kFar)) return false;
+  const std::span<const double> weights = find_facts();
+  if (!facts_->plain) return false;
+  zero_ = facts_->zero;
   if (zero_) return true;
-  double levels[LabelSummary::small] = {}, highest = -std::numeric_limits<double>::infinity();
-  for (auto level = static_cast<std::size_t>(all_.summary.least);
-       level <= static_cast<std::size_t>(all_.summary.greatest); ++level) {
-    if (all_.summary.counts[level] == 0) continue;
-    levels[level] = force_.metric().gain_in(all_.ranked, static_cast<double>(level));
-    if (levels[level] < highest) return false;  // the better label must not have the smaller gain
-    highest = levels[level];
-  }
-  rows_ = counted_ = form.weights.size();
+  rows_ = counted_ = weights.size();
   if (spec.truncation > 0) rows_ = std::min(rows_, spec.truncation);
   TopScratch& s = scratch_;
-  for (auto* part : {&s.exponential, &s.gain, &s.noisy, &s.ranked_exponential, &s.ranked_gain, &s.weight, &s.force,
-                     &s.curvature, &s.moved_force, &s.moved_curvature}) {
-    if (part->size() < n_ + kRun) part->resize(n_ + kRun);
-  }
-  s.level.resize(n_);
-  for (std::size_t i = 0; i < n_; ++i) {
-    s.level[i] = static_cast<std::uint8_t>(query_.labels[i]);
-    s.gain[i] = levels[s.level[i]];
-  }
+  reserve(s.exponential, n_ + kRun), reserve(s.noisy, n_ + order_room);
   for (std::size_t i = 0; i < n_; ++i) s.exponential[i] = spec.sigma * (query_.scores[i] - middle);
   exponentials({s.exponential.data(), n_});
-  std::fill_n(s.weight.begin(), counted_ + kLanes, 0.0);
-  norm_ = averages_ ? form.norm : 1.0;
-  for (std::size_t p = 0; p < counted_; ++p) s.weight[p] = averages_ ? form.weights[p] : form.weights[p] / form.norm;
-  zero_ = std::all_of(s.weight.begin(), s.weight.begin() + static_cast<std::ptrdiff_t>(counted_),
-                      [](double weight) { return weight == 0; });
+  for (std::size_t level = 0; level < facts_->levels; ++level) {
+    s.level_gain[level] = force_.metric().level_gain(level, facts_->levels - 1);
+  }
+  stream_ = random_stream(query_.seed, query_.round, query_.key);
+  averages_ ? void(weights_ = weights) : prepare_positions(weights);
   return true;
+}
+
+// What only the way of one draw at a time needs.
+void TopLambdas::prepare_positions(std::span<const double> weights) {
+  TopScratch& s = scratch_;
+  for (auto* part : {&s.gain, &s.ranked_exponential, &s.ranked_gain, &s.weight, &s.force, &s.curvature, &s.moved_force,
+                     &s.moved_curvature}) {
+    reserve(*part, n_ + kRun);
+  }
+  for (std::size_t i = 0; i < n_; ++i) s.gain[i] = s.level_gain[static_cast<std::size_t>(query_.labels[i])];
+  std::fill_n(s.weight.begin(), counted_ + kLanes, 0.0);
+  for (std::size_t p = 0; p < counted_; ++p) s.weight[p] = weights[p] / facts_->norm;
+}
+
+// Facts about the labels, which may be known already. Returns the weights of positions.
+std::span<const double> TopLambdas::find_facts() {
+  if (query_.facts) {
+    facts_ = query_.facts, by_level_ = {query_.by_level, n_};
+    return force_.metric().weights().first(facts_->counted);
+  }
+  TopScratch& s = scratch_;
+  reserve(s.by_level, n_);
+  facts_ = &s.facts, by_level_ = {s.by_level.data(), n_};
+  return describe_labels(force_.metric(), query_.labels, s.labels, s.facts, s.by_level.data());
 }
 
 std::span<const double> TopLambdas::scores_of(std::size_t draw) {
   if (force_.spec().noise == 0) return query_.scores;
-  const std::uint64_t key = random_bits(query_.seed, query_.round, query_.key, draw);
-  add_noise(query_.scores, force_.spec().noise, key, scratch_.noisy.data());
+  add_noise(query_.scores, force_.spec().noise, splitmix64(stream_ ^ draw), scratch_.noisy.data());
   return {scratch_.noisy.data(), n_};
 }
 
-// The first documents in the order of these scores; of equal ones, in their own order.
-void TopLambdas::order_first(std::span<const double> scores) {
-  if (n_ <= kFew) return order_by_counting(scores, scratch_.counting, scratch_.order);
-  if (order_top(scores, counted_, scratch_.counting, scratch_.order)) return;
-  std::vector<std::uint32_t>& order = scratch_.order;
-  order.resize(n_);
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return scores[a] > scores[b]; });
+// The first documents in the order of these scores, behind which there is room; of equal ones, in their own order.
+void TopLambdas::order_first(std::span<const double> scores, std::uint32_t* order) {
+  if (n_ <= kFew) return order_by_counting(scores.data(), n_, order);
+  if (order_top(scores, counted_, scratch_.counting, order)) return;
+  std::vector<std::uint32_t>& all = scratch_.order;
+  all.resize(n_);
+  std::iota(all.begin(), all.end(), 0u);
+  std::stable_sort(all.begin(), all.end(), [&](std::uint32_t a, std::uint32_t b) { return scores[a] > scores[b]; });
+  std::copy_n(all.begin(), counted_, order);
 }
 
 bool TopLambdas::order(std::size_t draw) {
@@ -370,19 +383,19 @@ void TopLambdas::add_average(const ForceSums& sums) {
 void TopLambdas::add_average(std::size_t first, std::size_t last, const ForceSums& sums) {
   const ForceSpec& spec = force_.spec();
   TopScratch& s = scratch_;
-  s.drawn.resize((last - first) * counted_);
+  const std::size_t drawn = (last - first) * counted_;
+  reserve(s.drawn, drawn + order_room);
   for (std::size_t draw = first; draw < last; ++draw) {
-    order_first(scores_of(draw));
-    std::copy_n(s.order.begin(), counted_, s.drawn.begin() + static_cast<std::ptrdiff_t>((draw - first) * counted_));
+    order_first(scores_of(draw), s.drawn.data() + (draw - first) * counted_);
   }
-  const double scale = spec.sigma / (static_cast<double>(spec.draws) * norm_);
+  const double scale = spec.sigma / (static_cast<double>(spec.draws) * facts_->norm);
   add_averaged({{s.exponential.data(), n_},
-                {s.gain.data(), n_},
-                s.level,
-                std::span(all_.summary.counts).first(static_cast<std::size_t>(all_.summary.greatest) + 1),
-                {s.weight.data(), counted_},
+                by_level_,
+                std::span(facts_->counts).first(facts_->levels),
+                std::span<const double>(s.level_gain).first(facts_->levels),
+                weights_,
                 rows_,
-                s.drawn},
+                {s.drawn.data(), drawn}},
                s.average, scale, spec.sigma * scale, sums.force, sums.curvature);
 }
 

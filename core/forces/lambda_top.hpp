@@ -2,12 +2,14 @@
 // pairs at a time.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "forces/lambda_draws.hpp"
+#include "forces/lambda_labels.hpp"
 #include "metrics/metric.hpp"
 #include "metrics/order.hpp"
 
@@ -24,14 +26,16 @@ void add_noise(std::span<const double> scores, double noise, std::uint64_t key, 
 
 // Working memory, kept from query to query. Arrays by document or position have room for some more numbers.
 struct TopScratch {
-  MetricScratch metric;
+  LabelScratch labels;
+  LabelFacts facts;
+  std::array<double, LabelSummary::small> level_gain;
   OrderScratch counting;
   std::vector<std::uint32_t> order, rising;      // the first documents by rank, and by number
   std::vector<double> exponential, gain, noisy;  // by document
   std::vector<double> ranked_exponential, ranked_gain, weight, force, curvature;  // by position
   std::vector<double> moved_force, moved_curvature;                               // by document
-  std::vector<std::uint8_t> level;                                                // by document
-  std::vector<std::uint32_t> drawn;                                               // the first documents of each draw
+  std::vector<std::uint32_t> by_level;  // the documents in the order of describe_labels
+  std::vector<std::uint32_t> drawn;     // the first documents of each draw
   AverageScratch average;
 };
 
@@ -53,9 +57,11 @@ class TopLambdas {
 
  private:
   bool prepare();
+  void prepare_positions(std::span<const double> weights);
+  std::span<const double> find_facts();
   std::span<const double> scores_of(std::size_t draw);
   bool order(std::size_t draw);
-  void order_first(std::span<const double> scores);
+  void order_first(std::span<const double> scores, std::uint32_t* order);
   void gather();
   double add_pairs();
   void scatter();
@@ -68,7 +74,10 @@ class TopLambdas {
   const std::size_t n_;
   std::size_t first_ = 0;               // documents that are ordered; the others follow as they are
   std::size_t counted_ = 0, rows_ = 0;  // positions with a weight, and those whose pairs count
-  double norm_ = 1;                     // by which weights are still to be divided
+  const LabelFacts* facts_ = nullptr;
+  std::span<const std::uint32_t> by_level_;
+  std::span<const double> weights_;  // of positions, not divided by the norm yet
+  std::uint64_t stream_ = 0;         // of random numbers
   bool fits_ = false, zero_ = false, averages_ = false;
 };
 

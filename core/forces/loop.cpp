@@ -37,6 +37,9 @@ ForceQuery ForceTable::query(std::size_t q, std::span<const double> scores_of_q)
   const std::size_t inputs = labels.empty() ? 0 : noise_inputs.size() / labels.size();
   out.noise_inputs = noise_inputs.subspan(begin * inputs, n * inputs);
   out.parameters = parameters;
+  if (described && !described->facts.empty()) {
+    out.facts = described->facts.data() + q, out.by_level = described->by_level.data() + begin;
+  }
   out.seed = seed, out.round = round;
   out.key = query_keys.empty() ? q : query_keys[q];
   return out;

@@ -19,6 +19,7 @@ struct ForceTable {
   std::span<const double> noise_scales, noise_inputs;       // of documents, or empty
   std::span<const std::uint64_t> query_keys;                // or empty
   std::span<const double> parameters;
+  const LabelTable* described = nullptr;  // by the force that is applied
   std::uint64_t seed = 0, round = 0;
 
   std::size_t queries() const { return query_offsets.size() - 1; }

@@ -68,6 +68,18 @@ double Metric::gain_in(const RankedQuery& query, double label) const {
   unreachable();
 }
 
+double Metric::level_gain(std::size_t level, double greatest) const {
+  switch (spec_.kernel->additive->gain) {
+    case AdditiveGain::by_label:
+      return level_gains_[level];
+    case AdditiveGain::relevant:
+      return relevant(static_cast<double>(level)) ? 1.0 : 0.0;
+    case AdditiveGain::best_label:
+      return static_cast<double>(level) == greatest ? 1.0 : 0.0;
+  }
+  unreachable();
+}
+
 double Metric::satisfaction(double label) const {
   return label <= 0 ? 0.0 : (std::exp2(label) - 1) / largest_satisfaction_;
 }

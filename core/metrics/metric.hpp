@@ -46,6 +46,8 @@ class Metric {
   double satisfaction(double label) const;
   // The gain of a document in an additive metric: WTA's depends on the labels of its query.
   double gain_in(const RankedQuery& query, double label) const;
+  // The same for a small whole label, given the greatest label of the query.
+  double level_gain(std::size_t level, double greatest) const;
   // The form of an additive metric on this query, valid until the scratch is used again.
   AdditiveForm additive(const RankedQuery& query, MetricScratch& scratch) const;
   // The weights of positions in an additive metric, before they are divided by the norm.

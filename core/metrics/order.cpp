@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t block = 8;  // scores per step, in as many vectors as the machine needs
 constexpr double lowest = -std::numeric_limits<double>::infinity();
-constexpr std::size_t most_candidates = 64;
+constexpr std::size_t most_candidates = order_room - block;
 
 // Vectors as wide as the machine's: the compiler splits wider ones into single numbers.
 template <std::size_t width>
@@ -206,21 +206,24 @@ std::size_t collect_best(const double* scores, std::size_t n, double threshold, 
 
 }  // namespace
 
+void order_by_counting(const double* scores, std::size_t n, std::uint32_t* order) {
+  std::int64_t before[longest_counted + block];
+  count_before_best(scores, n, before);
+  for (std::size_t i = 0; i < n; ++i) order[static_cast<std::size_t>(before[i])] = static_cast<std::uint32_t>(i);
+}
+
 void order_by_counting(std::span<const double> scores, OrderScratch& scratch, std::vector<std::uint32_t>& order) {
   const std::size_t n = scores.size();
   scratch.scores.resize(n + block);
   std::copy(scores.begin(), scores.end(), scratch.scores.begin());
-  std::int64_t before[longest_counted + block];
-  count_before_best(scratch.scores.data(), n, before);
   order.resize(n);
-  for (std::size_t i = 0; i < n; ++i) order[static_cast<std::size_t>(before[i])] = static_cast<std::uint32_t>(i);
+  order_by_counting(scratch.scores.data(), n, order.data());
 }
 
-bool order_top(std::span<const double> scores, std::size_t depth, OrderScratch& scratch,
-               std::vector<std::uint32_t>& order) {
+bool order_top(std::span<const double> scores, std::size_t depth, OrderScratch& scratch, std::uint32_t* order) {
   const std::size_t n = scores.size();
   const double threshold = reached_by_best(scores.data(), n, depth);
-  scratch.candidates.resize(n + block);
+  if (scratch.candidates.size() < n + block) scratch.candidates.resize(n + block);
   std::uint32_t* const candidates = scratch.candidates.data();
   const std::size_t count = collect_best(scores.data(), n, threshold, candidates);
   if (count > most_candidates) return false;
@@ -229,8 +232,14 @@ bool order_top(std::span<const double> scores, std::size_t depth, OrderScratch& 
   std::int64_t before[most_candidates + block];
   for (std::size_t c = 0; c < count; ++c) few[c] = scores[candidates[c]];
   count_before_best(few, count, before);
-  order.resize(most_candidates);
   for (std::size_t c = 0; c < count; ++c) order[static_cast<std::size_t>(before[c])] = candidates[c];
+  return true;
+}
+
+bool order_top(std::span<const double> scores, std::size_t depth, OrderScratch& scratch,
+               std::vector<std::uint32_t>& order) {
+  order.resize(depth + order_room);
+  if (!order_top(scores, depth, scratch, order.data())) return false;
   order.resize(depth);
   return true;
 }

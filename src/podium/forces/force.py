@@ -110,6 +110,11 @@ class Force:
         return own if self.inner is None else own + self.inner.parameter_names
 
     @property
+    def is_custom(self) -> bool:
+        """Whether it is a function of the user's or computed from one, which may be compiled later."""
+        return self.custom is not None or (self.metric is not None and self.metric.custom is not None)
+
+    @property
     def has_cost(self) -> bool:
         """Whether the force is the negative gradient of a cost that can be computed."""
         if self.inner is not None and "has_cost" in self.definition.inherits:
@@ -216,7 +221,7 @@ class Force:
     def core_spec(self, classes: int = 2) -> _core.ForceSpec:
         """Return the force in the form that the core takes; it is kept, because training asks for it in every round."""
         acting = self.acting
-        if acting.custom is not None or (acting.metric is not None and acting.metric.custom is not None):
+        if acting.is_custom:
             return self._make_core_spec(classes)
         if classes not in self._core_specs:
             self._core_specs[classes] = self._make_core_spec(classes)
@@ -359,8 +364,7 @@ class Force:
             parameter_force=np.empty((data.n_queries, len(held))) if len(held) else None,
         )
         _core.apply_force(
-            self.core_spec(self.n_classes(data)),
-            data.core_for(self),
+            data.prepared(self),
             np.ascontiguousarray(scores, np.float64).reshape(-1),
             held,
             seed,

@@ -35,6 +35,7 @@ class ForceData:
         self.document_weights, self.pairs = data.document_weights, data.pairs
         self._data, self._keys = data, query_hashes(data.query_ids, 0) if query_keys is None else query_keys
         self._plain: _core.ForceInputs | None = None
+        self._prepared: dict[Force, _core.PreparedForce] = {}
         self._special: dict[Force, _core.ForceInputs] = {}  # of forces that need more of the documents
         self._document_inputs: dict[Force, DocumentInputs] = {}
         self._part_of: tuple[ForceData, npt.NDArray[np.int64]] | None = None
@@ -58,6 +59,15 @@ class ForceData:
             self._inputs_for(acting, core).pass_to(core)
             self._special[acting] = core
         return self._special[acting]
+
+    def prepared(self, force: Force) -> _core.PreparedForce:
+        """Return the force on these queries as the core takes it; it is kept, unless a function of the user's could change."""
+        if force in self._prepared:
+            return self._prepared[force]
+        made = _core.PreparedForce(force.core_spec(force.n_classes(self)), self.core_for(force))
+        if not force.acting.is_custom:
+            self._prepared[force] = made
+        return made
 
     def _inputs_for(self, force: Force, core: _core.ForceInputs | None = None) -> DocumentInputs:
         if self._part_of is not None:

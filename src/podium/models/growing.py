@@ -164,14 +164,11 @@ class TreeBooster:
         alone = self.exchange.is_alone and self.memory is None
         return alone and self.n_outputs == 1 and self.n_documents <= TOGETHER_DOCUMENTS
 
-    def grow_together(
-        self, force: _core.ForceSpec, data: _core.ForceInputs, rounds: Sequence[int], learning_rate: float
-    ) -> None:
+    def grow_together(self, force: _core.PreparedForce, rounds: Sequence[int], learning_rate: float) -> None:
         """Grow the next tree of every forest from the force on the forest's own scores; the trees are those of `grow`.
 
         Args:
-            force: a force with a curvature, without parameters of its own.
-            data: what the force needs to know of the training documents.
+            force: a force on the training documents that has a curvature and no parameters of its own.
             rounds: of each forest, what the force's random draws are a function of.
             learning_rate: the factor of the values of leaves.
         """
@@ -183,7 +180,6 @@ class TreeBooster:
         with self._range_checked(learning_rate):
             trees = self.booster.grow_forests(
                 force,
-                data,
                 [own.scores for own in self.own],
                 seed=self.seed,
                 rounds=list(rounds),

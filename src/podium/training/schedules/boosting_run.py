@@ -219,9 +219,9 @@ class BoostingRun(TrainingRun):
         growing, share = self.growing, 1 / self.growing.forests
         first, together = growing.n_steps, self.together and not self.recalled
         if together:
-            force, data = self.plan.force, self.force_data
+            force = self.force_data.prepared(self.plan.force)
             rounds = [self._draw_of(number, forest) for forest in range(growing.forests)]
-            growing.grow_together(force.core_spec(force.n_classes(data)), data.core_for(force), rounds, self.rate)
+            growing.grow_together(force, rounds, self.rate)
         for forest, own in enumerate(growing.own):
             if not together:
                 self._absorb(number, forest)
