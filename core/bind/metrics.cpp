@@ -9,11 +9,13 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
 
 #include "bind/bind.hpp"
+#include "metrics/best_round.hpp"
 #include "metrics/evaluate.hpp"
 #include "metrics/kernels.hpp"
 #include "metrics/metric.hpp"
@@ -150,6 +152,14 @@ void bind_metrics(nb::module_& m) {
         nb::arg("query_offsets"), nb::arg("judged").none(), nb::arg("retrieved").none(), nb::arg("tie_order").none(),
         nb::arg("num_threads"),
         "(values, empty, (problem, row, metric)), each [metrics × queries]; problem 0 means that all is well.");
+  m.def(
+      "best_round",
+      [](Vector<double> values, std::size_t width, std::size_t first) {
+        if (first < 1 || first > values.size()) throw std::invalid_argument("there is no such round");
+        return best_round({values.data(), values.size()}, width, first);
+      },
+      nb::arg("values"), nb::arg("width"), nb::arg("first"),
+      "The round, counted from 1, whose mean over neighbors is highest.");
   m.def("swap_deltas", &swap_deltas, nb::arg("spec"), nb::arg("scores"), nb::arg("labels"), nb::arg("judged").none(),
         nb::arg("tie_order").none(),
         "([documents × documents] of what the metric gains when two documents swap places, problem).");

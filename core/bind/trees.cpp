@@ -160,23 +160,51 @@ void add(Booster& booster, const BoostedTree& tree, const BinColumns* columns, d
   }
 }
 
-// A tree over values, as forests keep it.
-nb::typed<nb::dict, nb::str, nb::object> tree_arrays(const Booster& booster, const BoostedTree& boosted) {
-  const std::size_t n = boosted.tree.nodes.size();
-  std::vector<std::int32_t> feature(n), left(n), right(n), set(n);
-  std::vector<float> threshold(n);
-  std::vector<std::uint8_t> missing_left(n);
-  std::vector<std::uint64_t> sets;
-  for (std::size_t k = 0; k < n; ++k) {
-    const TreeNode& node = boosted.tree.nodes[k];
-    const std::uint32_t f = booster.used()[node.column];
-    const auto& cuts = booster.features()[f].cuts;
-    feature[k] = static_cast<std::int32_t>(f), left[k] = node.left, right[k] = node.right;
-    missing_left[k] = node.missing_left;
-    set[k] = node.categorical() ? static_cast<std::int32_t>(node.set) : -1;
-    if (!node.categorical()) threshold[k] = node.bin < cuts.size() ? cuts[node.bin] : FLT_MAX;
+// Adds the last tree of each forest to the forest's own scores, and its share to those of all training documents and to
+// those of others.
+void add_step(Booster& booster, const std::vector<const BoostedTree*>& trees, double share,
+              const std::vector<MutableVector<double>>& own, MutableVector<double> scores, const BinColumns* columns,
+              std::optional<MutableVector<double>> column_scores) {
+  check_size(own.size(), trees.size(), "one tree per forest");
+  check_size(scores.size(), booster.rows(), "one score per document");
+  check_size(column_scores ? column_scores->size() : 0, columns ? columns->rows() : 0, "one score per other document");
+  std::vector<double*> own_scores;
+  for (const MutableVector<double>& each : own) {
+    check_size(each.size(), booster.rows(), "one score per document");
+    own_scores.push_back(each.data());
   }
-  for (const BinSet& bins : boosted.tree.sets) sets.insert(sets.end(), bins.begin(), bins.end());
+  const nb::gil_scoped_release release;  // it is quick, and half-updated scores would be useless
+  booster.add_step(trees, share, own_scores, scores.data());
+  if (columns == nullptr) return;
+  for (const BoostedTree* const tree : trees) booster.add(*tree, *columns, share, column_scores->data(), 1);
+}
+
+// Trees over values, one after the other as forests keep them, and the numbers of nodes and leaves of each. Sets of
+// categories are numbered from the first tree on.
+nb::typed<nb::dict, nb::str, nb::object> tree_arrays(const Booster& booster,
+                                                     const std::vector<const BoostedTree*>& trees) {
+  std::vector<std::int32_t> feature, left, right, set;
+  std::vector<float> threshold;
+  std::vector<std::uint8_t> missing_left;
+  std::vector<std::uint64_t> sets;
+  std::vector<double> gains, values;
+  std::vector<std::int64_t> documents, nodes, leaves;
+  const auto append = [](auto& all, const auto& own) { all.insert(all.end(), own.begin(), own.end()); };
+  for (const BoostedTree* const boosted : trees) {
+    const auto before = static_cast<std::int32_t>(sets.size() / BinSet().size());
+    for (const TreeNode& node : boosted->tree.nodes) {
+      const std::uint32_t f = booster.used()[node.column];
+      const auto& cuts = booster.features()[f].cuts;
+      feature.push_back(static_cast<std::int32_t>(f)), left.push_back(node.left), right.push_back(node.right);
+      missing_left.push_back(node.missing_left);
+      set.push_back(node.categorical() ? before + static_cast<std::int32_t>(node.set) : -1);
+      threshold.push_back(node.categorical() ? 0 : node.bin < cuts.size() ? cuts[node.bin] : FLT_MAX);
+    }
+    for (const BinSet& bins : boosted->tree.sets) append(sets, bins);
+    append(gains, boosted->gains), append(values, boosted->values), append(documents, boosted->documents);
+    nodes.push_back(static_cast<std::int64_t>(boosted->tree.nodes.size()));
+    leaves.push_back(static_cast<std::int64_t>(boosted->values.size()));
+  }
   nb::typed<nb::dict, nb::str, nb::object> out;
   out["feature"] = to_numpy(std::move(feature));
   out["threshold"] = to_numpy(std::move(threshold));
@@ -185,13 +213,15 @@ nb::typed<nb::dict, nb::str, nb::object> tree_arrays(const Booster& booster, con
   out["missing_left"] = to_numpy(std::move(missing_left));
   out["set"] = to_numpy(std::move(set));
   out["sets"] = to_numpy(std::move(sets));
-  out["gain"] = to_numpy(std::vector<double>(boosted.gains));
-  out["value"] = to_numpy(std::vector<double>(boosted.values));
-  out["documents"] = to_numpy(std::vector<std::int64_t>(boosted.documents));
+  out["gain"] = to_numpy(std::move(gains));
+  out["value"] = to_numpy(std::move(values));
+  out["documents"] = to_numpy(std::move(documents));
+  out["nodes"] = to_numpy(std::move(nodes));
+  out["leaves"] = to_numpy(std::move(leaves));
   return out;
 }
 
-// The tree that `tree_arrays` gave, for a booster with the same bins.
+// The tree that `tree_arrays` gave alone, for a booster with the same bins.
 BoostedTree recall_tree(const Booster& booster, Vector<std::int32_t> feature, Vector<float> threshold,
                         Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<std::uint8_t> missing_left,
                         Vector<std::int32_t> set, Vector<std::uint64_t> sets, Vector<double> gain, Vector<double> value,
@@ -276,7 +306,9 @@ void bind_booster(nb::module_& m) {
       .def("make_columns", &Booster::make_columns, "rows"_a)
       .def("bin", &bin, "features"_a, "first"_a, "columns"_a, "Writes the bins of other documents.")
       .def("add", &add, "tree"_a, "columns"_a.none(), nb::kw_only(), "scale"_a, "scores"_a, "output"_a, "outputs"_a)
-      .def("tree_arrays", &tree_arrays, "tree"_a)
+      .def("add_step", &add_step, "trees"_a, nb::kw_only(), "share"_a, "own"_a, "scores"_a, "columns"_a.none(),
+           "column_scores"_a.none())
+      .def("tree_arrays", &tree_arrays, "trees"_a)
       .def("recall_tree", &recall_tree, nb::kw_only(), "feature"_a, "threshold"_a, "left"_a, "right"_a,
            "missing_left"_a, "set"_a, "sets"_a, "gain"_a, "value"_a, "documents"_a);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "parallel.hpp"
+#include "scratch.hpp"
 
 namespace podium {
 namespace {
@@ -115,8 +116,10 @@ Refusal evaluate(std::span<const MetricSpec> specs, const QueryTable& table, int
   }
   const std::vector<Ordering> orderings = plan(metrics, longest);
   std::atomic<std::size_t> first_refused{queries};
+  ScratchPool<Workspace> workspaces;
   const auto body = [&](std::size_t begin, std::size_t end) {
-    Workspace workspace;
+    const ScratchPool<Workspace>::Loan loan(workspaces);
+    Workspace& workspace = *loan;
     for (std::size_t q = begin; q < end; ++q) {
       const QueryView query = table.query(q);
       summarize(query.labels, workspace.summary);

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kTile = Binner::kTile;
 constexpr std::size_t kTiles = 128;  // per piece of work
+constexpr std::size_t kStep = 2048;  // documents to which the trees of a step are added at a time
 
 template <class Body>
 void pieces(int num_threads, std::size_t count, Body&& body) {
@@ -371,11 +372,39 @@ void Booster::bin(const FeatureTable& table, std::size_t first, BinColumns& colu
   bin_columns(table, binner_, data_.used, first, columns, num_threads_);
 }
 
-void Booster::add(const BoostedTree& tree, double scale, double* scores, std::size_t stride) {
+// What is known of the tree if it is the last of its forest, or null.
+const Booster::Last* Booster::last_of(const BoostedTree& tree) const {
   const auto found =
       std::ranges::find_if(last_, [&](const auto& last) { return tree.serial != 0 && last->serial == tree.serial; });
-  if (found == last_.end()) return add(tree, data_.columns, scale, scores, stride);
-  const std::uint32_t* const leaf = (*found)->leaf.data();
+  return found == last_.end() ? nullptr : found->get();
+}
+
+// Some documents at a time, whose scores stay in the cache while all trees are added.
+void Booster::add_step(std::span<const BoostedTree* const> trees, double share, std::span<double* const> own,
+                       double* scores) {
+  std::vector<const Last*> last;
+  for (const BoostedTree* const tree : trees) last.push_back(last_of(*tree));
+  if (std::ranges::count(last, nullptr) > 0) {
+    for (std::size_t k = 0; k < trees.size(); ++k) add(*trees[k], 1.0, own[k], 1), add(*trees[k], share, scores, 1);
+    return;
+  }
+  const int threads = trees.size() * data_.rows > 4 * kTiles * kTile ? num_threads_ : 1;
+  parallel_for(data_.rows, threads, kStep, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = 0; k < trees.size(); ++k) {
+      const double* const values = trees[k]->values.data();
+      const std::uint32_t* const leaf = last[k]->leaf.data();
+      for (std::size_t i = begin; i < end; ++i) {
+        const double value = values[leaf[i]];
+        own[k][i] += value, scores[i] += share * value;
+      }
+    }
+  });
+}
+
+void Booster::add(const BoostedTree& tree, double scale, double* scores, std::size_t stride) {
+  const Last* const found = last_of(tree);
+  if (found == nullptr) return add(tree, data_.columns, scale, scores, stride);
+  const std::uint32_t* const leaf = found->leaf.data();
   pieces(num_threads_, data_.rows, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) scores[i * stride] += scale * tree.values[leaf[i]];
   });

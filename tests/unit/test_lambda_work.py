@@ -20,7 +20,7 @@ SOURCES = [
     *sorted((CORE / "metrics").glob("*.cpp")),
     *(
         CORE / "forces" / f"{name}.cpp"
-        for name in ("lambda", "lambda_top", "lambda_draws", "force", "force_parameters", "normal")
+        for name in ("lambda", "lambda_top", "lambda_draws", "lambda_labels", "force", "force_parameters", "normal")
     ),
     CORE / "interrupt.cpp",
     *sorted((CORE / "net").glob("dense_*.cpp")),

@@ -145,7 +145,7 @@ def test_interrupted_and_resumed(kind, tmp_path):
 def test_an_interrupt_in_the_middle_of_a_round(kind, tmp_path, monkeypatch):
     """The unfinished tree is lost, and the finished ones are kept."""
     first = saved(ranker(kind).fit(TRAIN, valid=VALID), tmp_path / "a")
-    grow, calls = podium.models.growing.TreeBooster.grow, []
+    grow, calls = podium.models.growing.TreeBooster.grow_together, []
 
     def interrupted(self: Any, *given: Any) -> None:
         calls.append(1)
@@ -153,7 +153,7 @@ def test_an_interrupt_in_the_middle_of_a_round(kind, tmp_path, monkeypatch):
         if len(calls) == 11:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(podium.models.growing.TreeBooster, "grow", interrupted)
+    monkeypatch.setattr(podium.models.growing.TreeBooster, "grow_together", interrupted)
     checkpoint = podium.Checkpoint(tmp_path / "c", seconds=0.0)
     with pytest.warns(UserWarning, match="interrupted"):
         part = ranker(kind).fit(TRAIN, valid=VALID, checkpoint=checkpoint)

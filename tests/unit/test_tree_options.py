@@ -15,7 +15,7 @@ from test_trees import PLAIN
 import podium
 from podium.cli.epochs import EpochTable
 from podium.rankers.class_weights import weighted
-from podium.training.best_round import best_round, smoothed
+from podium.training.best_round import best_round, first_choice
 from podium.training.schedules.boosting_run import BoostingRun
 
 TRAIN = podium.synthetic.network(queries=40, documents=15, features=8, hidden=3, seed=0)
@@ -453,10 +453,33 @@ def test_a_best_round_at_either_end_is_warned_about():
         lambdamart(n_estimators=5, smoothing=0).fit(TRAIN, valid=TRAIN)
 
 
+def naive_best_round(values, smoothing):
+    """The round whose mean over its neighbors is highest, among those with half of their neighbors on the left."""
+    width = min(smoothing, len(values) // 10)
+    apart = values - values[0]
+    sums = np.concatenate([[0.0], np.cumsum(apart / (np.abs(apart).max() or 1.0))])
+    at = np.arange(len(values))
+    half = np.minimum(width, at)
+    low, high = at - half, np.minimum(at + half + 1, len(values))
+    means = np.round((sums[high] - sums[low]) / (high - low), 11)
+    first = (width + 1) // 2
+    return first + 1 + int(np.argmax(means[first:]))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e200])
+def test_the_best_round_is_that_of_the_naive_rule(scale):
+    rng = np.random.default_rng(3)
+    for rounds in (1, 2, 9, 10, 11, 39, 97, 400, 1000):
+        for smoothing in (0, 1, 5, 40):
+            for values in (rng.normal(size=rounds), np.round(rng.random(rounds), 1), rng.normal(size=rounds).cumsum()):
+                assert best_round(scale * values, smoothing) == naive_best_round(scale * values, smoothing)
+
+
 @pytest.mark.parametrize("value", [0.3, 12.3, 1234.567, 333333.3, 1e200, 0.0])
-def test_equal_values_are_equal_when_smoothed_whatever_their_size(value):
+def test_of_equal_values_the_first_is_kept_whatever_their_size(value):
     for rounds in (10, 97, 1000):
-        assert np.ptp(smoothed(np.full(rounds, value), min(40, rounds // 10))) == 0
+        assert best_round(np.full(rounds, value), 40) == first_choice(rounds, 40)
+        assert best_round(value + np.tile([0.0, 1e-14 * value], rounds // 2), 0) == 1 + (value > 0)
 
 
 def test_any_force_with_trees_can_do_without_smoothing():

@@ -18,6 +18,7 @@ from podium.forces import ForceData
 from podium.models import growing as growing_module
 from podium.models.growing import TreeBooster
 from podium.models.tree_settings import TreesSpec
+from podium.models.trees import forest_of
 
 STORAGE = {
     "shared": {"SHARED_BYTE_DOCUMENTS": 0},
@@ -469,3 +470,38 @@ def test_a_tree_does_not_depend_on_those_grown_before_it():
         alone.trees = together.trees[:number]
         alone.grow(force, one, 1.0)
         assert_identical(alone.arrays_of(number), together.arrays_of(number))
+
+
+def several_forests(data: podium.RankingData, threads: int = 1) -> TreeBooster:
+    spec = TreesSpec(**PLAIN | {"num_leaves": 7, "forests": 3, "query_sampling": 0.5})
+    return TreeBooster(spec, data, base=np.zeros(1), seed=5, num_threads=threads)
+
+
+@pytest.mark.parametrize(("documents", "threads"), [(40, 1), (12_000, 3)])
+def test_a_step_adds_what_its_trees_add_one_by_one(documents, threads):
+    rng = np.random.default_rng(2)
+    X, qid = rng.normal(size=(documents, 4)).astype(np.float32), np.arange(documents) // 10
+    data, other = (
+        podium.RankingData(X, rng.integers(0, 3, documents), qid),
+        podium.RankingData(X[:30], np.zeros(30), qid[:30]),
+    )
+    force = ForceData(data).prepared(podium.force("lambdarank(ndcg@5, noise=1, draws=2)"))
+    trees, expected = several_forests(data, threads), several_forests(data)
+    watched, expected_watched = (booster.watch(other, 1) for booster in (trees, expected))
+    for number in range(4):
+        for booster in (trees, expected):
+            booster.grow_together(force, [number, 100 + number, 200 + number], 0.1)
+        if number == 2:  # trees that come from elsewhere
+            trees.trees[-3:] = [trees.booster.recall_tree(**trees.arrays_of(3 * number + k)) for k in range(3)]
+        trees.add_step(watched)
+        for forest, own in enumerate(expected.own):
+            step = [3 * number + forest]
+            expected.add(own, step, [1.0])
+            expected.add(expected.train, step, [1 / 3])
+            expected.add(expected_watched, step, [1 / 3])
+        found, wanted = [*trees.own, trees.train, watched], [*expected.own, expected.train, expected_watched]
+        for part, like in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(part.scores, like.scores)
+    weights = rng.normal(size=10).tolist()
+    scaled = [dict(trees.arrays_of(t), value=trees.arrays_of(t)["value"] * weights[t]) for t in range(10)]
+    assert_identical(trees.grown(weights), forest_of(scaled, trees.base, trees.categories))

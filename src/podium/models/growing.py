@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import contextlib
 import math
 import warnings
@@ -22,7 +23,7 @@ from podium.memory import MemoryLimit
 from podium.models.continuing import as_start, check_start, joined_forest
 from podium.models.model import Floats
 from podium.models.tree_settings import TreesSpec
-from podium.models.trees import MOST_FEATURES, Arrays, TreeModel, forest_of
+from podium.models.trees import MOST_FEATURES, Arrays, TreeModel, joined_trees
 
 BIN_SAMPLE_DOCUMENTS = 100_000  # documents from which the bins are chosen
 SHARED_BYTE_DOCUMENTS = 40_000  # from this many documents, two features with few bins share a byte
@@ -115,7 +116,7 @@ class TreeBooster:
         self.monotone = [dict(spec.monotone).get(f, 0) for f in range(data.n_features)] if spec.monotone else []
         self.settings: tuple[float, _core.BoostSettings] | None = None  # with the learning rate they were made for
         self.trees: list[_core.BoostedTree] = []
-        self.weights: list[float] = []
+        self.weights = array.array("d")
         self.train = self._watch(data, None, num_threads)
         alone = self.forests == 1
         self.own = (
@@ -174,7 +175,7 @@ class TreeBooster:
         """
         number = self.trees_before + len(self.trees)
         for own in self.own:
-            if not np.isfinite(own.scores).all():
+            if not _core.all_finite(own.scores):
                 row = int(np.flatnonzero(~np.isfinite(own.scores))[0])
                 raise DataError(f"the score of document {row} is {own.scores[row]}; forces need finite scores")
         with self._range_checked(learning_rate):
@@ -227,15 +228,30 @@ class TreeBooster:
                     tree, watched.columns, scale=scale, scores=watched.scores, output=output, outputs=self.n_outputs
                 )
 
+    def add_step(self, watched: TrackedScores | None) -> None:
+        """Add the last tree of each forest to the forest's own scores, and their mean to all others.
+
+        There are several forests, and one output.
+        """
+        self.booster.add_step(
+            self.trees[-self.forests :],
+            share=1 / self.forests,
+            own=[own.scores for own in self.own],
+            scores=self.train.scores,
+            columns=None if watched is None else watched.columns,
+            column_scores=None if watched is None else watched.scores,
+        )
+
     def arrays_of(self, tree: int) -> Arrays:
         """Return a tree as forests store it, without its weight."""
-        return {name: np.asarray(value) for name, value in self.booster.tree_arrays(self.trees[tree]).items()}
+        arrays = self.booster.tree_arrays([self.trees[tree]])
+        return {name: np.asarray(value) for name, value in arrays.items() if name not in ("nodes", "leaves")}
 
     def recall(self, arrays: Arrays, weights: Floats) -> None:
         """Restore the trees of a forest that was grown on these bins."""
         forest = TreeModel(arrays, self.n_features, self.n_outputs)
         self.trees = [self.booster.recall_tree(**forest.tree(t)) for t in range(forest.n_trees)]
-        self.weights = weights.tolist()
+        self.weights = array.array("d", weights.tolist())
         if len(self.weights) != len(self.trees):
             raise ValueError(f"{len(self.weights)} weights for {len(self.trees)} trees")
 
@@ -246,9 +262,12 @@ class TreeBooster:
 
     def grown(self, weights: Sequence[float]) -> Arrays:
         """Return the forest of the first trees, one per weight and multiplied by it, without the trees that training started from."""
-        trees = [self.arrays_of(t) for t in range(len(weights))]
-        scaled = [{**tree, "value": tree["value"] * weight} for tree, weight in zip(trees, weights, strict=True)]
-        return forest_of(scaled, self.base, self.categories)
+        arrays = {
+            name: np.asarray(value) for name, value in self.booster.tree_arrays(self.trees[: len(weights)]).items()
+        }
+        nodes, leaves = arrays.pop("nodes"), arrays.pop("leaves")
+        arrays["value"] = arrays["value"] * np.repeat(np.asarray(weights, np.float64), leaves)
+        return joined_trees(arrays, nodes, leaves, self.base, self.categories)
 
     def finished(self, weights: Sequence[float]) -> TreeModel:
         """Return the trained forest, including the one that training started from."""

@@ -37,6 +37,7 @@ MOST_FEATURES = 2**20  # a forest has no array with one entry per feature, so no
 NOT_SCORED = ("gain", "documents", "base", "feature_rules")  # not needed by the core's forest
 SUMS = ("float64", "float32")
 Arrays = dict[str, npt.NDArray[Any]]
+Integers = npt.NDArray[np.int64]
 
 
 class TreeModel(Model):
@@ -176,13 +177,21 @@ def forest_of(trees: Sequence[Arrays], base: Floats, categories: dict[int, npt.N
         name: np.concatenate([np.empty(0, DTYPES[name]), *(tree[name] for tree in trees)])
         for name in (*NODES, *LEAVES, "sets")
     }
-    out["node_offsets"] = np.cumsum([0, *(len(tree["feature"]) for tree in trees)])
-    out["leaf_offsets"] = np.cumsum([0, *(len(tree["value"]) for tree in trees)])
-    before = np.repeat(
-        np.cumsum([0, *(len(tree["sets"]) // 4 for tree in trees[:-1])]) if trees else np.empty(0, np.int64),
-        np.diff(out["node_offsets"]),
+    nodes, leaves, sets = (
+        np.array([len(tree[name]) for tree in trees], np.int64) for name in ("feature", "value", "sets")
     )
+    before = np.repeat(np.cumsum(sets) // 4 - sets // 4, nodes)
     out["set"] = np.where(out["set"] >= 0, out["set"] + before, -1)
+    return joined_trees(out, nodes, leaves, base, categories)
+
+
+def joined_trees(
+    arrays: Arrays, nodes: Integers, leaves: Integers, base: Floats, categories: dict[int, npt.NDArray[np.float32]]
+) -> Arrays:
+    """Return the arrays of a forest from those of all its trees in a row, given how many nodes and leaves each of them has."""
+    out = dict(arrays)
+    out["node_offsets"] = np.concatenate([[0], np.cumsum(nodes)])
+    out["leaf_offsets"] = np.concatenate([[0], np.cumsum(leaves)])
     known = sorted(categories)
     out["category_features"] = np.array(known, np.int32)
     out["category_offsets"] = np.cumsum([0, *(len(categories[feature]) for feature in known)])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from podium import _core
 from podium.data import RankingData
 from podium.data.canonical import canonical_order
 from podium.data.hashing import counter_uniform
@@ -183,7 +184,10 @@ class BoostingRun(TrainingRun):
         watched = [growing.train, *([] if self.watched is None else [self.watched])]
         out = [weights[k * growing.n_outputs] for k in dropped]
         growing.add(growing.train, dropped, [-weight for weight in out])
-        self._absorb(number, 0)
+        if self._grows_in_core:
+            self._grow_in_core(number)
+        else:
+            self._absorb(number, 0)
         # The new tree, whose values include the rate, and the k trees that were left out are together scaled to the size of the k:
         # k/(k + rate) and rate/(k + rate) of it. At rate 1 this is the paper's. [DART]
         left, share = self._shares(len(dropped))
@@ -217,19 +221,29 @@ class BoostingRun(TrainingRun):
     def _grow_side_by_side(self, number: int) -> None:
         """Grow the forests independently of each other; their mean is evaluated."""
         growing, share = self.growing, 1 / self.growing.forests
-        first, together = growing.n_steps, self.together and not self.recalled
-        if together:
-            force = self.force_data.prepared(self.plan.force)
-            rounds = [self._draw_of(number, forest) for forest in range(growing.forests)]
-            growing.grow_together(force, rounds, self.rate)
+        if self._grows_in_core:
+            self._grow_in_core(number)
+            growing.add_step(self.watched)
+            return
+        first = growing.n_steps
         for forest, own in enumerate(growing.own):
-            if not together:
-                self._absorb(number, forest)
+            self._absorb(number, forest)
             step = [first + forest]
             growing.add(own, step, [1.0])
             growing.add(growing.train, step, [share])
             if self.watched is not None:
                 growing.add(self.watched, step, [share])
+
+    @property
+    def _grows_in_core(self) -> bool:
+        """Whether the core computes the forces of a round and grows its trees in one call."""
+        return self.together and not self.recalled
+
+    def _grow_in_core(self, number: int) -> None:
+        """Grow one tree of every forest from the force on the forest's current scores."""
+        growing = self.growing
+        rounds = [self._draw_of(number, forest) for forest in range(growing.forests)]
+        growing.grow_together(self.force_data.prepared(self.plan.force), rounds, self.rate)
 
     def _absorb(self, number: int, forest: int) -> None:
         """Grow trees from the force on a forest's current scores, and update the force's own parameters."""
@@ -283,7 +297,7 @@ class BoostingRun(TrainingRun):
         return [int(k) for k in np.flatnonzero(drawn < self.schedule.dart)]
 
     def _check_scores(self, number: int) -> None:
-        if not np.isfinite(self.growing.train.scores).all():
+        if not _core.all_finite(self.growing.train.scores):
             raise DataError(
                 f"training diverged in round {number}: scores are no longer finite; try a smaller learning_rate than "
                 f"{self.rate:g}"
@@ -309,7 +323,7 @@ class BoostingRun(TrainingRun):
             if name not in self.before_round:
                 self.before_round[name] = np.empty_like(tracked.scores)
             np.copyto(self.before_round[name], tracked.scores)
-        self.weights_before = list(self.growing.weights)
+        self.weights_before = self.growing.weights[:]
         self.own_before = self.own.state()
         self.remembered = self.progress.epoch
 
@@ -325,7 +339,7 @@ class BoostingRun(TrainingRun):
         for name, tracked in self._tracked().items():
             np.copyto(tracked.scores, self.before_round[name])
         del self.growing.trees[len(self.weights_before) :]
-        self.growing.weights = list(self.weights_before)
+        self.growing.weights = self.weights_before[:]
         self.own.load(self.own_before)
 
     def _save(self) -> None:
@@ -358,7 +372,7 @@ class BoostingRun(TrainingRun):
         kept = self.progress.best_epoch * self.growing.forests * self.growing.n_outputs
         if len(self.progress.best_vector) != kept + self.learned.size:
             raise ValueError("best_vector is of another round")
-        if self.growing.weights != self._weights_after(rounds):
+        if self.growing.weights.tolist() != self._weights_after(rounds):
             raise ValueError("the weights of the trees do not follow from the schedule")
         if not np.array_equal(arrays["own"][0], self.learned.start()) or arrays["own_largest"].min(initial=0) < 0:
             raise ValueError("the parameters of the force cannot be those of this training")
