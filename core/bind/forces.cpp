@@ -148,13 +148,8 @@ void bind_forces(nb::module_& m) {
       .def("set_pairs", &set_pairs, nb::arg("winner"), nb::arg("loser"), nb::arg("probability"), nb::arg("weight"),
            nb::arg("pair_offsets"), "Pairs sorted by query, documents numbered inside their query.");
   m.def(
-      "all_finite",
-      [](Vector<double> scores) {
-        std::int64_t found = 0;  // as wide as a score, so that the loop is vectorized
-        for (std::size_t i = 0; i < scores.size(); ++i) found += !(scores.data()[i] - scores.data()[i] == 0);
-        return found == 0;
-      },
-      nb::arg("scores"), "Whether no score is infinite or NaN.");
+      "all_finite", [](Vector<double> scores) { return all_finite(as_span(scores)); }, nb::arg("scores"),
+      "Whether no score is infinite or NaN.");
   nb::class_<PreparedForce>(m, "PreparedForce", "A force on the queries of one data set, whose labels it has seen.")
       .def(nb::init<const ForceSpec&, const ForceInputs&>(), nb::arg("spec"), nb::arg("data"), nb::keep_alive<1, 3>());
   m.def("apply_force", &apply, nb::arg("force_on_data"), nb::arg("scores"), nb::arg("parameters"), nb::arg("seed"),

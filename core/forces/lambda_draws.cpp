@@ -146,9 +146,59 @@ PODIUM_INLINE void add_members(const Members& members, const Totals& totals) {
   }
 }
 
+// Adds the sums of each member over its lanes, which are 0 afterwards: they are for every query.
+void take_lanes_portable(const Members& members) {
+  const auto sum_of = [](const double* lanes) {
+    return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  };
+  for (std::size_t a = 0; a < members.count; ++a) {
+    double* const lanes = members.lanes + 2 * kBlock * a;
+    members.force[a] += sum_of(lanes), members.curvature[a] += sum_of(lanes + kBlock);
+    std::fill_n(lanes, 2 * kBlock, 0.0);
+  }
+}
+
+#if defined(__x86_64__)
+using Eight = Doubles<kBlock>;
+using Places = Vector<kBlock>::Ints;
+
+PODIUM_INLINE Eight take(double* lanes) {
+  const Eight out = load<kBlock>(lanes);
+  store<kBlock>(Eight{}, lanes);
+  return out;
+}
+
+// Adds the even pairs of numbers of two vectors to the odd ones.
+PODIUM_INLINE Eight add_neighbors(const Eight& a, const Eight& b) {
+  return __builtin_shuffle(a, b, Places{0, 1, 4, 5, 8, 9, 12, 13}) +
+         __builtin_shuffle(a, b, Places{2, 3, 6, 7, 10, 11, 14, 15});
+}
+
+// The same sums for eight members at a time: first of neighboring lanes, with two members in a vector.
+PODIUM_AVX512 void take_lanes_avx512(const Members& members) {
+  constexpr std::size_t kPitch = 2 * kBlock;
+  for (std::size_t first = 0; first < members.count; first += kBlock) {
+    for (const bool is_force : {true, false}) {
+      double* const lanes = members.lanes + kPitch * first + (is_force ? 0 : kBlock);
+      Eight two[4];
+#pragma GCC unroll 4
+      for (std::size_t k = 0; k < 4; ++k) {
+        const Eight a = take(lanes + 2 * k * kPitch), b = take(lanes + (2 * k + 1) * kPitch);
+        two[k] = __builtin_shuffle(a, b, Places{0, 8, 2, 10, 4, 12, 6, 14}) +
+                 __builtin_shuffle(a, b, Places{1, 9, 3, 11, 5, 13, 7, 15});
+      }
+      const Eight sum = add_neighbors(add_neighbors(two[0], two[1]), add_neighbors(two[2], two[3]));
+      double* const to = (is_force ? members.force : members.curvature) + first;
+      store<kBlock>(load<kBlock>(to) + sum, to);
+    }
+  }
+}
+#endif
+
 struct Kernels {
   void (*others)(const Members&, std::size_t, std::size_t, const double*, const Others&);
   void (*members)(const Members&, const Totals&);
+  void (*take_lanes)(const Members&);
 };
 
 #define PODIUM_DRAWS(name, target, width)                                                                            \
@@ -164,19 +214,16 @@ PODIUM_DRAWS(portable, , 2)
 PODIUM_DRAWS(avx2, PODIUM_AVX2, 4)
 PODIUM_DRAWS(avx512, PODIUM_AVX512, 8)
 Kernels kernels() {
-  if (has_avx512()) return {others_avx512, members_avx512};
-  return has_avx2() ? Kernels{others_avx2, members_avx2} : Kernels{others_portable, members_portable};
+  if (has_avx512()) return {others_avx512, members_avx512, take_lanes_avx512};
+  return has_avx2() ? Kernels{others_avx2, members_avx2, take_lanes_portable}
+                    : Kernels{others_portable, members_portable, take_lanes_portable};
 }
 #else
 Kernels kernels() {
-  return {others_portable, members_portable};
+  return {others_portable, members_portable, take_lanes_portable};
 }
 #endif
 #undef PODIUM_DRAWS
-
-double sum_of(const double* lanes) {
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
-}
 
 template <class T>
 void reserve(std::vector<T>& numbers, std::size_t count) {
@@ -214,14 +261,14 @@ class Averaging {
                  {s.exponential.data() + begin_[level], s.force.data() + begin_[level],
                   s.curvature.data() + begin_[level], others_[level]});
     }
+    run.take_lanes(members);
   }
 
   void collect(double scale, double curvature_scale, double* force, double* curvature) const {
     const AverageScratch& s = scratch_;
     for (std::size_t a = 0; a < members_; ++a) {
-      const double* const lanes = s.lanes.data() + 2 * kBlock * a;
-      force[s.member[a]] += scale * (s.force[a] + sum_of(lanes));
-      if (curvature) curvature[s.member[a]] += curvature_scale * (s.curvature[a] + sum_of(lanes + kBlock));
+      force[s.member[a]] += scale * s.force[a];
+      if (curvature) curvature[s.member[a]] += curvature_scale * s.curvature[a];
     }
     const std::uint32_t* other = s.other.data();
     for (std::size_t level = 0; level < levels_; ++level) {
@@ -302,23 +349,25 @@ class Averaging {
   void weigh_members() {
     AverageScratch& s = scratch_;
     round_weights();
-    const std::size_t lanes = 2 * kBlock * members_, pairs = few_ ? query_.orders() * pitch_ : members_ * pitch_;
-    reserve(s.strength, pitch_), reserve(s.lanes, lanes), reserve(s.total, pitch_);
+    const std::size_t pairs = few_ ? query_.orders() * pitch_ : members_ * pitch_;
+    reserve(s.strength, pitch_), reserve(s.lanes, 2 * kBlock * pitch_), reserve(s.total, pitch_);
     reserve(few_ ? s.weights : s.shared, pairs);
-    std::fill_n(s.lanes.begin(), lanes, 0.0), std::fill_n(s.total.begin(), pitch_, 0.0);
+    std::fill_n(s.total.begin(), pitch_, 0.0);
     std::fill_n((few_ ? s.weights : s.shared).begin(), pairs, 0.0);
     few_ ? weigh_orders() : weigh_pairs();
   }
 
   void weigh_orders() {
-    const std::size_t positions = query_.weight.size();
+    const std::size_t positions = query_.weight.size(), orders = query_.orders();
+    double weight[deepest_top];  // not in the scratch memory, where a store could change it
+    std::copy_n(scratch_.weight.begin(), positions, weight);
     double* const total = scratch_.total.data();
     double* weights = scratch_.weights.data();
-    const std::uint32_t* drawn = query_.drawn.data();
-    for (std::size_t order = 0; order < query_.orders(); ++order, weights += pitch_) {
+    const std::uint32_t *drawn = query_.drawn.data(), *const place = scratch_.place.data();
+    for (std::size_t order = 0; order < orders; ++order, weights += pitch_, drawn += positions) {
       for (std::size_t p = 0; p < positions; ++p) {
-        const std::uint32_t a = scratch_.place[*drawn++];
-        weights[a] = scratch_.weight[p], total[a] += scratch_.weight[p];
+        const std::uint32_t a = place[drawn[p]];
+        weights[a] = weight[p], total[a] += weight[p];
       }
     }
   }

@@ -36,7 +36,7 @@ struct AverageScratch {
   std::vector<double> given, weight, shares;                // of positions, rounded, and of pairs of them
   std::vector<std::uint32_t> below;                         // of each member, the number of members of lower levels
   std::vector<double> weights;                              // of the positions of members in each order
-  std::vector<double> strength, lanes, total, shared;       // of members, and of pairs of them
+  std::vector<double> strength, lanes, total, shared;       // of members, and of pairs of them; lanes are 0 in between
 };
 
 // force[i] += force_scale · Σ over orders and partners j of ±ρ_ij |ΔZ_ij|, and the same for ρ(1 − ρ)|ΔZ| and curvature,

@@ -45,6 +45,12 @@ ForceQuery ForceTable::query(std::size_t q, std::span<const double> scores_of_q)
   return out;
 }
 
+bool all_finite(std::span<const double> scores) {
+  std::int64_t found = 0;  // as wide as a score, so that the loop is vectorized
+  for (const double score : scores) found += !(score - score == 0);
+  return found == 0;
+}
+
 void apply_force(const Force& force, const ForceTable& table, int num_threads, const ForceSums& out) {
   const std::size_t outputs = force.outputs(), parameters = table.parameters.size();
   ScratchPool<ForceScratch> scratches;

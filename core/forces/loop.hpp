@@ -34,6 +34,9 @@ struct ForceTable {
   double query_weight(std::size_t q) const { return query_weights.empty() ? 1.0 : query_weights[q]; }
 };
 
+// Whether no score is infinite or NaN.
+bool all_finite(std::span<const double> scores);
+
 // Writes the force of every document, and where asked for curvature, cost of each query, and the force on each
 // parameter from each query [queries × parameters].
 void apply_force(const Force& force, const ForceTable& table, int num_threads, const ForceSums& out);

@@ -9,12 +9,6 @@ namespace {
 constexpr double kEpsilon = 1e-8;          // Adam's ε
 constexpr std::size_t kSmallQueries = 32;  // queries of a chunk of all but large nets
 
-bool all_finite(std::span<const double> values) {
-  double sum = 0;  // 0 · x is NaN if x is not finite
-  for (const double value : values) sum += 0.0 * value;
-  return sum == 0.0;
-}
-
 }  // namespace
 
 Descent::Descent(const DenseNet& net, const Force& force, const NetTask& task, int num_threads)

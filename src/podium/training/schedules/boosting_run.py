@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import functools
 import math
 import time
 from dataclasses import dataclass
@@ -234,6 +235,11 @@ class BoostingRun(TrainingRun):
             if self.watched is not None:
                 growing.add(self.watched, step, [share])
 
+    @functools.cached_property
+    def prepared(self) -> _core.PreparedForce:
+        """The force on the training documents as the core takes it."""
+        return self.force_data.prepared(self.plan.force)
+
     @property
     def _grows_in_core(self) -> bool:
         """Whether the core computes the forces of a round and grows its trees in one call."""
@@ -243,7 +249,7 @@ class BoostingRun(TrainingRun):
         """Grow one tree of every forest from the force on the forest's current scores."""
         growing = self.growing
         rounds = [self._draw_of(number, forest) for forest in range(growing.forests)]
-        growing.grow_together(self.force_data.prepared(self.plan.force), rounds, self.rate)
+        growing.grow_together(self.prepared, rounds, self.rate)
 
     def _absorb(self, number: int, forest: int) -> None:
         """Grow trees from the force on a forest's current scores, and update the force's own parameters."""
