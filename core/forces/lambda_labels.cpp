@@ -8,7 +8,8 @@
 namespace podium {
 namespace {
 
-constexpr std::size_t kMostDescribed = std::size_t{1} << 22;  // documents of a table, which takes four bytes of each
+constexpr std::size_t kMostDescribed = std::size_t{1}
+                                       << 20;  // documents of a table, which takes up to 20 bytes of each
 
 bool has_falling_gains(const Metric& metric, const LabelSummary& summary) {
   double highest = -std::numeric_limits<double>::infinity();
