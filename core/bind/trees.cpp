@@ -161,11 +161,11 @@ void add(Booster& booster, const BoostedTree& tree, const BinColumns* columns, d
 }
 
 // Adds the last tree of each forest to the forest's own scores, and its share to those of all training documents and to
-// those of others.
+// those of others. A forest that is alone has no scores of its own.
 void add_step(Booster& booster, const std::vector<const BoostedTree*>& trees, double share,
               const std::vector<MutableVector<double>>& own, MutableVector<double> scores, const BinColumns* columns,
               std::optional<MutableVector<double>> column_scores) {
-  check_size(own.size(), trees.size(), "one tree per forest");
+  check_size(own.size(), trees.size() == 1 ? 0 : trees.size(), "one tree per forest");
   check_size(scores.size(), booster.rows(), "one score per document");
   check_size(column_scores ? column_scores->size() : 0, columns ? columns->rows() : 0, "one score per other document");
   std::vector<double*> own_scores;

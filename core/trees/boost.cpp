@@ -385,7 +385,8 @@ void Booster::add_step(std::span<const BoostedTree* const> trees, double share, 
   std::vector<const Last*> last;
   for (const BoostedTree* const tree : trees) last.push_back(last_of(*tree));
   if (std::ranges::count(last, nullptr) > 0) {
-    for (std::size_t k = 0; k < trees.size(); ++k) add(*trees[k], 1.0, own[k], 1), add(*trees[k], share, scores, 1);
+    for (std::size_t k = 0; k < trees.size(); ++k) add(*trees[k], share, scores, 1);
+    for (std::size_t k = 0; k < own.size(); ++k) add(*trees[k], 1.0, own[k], 1);
     return;
   }
   const int threads = trees.size() * data_.rows > 4 * kTiles * kTile ? num_threads_ : 1;
@@ -393,10 +394,9 @@ void Booster::add_step(std::span<const BoostedTree* const> trees, double share, 
     for (std::size_t k = 0; k < trees.size(); ++k) {
       const double* const values = trees[k]->values.data();
       const std::uint32_t* const leaf = last[k]->leaf.data();
-      for (std::size_t i = begin; i < end; ++i) {
-        const double value = values[leaf[i]];
-        own[k][i] += value, scores[i] += share * value;
-      }
+      for (std::size_t i = begin; i < end; ++i) scores[i] += share * values[leaf[i]];
+      if (own.empty()) continue;
+      for (std::size_t i = begin; i < end; ++i) own[k][i] += values[leaf[i]];
     }
   });
 }

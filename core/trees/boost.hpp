@@ -91,7 +91,8 @@ class Booster {
   void add(const BoostedTree& tree, const BinColumns& columns, double scale, double* scores, std::size_t stride);
   // The same for the training documents.
   void add(const BoostedTree& tree, double scale, double* scores, std::size_t stride);
-  // Adds each tree to the training documents' own scores of its forest, and `share` times the tree to `scores`.
+  // Adds each tree to the training documents' own scores of its forest, and `share` times the tree to `scores`. There
+  // may be no own scores.
   void add_step(std::span<const BoostedTree* const> trees, double share, std::span<double* const> own, double* scores);
 
  private:

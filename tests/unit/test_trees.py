@@ -472,13 +472,14 @@ def test_a_tree_does_not_depend_on_those_grown_before_it():
         assert_identical(alone.arrays_of(number), together.arrays_of(number))
 
 
-def several_forests(data: podium.RankingData, threads: int = 1) -> TreeBooster:
-    spec = TreesSpec(**PLAIN | {"num_leaves": 7, "forests": 3, "query_sampling": 0.5})
+def begin_forests(data: podium.RankingData, forests: int, threads: int = 1) -> TreeBooster:
+    spec = TreesSpec(**PLAIN | {"num_leaves": 7, "forests": forests, "query_sampling": 0.5})
     return TreeBooster(spec, data, base=np.zeros(1), seed=5, num_threads=threads)
 
 
 @pytest.mark.parametrize(("documents", "threads"), [(40, 1), (12_000, 3)])
-def test_a_step_adds_what_its_trees_add_one_by_one(documents, threads):
+@pytest.mark.parametrize("forests", [1, 3])
+def test_a_step_adds_what_its_trees_add_one_by_one(documents, threads, forests):
     rng = np.random.default_rng(2)
     X, qid = rng.normal(size=(documents, 4)).astype(np.float32), np.arange(documents) // 10
     data, other = (
@@ -486,22 +487,23 @@ def test_a_step_adds_what_its_trees_add_one_by_one(documents, threads):
         podium.RankingData(X[:30], np.zeros(30), qid[:30]),
     )
     force = ForceData(data).prepared(podium.force("lambdarank(ndcg@5, noise=1, draws=2)"))
-    trees, expected = several_forests(data, threads), several_forests(data)
+    trees, expected = begin_forests(data, forests, threads), begin_forests(data, forests)
     watched, expected_watched = (booster.watch(other, 1) for booster in (trees, expected))
     for number in range(4):
         for booster in (trees, expected):
-            booster.grow_together(force, [number, 100 + number, 200 + number], 0.1)
+            booster.grow_together(force, [100 * forest + number for forest in range(forests)], 0.1)
+        steps = range(forests * number, forests * (number + 1))
         if number == 2:  # trees that come from elsewhere
-            trees.trees[-3:] = [trees.booster.recall_tree(**trees.arrays_of(3 * number + k)) for k in range(3)]
+            trees.trees[-forests:] = [trees.booster.recall_tree(**trees.arrays_of(step)) for step in steps]
         trees.add_step(watched)
-        for forest, own in enumerate(expected.own):
-            step = [3 * number + forest]
-            expected.add(own, step, [1.0])
-            expected.add(expected.train, step, [1 / 3])
-            expected.add(expected_watched, step, [1 / 3])
+        for step, own in zip(steps, expected.own, strict=True):
+            for part in (expected.train, expected_watched):
+                expected.add(part, [step], [1 / forests])
+            if own is not expected.train:
+                expected.add(own, [step], [1.0])
         found, wanted = [*trees.own, trees.train, watched], [*expected.own, expected.train, expected_watched]
         for part, like in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(part.scores, like.scores)
-    weights = rng.normal(size=10).tolist()
-    scaled = [dict(trees.arrays_of(t), value=trees.arrays_of(t)["value"] * weights[t]) for t in range(10)]
+    weights = rng.normal(size=3).tolist()
+    scaled = [dict(trees.arrays_of(t), value=trees.arrays_of(t)["value"] * weights[t]) for t in range(3)]
     assert_identical(trees.grown(weights), forest_of(scaled, trees.base, trees.categories))

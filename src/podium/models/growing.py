@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import array
-import contextlib
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,8 +151,10 @@ class TreeBooster:
         curvatures = np.ascontiguousarray(curvature.reshape(-1, self.n_outputs).T)
         for output in range(self.n_outputs):
             draw = _draw(self.seed, self.trees_before + len(self.trees))
-            with self._range_checked(learning_rate):
+            try:
                 tree = self.booster.grow(forces[output], curvatures[output], self._settings_at(learning_rate), draw)
+            except _core.ForceRangeError:
+                raise self._range_error(learning_rate) from None
             self._append(tree)
 
     @property
@@ -178,7 +179,7 @@ class TreeBooster:
             if not _core.all_finite(own.scores):
                 row = int(np.flatnonzero(~np.isfinite(own.scores))[0])
                 raise DataError(f"the score of document {row} is {own.scores[row]}; forces need finite scores")
-        with self._range_checked(learning_rate):
+        try:
             trees = self.booster.grow_forests(
                 force,
                 [own.scores for own in self.own],
@@ -187,6 +188,8 @@ class TreeBooster:
                 settings=self._settings_at(learning_rate),
                 draws=[_draw(self.seed, number + forest) for forest in range(self.forests)],
             )
+        except _core.ForceRangeError:
+            raise self._range_error(learning_rate) from None
         for tree in trees:
             self._append(tree)
 
@@ -194,17 +197,13 @@ class TreeBooster:
         self.trees.append(tree)
         self.weights.append(1.0 / self.forests)
 
-    @contextlib.contextmanager
-    def _range_checked(self, learning_rate: float) -> Iterator[None]:
-        """Raise a DataError if the core refuses forces or curvatures."""
-        try:
-            yield
-        except _core.ForceRangeError:
-            raise DataError(
-                f"the force of round {self.n_steps // self.forests + 1} has a value that trees cannot take: forces and curvatures must "
-                f"be numbers of at most {_core.LARGEST_FORCE:g} in size, and curvatures not negative; scale the labels or the force, or "
-                f"try a smaller learning_rate than {learning_rate:g}"
-            ) from None
+    def _range_error(self, learning_rate: float) -> DataError:
+        """Return the error for forces or curvatures that the core refuses."""
+        return DataError(
+            f"the force of round {self.n_steps // self.forests + 1} has a value that trees cannot take: forces and curvatures must "
+            f"be numbers of at most {_core.LARGEST_FORCE:g} in size, and curvatures not negative; scale the labels or the force, or "
+            f"try a smaller learning_rate than {learning_rate:g}"
+        )
 
     def _settings_at(self, learning_rate: float) -> _core.BoostSettings:
         if self.settings is None or self.settings[0] != learning_rate:
@@ -229,14 +228,11 @@ class TreeBooster:
                 )
 
     def add_step(self, watched: TrackedScores | None) -> None:
-        """Add the last tree of each forest to the forest's own scores, and their mean to all others.
-
-        There are several forests, and one output.
-        """
+        """Add the last tree of each forest to the forest's own scores, and their mean to all others; there is one output."""
         self.booster.add_step(
             self.trees[-self.forests :],
             share=1 / self.forests,
-            own=[own.scores for own in self.own],
+            own=[own.scores for own in self.own if own is not self.train],
             scores=self.train.scores,
             columns=None if watched is None else watched.columns,
             column_scores=None if watched is None else watched.scores,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -35,7 +37,9 @@ class Judge:
     def mean(self, scores: Floats) -> float | None:
         """Return the `mean_value` of scores."""
         values = self.queries.values(np.ascontiguousarray(scores, np.float64))[0][0]
-        return self.exchange.mean(values[~np.isnan(values)])
+        mean = self.exchange.mean(values)
+        left_out = mean is not None and math.isnan(mean)  # some queries have no value
+        return self.exchange.mean(values[~np.isnan(values)]) if left_out else mean
 
 
 def effect_of_ties(metric: Metric, data: RankingData, scores: Floats, num_threads: int) -> TieEffect:

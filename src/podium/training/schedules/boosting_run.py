@@ -181,6 +181,10 @@ class BoostingRun(TrainingRun):
 
     def _grow_and_drop(self, number: int) -> None:
         dropped = self._dropped(number)
+        if self._grows_in_core and not dropped:
+            self._grow_in_core(number)
+            self.growing.add_step(self.watched)
+            return
         growing, weights = self.growing, self.growing.weights
         watched = [growing.train, *([] if self.watched is None else [self.watched])]
         out = [weights[k * growing.n_outputs] for k in dropped]
