@@ -100,8 +100,16 @@ void sample_rows(std::span<const double> force, std::span<const double> curvatur
       for (std::size_t q = k * grain; q < std::min(queries, (k + 1) * grain); ++q) {
         if (settings.query_sampling < 1 && unit(splitmix64(query_keys[q] ^ query_draw)) >= settings.query_sampling)
           continue;
+        const auto first = static_cast<std::size_t>(query_offsets[q]);
         const auto last = static_cast<std::size_t>(query_offsets[q + 1]);
-        for (auto i = static_cast<std::size_t>(query_offsets[q]); i < last; ++i) {
+        if (settings.row_sampling >= 1) {  // whole queries: their documents need no draws
+          std::iota(out.rows.begin() + static_cast<std::ptrdiff_t>(at),
+                    out.rows.begin() + static_cast<std::ptrdiff_t>(at + last - first),
+                    static_cast<std::uint32_t>(first));
+          at += last - first;
+          continue;
+        }
+        for (std::size_t i = first; i < last; ++i) {
           const double p = chance(i);
           out.rows[at] = static_cast<std::uint32_t>(i);
           if (weighs) out.weight[at] = p;
