@@ -254,6 +254,7 @@ class Growing {
         if (static_cast<std::size_t>(*child) >= nodes) *child = ~(*child - static_cast<std::int32_t>(nodes));
       }
     }
+    tree_.levels = static_cast<std::uint32_t>(std::bit_width(nodes));
     grown.tree = std::move(tree_);
     grown.gains = std::move(gains_);
     return grown;
