@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -9,6 +10,7 @@
 
 #include "random.hpp"
 #include "trees/cuts.hpp"
+#include "trees/running_cells.hpp"
 
 namespace podium {
 namespace {
@@ -73,6 +75,28 @@ class Scan {
 void keep(Split& best, double sides, std::size_t bin, bool missing_left, const WideCell& left) {
   if (!(sides > best.gain)) return;
   best.gain = sides, best.bin = static_cast<std::uint8_t>(bin), best.missing_left = missing_left, best.left = left;
+}
+
+// The first of the largest values. Several are compared at a time, because one after the other each would wait for the
+// one before.
+void keep_first_largest(Split& best, const double* values, std::size_t first, std::size_t last, bool missing_left) {
+  using Pair = Doubles<2>;
+  constexpr std::size_t kAtOnce = 4, kWidth = 2 * kAtOnce;
+  const Pair least = Pair{} + best.gain;
+  Pair largest[kAtOnce] = {least, least, least, least};
+  std::size_t b = first;
+  for (; b + kWidth <= last; b += kWidth) {
+    for (std::size_t k = 0; k < kAtOnce; ++k) {
+      Pair two;
+      std::memcpy(&two, values + b + 2 * k, sizeof two);
+      largest[k] = two > largest[k] ? two : largest[k];
+    }
+  }
+  double most = std::max({largest[0][0], largest[0][1], largest[1][0], largest[1][1], largest[2][0], largest[2][1],
+                          largest[3][0], largest[3][1]});
+  for (; b < last; ++b) most = values[b] > most ? values[b] : most;
+  if (!(most > best.gain)) return;
+  keep(best, most, static_cast<std::size_t>(std::find(values + first, values + last, most) - values), missing_left, {});
 }
 
 template <class Cell>
@@ -228,8 +252,8 @@ Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column
   if (settings.random_thresholds && last > 1) {  // one cut, drawn
     first = (splitmix64(draw ^ (column.feature * 2ull + 1)) >> 11) % (last - 1), last = first + 1;
   }
-  for (std::size_t b = first; b < last; ++b) keep(best, worth.right[b], b, false, {});
-  for (std::size_t b = first; worth.missing && b < last; ++b) keep(best, worth.left[b], b, true, {});
+  keep_first_largest(best, worth.right, first, last, false);
+  if (worth.missing) keep_first_largest(best, worth.left, first, last, true);
   finish(best, floor, whole, draw, settings);
   return best;
 }
