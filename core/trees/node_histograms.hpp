@@ -128,6 +128,8 @@ class NodeHistograms {
   const Cell* column(std::size_t code, std::size_t part, const Cell* cells, Cell* scratch) const;
   Split scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells, const std::int64_t* counts,
              double rival = 0) const;
+  Split promise(std::size_t code, std::size_t part, const NodeInfo& info, const GainBounds& bounds,
+                const Cell* cells) const;
   template <class Seen>
   void each_column(const Group& group, Seen&& seen) const;
   Split scan_group(const Group& group, const NodeInfo& info, const Cell* cells) const;

@@ -23,6 +23,12 @@ double soft(double force, double l1) {
   return std::copysign(std::max(std::fabs(force) - l1, 0.0), force);
 }
 
+// The value of a node.
+double squared(const Sums& sums, const SplitSettings& settings) {
+  const double f = soft(sums.force, settings.l1);
+  return f * f / std::max(sums.curvature + settings.l2, kTiny);
+}
+
 // One column of one node, one cut after the other, with all rules checked.
 class Scan {
  public:
@@ -34,7 +40,7 @@ class Scan {
   }
   const Sums& total() const { return total_; }
   // The value of the undivided node.
-  double whole() const { return node_.bounded ? worth(total_, held(total_)) : squared(total_); }
+  double whole() const { return node_.bounded ? worth(total_, held(total_)) : squared(total_, settings_); }
 
   // The value of both sides, or kForbidden if a rule is broken.
   double sides(const WideCell& left_cell, std::int64_t left_documents, bool counted) const {
@@ -54,10 +60,6 @@ class Scan {
   }
 
  private:
-  double squared(const Sums& s) const {
-    const double f = soft(s.force, settings_.l1);
-    return f * f / std::max(s.curvature + settings_.l2, kTiny);
-  }
   double held(const Sums& s) const {
     return std::clamp(leaf_value(s.force, s.curvature, settings_), node_.low, node_.high);
   }
@@ -204,11 +206,35 @@ Split scan_column(const Cell* histogram, const std::int64_t* counts, const Colum
   } else if (counts || node.bounded || settings.random_thresholds) {
     scan_careful(histogram, counts, column, node, scan, settings, best);
   } else {
-    const double threshold = settings.random_strength > 0 ? floor : std::max(floor, whole + rival);
+    const double threshold = settings.random_strength > 0 || rival == 0 ? 0 : std::max(floor, whole + rival);
     scan_fast(histogram, column, node, scan, settings, units, threshold, best);
   }
   finish(best, floor, whole, node.draw, settings);
   return best;
+}
+
+GainBounds::GainBounds(const NodeInfo& node, const SplitSettings& settings, const Units& units)
+    : unit_(units.force / units.curvature * units.force) {
+  // Within these, no product of rounded numbers overflows or loses bits that matter.
+  constexpr double kLargestL2 = 0x1p40, kLargestCurvature = 0x1p30;
+  const Sums total = Scan::sums(node.total, units);
+  whole_ = squared(total, settings), floor_ = least_gain(whole_, settings);
+  const double l2 = settings.l2 / units.curvature, least = std::ceil(settings.min_curvature / units.curvature);
+  const bool plain = settings.l1 == 0 && !node.bounded && !settings.random_thresholds && settings.random_strength == 0;
+  known_ = plain && l2 <= kLargestL2 && least <= kLargestCurvature && unit_ > 0x1p-500 && unit_ < 0x1p500;
+  if (!known_) return;
+  rounded_ = {static_cast<std::int32_t>(node.total.force), static_cast<std::int32_t>(node.total.curvature),
+              static_cast<std::int32_t>(least), static_cast<float>(l2)};
+}
+
+double GainBounds::of(const NarrowCell* histogram, const ColumnInfo& column) const {
+  if (!known_ || column.categorical) return std::numeric_limits<double>::infinity();
+  float best = rounded_best(histogram, column.bins, 0, rounded_);
+  if (column.missing && histogram[255] != 0) {
+    best = std::max(best, rounded_best(histogram, column.bins, histogram[255], rounded_));
+  }
+  const double sides = (1 + kRoundedError) * unit_ * best;
+  return sides > floor_ ? sides - whole_ : 0;
 }
 
 double side_worth(const WideCell& total, std::size_t documents, const SplitSettings& settings, const Units& units) {

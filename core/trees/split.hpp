@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "trees/histogram.hpp"
+#include "trees/rounded.hpp"
 #include "trees/tree.hpp"
 
 namespace podium {
@@ -66,6 +67,22 @@ double leaf_value(double force, double curvature, const SplitSettings& settings)
 template <class Cell>
 Split scan_column(const Cell* histogram, const std::int64_t* counts, const ColumnInfo& column, const NodeInfo& node,
                   const SplitSettings& settings, const Units& units, double rival = 0);
+
+// Bounds of the gains of a node's columns, which take less time than their best splits. By how much they are too large
+// depends on the machine, so that they may only choose what is searched.
+class GainBounds {
+ public:
+  GainBounds(const NodeInfo& node, const SplitSettings& settings, const Units& units);
+
+  // A number that no split of the column gains more than; infinity if none is known.
+  double of(const NarrowCell* histogram, const ColumnInfo& column) const;
+  double of(const WideCell*, const ColumnInfo&) const { return std::numeric_limits<double>::infinity(); }
+
+ private:
+  bool known_;
+  double whole_, floor_, unit_;  // values of the node, the smallest one that counts, and the unit of rounded ones
+  RoundedNode rounded_{};
+};
 
 // The value of each cut of a column over many nodes: both sides together, with missing values on the right and on the
 // left.
