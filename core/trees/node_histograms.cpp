@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "trees/rows.hpp"
 #include "unreachable.hpp"
 
 namespace podium {
@@ -320,8 +321,10 @@ void NodeHistograms<Cell>::build_children(NodeRows small, const NodeInfo* small_
   large_split = best_of(found_large);
 }
 
+// add(node, histogram, column) for every column of every node.
 template <class Cell>
-void NodeHistograms<Cell>::weigh(std::span<const LevelNode> level, CutWorth* worth) {
+template <class Add>
+void NodeHistograms<Cell>::build_level(std::span<const LevelNode> level, Add&& add) {
   std::vector<std::uint8_t> built(level.size());
   std::vector<NodeRows> alone;
   std::size_t rows = kScan * level.size();
@@ -343,19 +346,34 @@ void NodeHistograms<Cell>::weigh(std::span<const LevelNode> level, CutWorth* wor
         if (level[i].derived) subtract(group, histogram(level[i ^ 1].rows.slot), histogram(level[i].rows.slot));
       }
       for (std::size_t i = first; i < last; ++i) {
-        if (level[i].documents > 0) weigh(group, level[i], worth);
+        if (level[i].documents == 0) continue;
+        each_column(group, [&](std::size_t code, std::size_t part, std::size_t j) {
+          Cell scratch[256];
+          add(i, column(code, part, histogram(level[i].rows.slot), scratch), j);
+        });
       }
     }
   });
 }
 
 template <class Cell>
-void NodeHistograms<Cell>::weigh(const Group& group, const LevelNode& node, CutWorth* worth) const {
-  each_column(group, [&](std::size_t code, std::size_t part, std::size_t j) {
-    Cell scratch[256];
-    const Cell* own = column(code, part, histogram(node.rows.slot), scratch);
-    add_worth(own, nullptr, columns_[j], node.total, settings_, work_.units, worth[j]);
+void NodeHistograms<Cell>::weigh(std::span<const LevelNode> level, CutWorth* worth) {
+  build_level(level, [&](std::size_t i, const Cell* cells, std::size_t j) {
+    add_worth(cells, nullptr, columns_[j], level[i].total, settings_, work_.units, worth[j]);
   });
+}
+
+template <class Cell>
+void NodeHistograms<Cell>::weigh(std::span<const LevelNode> level, const Rounding& rounding, RoundedWorth* worth) {
+  if constexpr (!kIsWide<Cell>) {
+    std::vector<RoundedNode> nodes;
+    for (const LevelNode& node : level) nodes.push_back(rounding.node(node.total));
+    build_level(level, [&](std::size_t i, const Cell* cells, std::size_t j) {
+      add_worth(cells, columns_[j], nodes[i], worth[j]);
+    });
+  } else {
+    unreachable();
+  }
 }
 
 template <class Cell>
@@ -422,10 +440,7 @@ Split NodeHistograms<Cell>::find_split_counted(const std::uint32_t* rows, const 
     const std::size_t count = next.size();
     std::vector<std::int64_t> counts(count * 256);
     for (std::size_t k = 0; k < count; ++k) {
-      const std::uint8_t* column = bins.column(next[k]->split.column);
-      for (std::size_t i = 0; i < node.count; ++i) {
-        ++counts[k * 256 + column[work_.document ? work_.document[rows[i]] : rows[i]]];
-      }
+      count_bins(rows, node.count, bins.column(next[k]->split.column), work_.document, counts.data() + k * 256);
     }
     sum_over_workers(work_.exchange, counts);
     for (std::size_t k = 0; k < count; ++k) {

@@ -82,9 +82,33 @@ PODIUM_INLINE float best_in(const NarrowCell* histogram, std::size_t bins, Narro
   return most;
 }
 
+template <std::size_t kWidth>
+PODIUM_INLINE void add_in(const NarrowCell* histogram, std::size_t bins, NarrowCell first, const RoundedNode& node,
+                          float* worth) {
+  using Floats = typename Vector<kWidth>::Floats;
+  Walk<kWidth> walk(histogram, bins, first, node);
+  const Floats zero = {}, one = Floats{} + 1.0f;
+  for (std::size_t b = 0; b < bins; b += kWidth) {
+    const auto side = walk.next(b);
+    const auto left_counts = side.left_cells >= node.min_curvature,
+               right_counts = side.right_cells >= node.min_curvature;
+    const Floats left_force = left_counts ? side.left_force : zero,
+                 right_force = right_counts ? side.right_force : zero;
+    const Floats left = left_counts ? side.left : one, right = right_counts ? side.right : one;
+    Floats sum;
+    std::memcpy(&sum, worth + b, sizeof sum);
+    sum += (left_force * left_force * right + right_force * right_force * left) / (left * right);
+    std::memcpy(worth + b, &sum, sizeof sum);
+  }
+}
+
 #if defined(__x86_64__)
 PODIUM_AVX2 float best_avx2(const NarrowCell* histogram, std::size_t bins, NarrowCell first, const RoundedNode& node) {
   return best_in<8>(histogram, bins, first, node);
+}
+PODIUM_AVX2 void add_avx2(const NarrowCell* histogram, std::size_t bins, NarrowCell first, const RoundedNode& node,
+                          float* worth) {
+  add_in<8>(histogram, bins, first, node, worth);
 }
 #endif
 
@@ -95,6 +119,14 @@ float rounded_best(const NarrowCell* histogram, std::size_t bins, NarrowCell fir
   if (has_avx2()) return best_avx2(histogram, bins, first, node);
 #endif
   return best_in<4>(histogram, bins, first, node);
+}
+
+void add_rounded(const NarrowCell* histogram, std::size_t bins, NarrowCell first, const RoundedNode& node,
+                 float* worth) {
+#if defined(__x86_64__)
+  if (has_avx2()) return add_avx2(histogram, bins, first, node, worth);
+#endif
+  add_in<4>(histogram, bins, first, node, worth);
 }
 
 }  // namespace podium

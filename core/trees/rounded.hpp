@@ -21,4 +21,9 @@ struct RoundedNode {
 // on the machine.
 float rounded_best(const NarrowCell* histogram, std::size_t bins, NarrowCell first, const RoundedNode& node);
 
+// Adds the rounded value of both sides of every cut to `worth`, which has room for 256; a side without enough curvature
+// has value 0. Numbers behind the last bin mean nothing.
+void add_rounded(const NarrowCell* histogram, std::size_t bins, NarrowCell first, const RoundedNode& node,
+                 float* worth);
+
 }  // namespace podium

@@ -213,27 +213,30 @@ Split scan_column(const Cell* histogram, const std::int64_t* counts, const Colum
   return best;
 }
 
-GainBounds::GainBounds(const NodeInfo& node, const SplitSettings& settings, const Units& units)
-    : unit_(units.force / units.curvature * units.force) {
+Rounding::Rounding(const SplitSettings& settings, const Units& units)
+    : unit(units.force / units.curvature * units.force) {
   // Within these, no product of rounded numbers overflows or loses bits that matter.
-  constexpr double kLargestL2 = 0x1p40, kLargestCurvature = 0x1p30;
-  const Sums total = Scan::sums(node.total, units);
-  whole_ = squared(total, settings), floor_ = least_gain(whole_, settings);
-  const double l2 = settings.l2 / units.curvature, least = std::ceil(settings.min_curvature / units.curvature);
-  const bool plain = settings.l1 == 0 && !node.bounded && !settings.random_thresholds && settings.random_strength == 0;
-  known_ = plain && l2 <= kLargestL2 && least <= kLargestCurvature && unit_ > 0x1p-500 && unit_ < 0x1p500;
-  if (!known_) return;
-  rounded_ = {static_cast<std::int32_t>(node.total.force), static_cast<std::int32_t>(node.total.curvature),
-              static_cast<std::int32_t>(least), static_cast<float>(l2)};
+  constexpr double kLargestL2 = 0x1p40, kLargestCurvature = 0x1p30, kLargestUnit = 0x1p500;
+  const double penalty = settings.l2 / units.curvature, least = std::ceil(settings.min_curvature / units.curvature);
+  known = settings.l1 == 0 && penalty <= kLargestL2 && least <= kLargestCurvature && unit < kLargestUnit &&
+          unit > 1 / kLargestUnit;
+  if (known) min_curvature = static_cast<std::int32_t>(least), l2 = static_cast<float>(penalty);
+}
+
+GainBounds::GainBounds(const NodeInfo& node, const SplitSettings& settings, const Units& units)
+    : rounding_(settings, units), whole_(squared(Scan::sums(node.total, units), settings)) {
+  floor_ = least_gain(whole_, settings);
+  if (node.bounded || settings.random_thresholds || settings.random_strength > 0) rounding_.known = false;
+  if (rounding_.known) rounded_ = rounding_.node(node.total);
 }
 
 double GainBounds::of(const NarrowCell* histogram, const ColumnInfo& column) const {
-  if (!known_ || column.categorical) return std::numeric_limits<double>::infinity();
+  if (!rounding_.known || column.categorical) return std::numeric_limits<double>::infinity();
   float best = rounded_best(histogram, column.bins, 0, rounded_);
   if (column.missing && histogram[255] != 0) {
     best = std::max(best, rounded_best(histogram, column.bins, histogram[255], rounded_));
   }
-  const double sides = (1 + kRoundedError) * unit_ * best;
+  const double sides = (1 + kRoundedError) * rounding_.unit * best;
   return sides > floor_ ? sides - whole_ : 0;
 }
 
@@ -281,6 +284,34 @@ Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column
   keep_first_largest(best, worth.right, first, last, false);
   if (worth.missing) keep_first_largest(best, worth.left, first, last, true);
   finish(best, floor, whole, draw, settings);
+  return best;
+}
+
+void add_worth(const NarrowCell* histogram, const ColumnInfo& column, const RoundedNode& node, RoundedWorth& worth) {
+  const NarrowCell missing = column.missing ? histogram[255] : 0;
+  const std::size_t whole = (column.bins + 7u) / 8 * 8;
+  if (!worth.begun) {
+    std::fill_n(worth.right, whole, 0.0f);
+    worth.begun = true, worth.missing = false;
+  }
+  if (missing != 0 && !worth.missing) {
+    std::copy_n(worth.right, whole, worth.left);
+    worth.missing = true;
+  }
+  add_rounded(histogram, column.bins, 0, node, worth.right);
+  if (worth.missing) add_rounded(histogram, column.bins, missing, node, worth.left);
+}
+
+Split bound_of_cuts(const RoundedWorth& worth, std::size_t nodes, double whole, const ColumnInfo& column,
+                    std::uint64_t draw, const SplitSettings& settings, const Rounding& rounding) {
+  Split best;
+  best.feature = column.feature, best.column = column.column;
+  if (!worth.begun) return best;
+  float most = *std::max_element(worth.right, worth.right + column.bins);
+  if (worth.missing) most = std::max(most, *std::max_element(worth.left, worth.left + column.bins));
+  const double error = kRoundedError + 0x1p-24 * static_cast<double>(nodes);  // each node adds one more step
+  best.gain = (1 + 2 * error) * rounding.unit * most;
+  finish(best, least_gain(whole, settings), whole, draw, settings);
   return best;
 }
 
