@@ -1,7 +1,6 @@
 #include "trees/boost.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include "random.hpp"
 #include "trees/fixed_point.hpp"
 #include "trees/pick.hpp"
+#include "trees/running_cells.hpp"
 #include "trees/symmetric.hpp"
 #include "unreachable.hpp"
 
@@ -26,19 +26,45 @@ void pieces(int num_threads, std::size_t count, Body&& body) {
   parallel_for(count, count > 4 * kTiles * kTile ? num_threads : 1, kTiles * kTile, body);
 }
 
+// The largest numbers, and whether trees can take all of them. Several are compared at a time, because one after the
+// other each would wait for the one before.
+bool measure(std::span<const double> force, std::span<const double> curvature, Extent& most) {
+  constexpr std::size_t kAtOnce = 4;
+  using Pair = Doubles<2>;
+  const Pair zero = {};
+  Pair forces[kAtOnce] = {}, curvatures[kAtOnce] = {}, least[kAtOnce] = {}, sums[kAtOnce] = {};
+  for (std::size_t i = 0; i < force.size(); i += 2) {
+    Pair f = {}, c = {};
+    const std::size_t at = i / 2 % kAtOnce;
+    if (i + 1 < force.size()) {
+      std::memcpy(&f, force.data() + i, sizeof f), std::memcpy(&c, curvature.data() + i, sizeof c);
+    } else {
+      f[0] = force[i], c[0] = curvature[i];
+    }
+    const Pair negative = zero - f;
+    f = f > negative ? f : negative;
+    forces[at] = f > forces[at] ? f : forces[at], curvatures[at] = c > curvatures[at] ? c : curvatures[at];
+    least[at] = c < least[at] ? c : least[at];
+    sums[at] += f + c;  // not a number if any of them is none, which comparisons do not tell
+  }
+  double lowest = 0, sum = 0;
+  for (std::size_t at = 0; at < kAtOnce; ++at) {
+    for (std::size_t lane = 0; lane < 2; ++lane) {
+      most = {std::max(most.force, forces[at][lane]), std::max(most.curvature, curvatures[at][lane])};
+      lowest = std::min(lowest, least[at][lane]), sum += sums[at][lane];
+    }
+  }
+  return most.force <= kLargestForce && most.curvature <= kLargestForce && lowest >= 0 && !std::isnan(sum);
+}
+
 Extent largest(int num_threads, std::span<const double> force, std::span<const double> curvature) {
   Extent out;
   std::mutex mutex;
   pieces(num_threads, force.size(), [&](std::size_t begin, std::size_t end) {
     Extent own;
-    bool fits = true;
-    for (std::size_t i = begin; i < end; ++i) {
-      const double f = std::fabs(force[i]), c = curvature[i];
-      fits &= (f <= kLargestForce) & (c >= 0) & (c <= kLargestForce);
-      own.force = std::max(own.force, f);
-      own.curvature = std::max(own.curvature, c);
+    if (!measure(force.subspan(begin, end - begin), curvature.subspan(begin, end - begin), own)) {
+      throw ForceRangeError();
     }
-    if (!fits) throw ForceRangeError();
     const std::lock_guard lock(mutex);
     out = {std::max(out.force, own.force), std::max(out.curvature, own.curvature)};
   });
@@ -51,6 +77,12 @@ Extent agreed(Exchange* exchange, const Extent& own) {
   if (exchange) exchange->combine({}, numbers);
   return {numbers[0], numbers[1]};
 }
+
+// Of the documents of a leaf.
+struct LeafSums {
+  WideCell sums{};
+  std::int64_t documents = 0;
+};
 
 }  // namespace
 
@@ -260,21 +292,27 @@ class Booster::Growing {
     std::mutex mutex;
     const std::size_t tiles = data_.columns.tiles();
     parallel_for(tiles, tiles > 4 * kTiles ? num_threads_ : 1, kTiles, [&](std::size_t begin, std::size_t end) {
-      std::vector<std::array<std::int64_t, 3>> own(leaves);
+      std::vector<LeafSums> own(2 *
+                                leaves);  // of even and of odd rows: neighbors in one leaf do not wait for each other
       RouteScratch scratch;
+      WideCell fixed[kTile];
       for (std::size_t tile = begin; tile < end; ++tile) {
-        const std::size_t row = tile * kTile;
+        const std::size_t row = tile * kTile, count = std::min(kTile, n - row);
+        const std::uint32_t* leaf = last_.leaf.data() + row;
         route_tile(grown.tree, data_.columns, row, scratch, last_.leaf.data() + row);
-        for (std::size_t i = row; i < std::min(n, row + kTile); ++i) {
-          auto& sum = own[last_.leaf[i]];
-          sum[0] += to_fixed(force[i], force_scale);
-          sum[1] += to_fixed(curvature[i], curvature_scale);
-          ++sum[2];
+        for (std::size_t i = 0; i < count; ++i) {
+          fixed[i] = {to_fixed(force[row + i], force_scale), to_fixed(curvature[row + i], curvature_scale)};
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+          LeafSums& sum = own[2 * leaf[i] + i % 2];
+          sum.sums += fixed[i];
+          ++sum.documents;
         }
       }
       const std::lock_guard lock(mutex);
-      for (std::size_t k = 0; k < leaves; ++k) {
-        for (std::size_t part = 0; part < 3; ++part) sums[3 * k + part] += own[k][part];
+      for (std::size_t k = 0; k < own.size(); ++k) {
+        std::int64_t* leaf = sums.data() + 3 * (k / 2);
+        leaf[0] += own[k].sums.force, leaf[1] += own[k].sums.curvature, leaf[2] += own[k].documents;
       }
     });
     sum_over_workers(exchange_, sums);

@@ -89,7 +89,9 @@ PODIUM_INLINE BestCut best_cut_in(const Cell* histogram, std::size_t bins, Cell 
   using Vec = Doubles<kWidth>;
   const double l2 = settings.l2, least = settings.min_curvature;
   const Vec none = Vec{} - 1.0;
-  if (!any_above_in<kWidth, kL1>(histogram, bins, first, node, settings, units, threshold * kMargin)) return {-1, bins};
+  if (threshold > 0 && !any_above_in<kWidth, kL1>(histogram, bins, first, node, settings, units, threshold * kMargin)) {
+    return {-1, bins};
+  }
   Walk<Cell, kWidth, kL1> walk(histogram, bins, first, node, settings.l1, units);
   Vec best = none;
   double values[256];

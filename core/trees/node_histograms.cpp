@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 
+#include "trees/rows.hpp"
 #include "unreachable.hpp"
 
 namespace podium {
@@ -197,11 +199,28 @@ void NodeHistograms<Cell>::each_column(const Group& group, Seen&& seen) const {
 
 template <class Cell>
 Split NodeHistograms<Cell>::scan_group(const Group& group, const NodeInfo& info, const Cell* cells) const {
-  Split best;
-  each_column(group, [&](std::size_t code, std::size_t part, std::size_t) {
-    const Split found = scan(code, part, info, cells, nullptr, best.gain);
-    if (better(found, best)) best = found;
+  struct Column {
+    std::size_t code, part;
+    double bound;
+  };
+  const GainBounds bounds(info, settings_, work_.units);
+  std::vector<Column> columns;
+  each_column(group, [&](std::size_t code, std::size_t part, std::size_t j) {
+    Cell scratch[256];
+    columns.push_back({code, part, bounds.of(column(code, part, cells, scratch), columns_[j])});
   });
+  Split best;
+  const auto look_at = [&](const Column& column) {
+    if (column.bound == 0 || column.bound < best.gain) return;
+    const Split found = scan(column.code, column.part, info, cells, nullptr, best.gain);
+    if (better(found, best)) best = found;
+  };
+  // The column that promises most is mostly the best one, and then hardly any other needs to be searched.
+  const auto first = std::ranges::max_element(columns, {}, &Column::bound);
+  if (first != columns.end()) look_at(*first);
+  for (auto column = columns.begin(); column != columns.end(); ++column) {
+    if (column != first) look_at(*column);
+  }
   return best;
 }
 
@@ -302,8 +321,10 @@ void NodeHistograms<Cell>::build_children(NodeRows small, const NodeInfo* small_
   large_split = best_of(found_large);
 }
 
+// add(node, histogram, column) for every column of every node.
 template <class Cell>
-void NodeHistograms<Cell>::weigh(std::span<const LevelNode> level, CutWorth* worth) {
+template <class Add>
+void NodeHistograms<Cell>::build_level(std::span<const LevelNode> level, Add&& add) {
   std::vector<std::uint8_t> built(level.size());
   std::vector<NodeRows> alone;
   std::size_t rows = kScan * level.size();
@@ -325,19 +346,34 @@ void NodeHistograms<Cell>::weigh(std::span<const LevelNode> level, CutWorth* wor
         if (level[i].derived) subtract(group, histogram(level[i ^ 1].rows.slot), histogram(level[i].rows.slot));
       }
       for (std::size_t i = first; i < last; ++i) {
-        if (level[i].documents > 0) weigh(group, level[i], worth);
+        if (level[i].documents == 0) continue;
+        each_column(group, [&](std::size_t code, std::size_t part, std::size_t j) {
+          Cell scratch[256];
+          add(i, column(code, part, histogram(level[i].rows.slot), scratch), j);
+        });
       }
     }
   });
 }
 
 template <class Cell>
-void NodeHistograms<Cell>::weigh(const Group& group, const LevelNode& node, CutWorth* worth) const {
-  each_column(group, [&](std::size_t code, std::size_t part, std::size_t j) {
-    Cell scratch[256];
-    const Cell* own = column(code, part, histogram(node.rows.slot), scratch);
-    add_worth(own, nullptr, columns_[j], node.total, settings_, work_.units, worth[j]);
+void NodeHistograms<Cell>::weigh(std::span<const LevelNode> level, CutWorth* worth) {
+  build_level(level, [&](std::size_t i, const Cell* cells, std::size_t j) {
+    add_worth(cells, nullptr, columns_[j], level[i].total, settings_, work_.units, worth[j]);
   });
+}
+
+template <class Cell>
+void NodeHistograms<Cell>::weigh(std::span<const LevelNode> level, const Rounding& rounding, RoundedWorth* worth) {
+  if constexpr (!kIsWide<Cell>) {
+    std::vector<RoundedNode> nodes;
+    for (const LevelNode& node : level) nodes.push_back(rounding.node(node.total));
+    build_level(level, [&](std::size_t i, const Cell* cells, std::size_t j) {
+      add_worth(cells, columns_[j], nodes[i], worth[j]);
+    });
+  } else {
+    unreachable();
+  }
 }
 
 template <class Cell>
@@ -355,6 +391,20 @@ WideCell NodeHistograms<Cell>::left_total(std::size_t slot, std::size_t j,
   return widened(sum);
 }
 
+// What a column gains at most if documents are not counted. Workers have to agree on it.
+template <class Cell>
+Split NodeHistograms<Cell>::promise(std::size_t code, std::size_t part, const NodeInfo& info, const GainBounds& bounds,
+                                    const Cell* cells) const {
+  Cell scratch[256];
+  const ColumnInfo& of = columns_[work_.codes[code]->parts[part].column];
+  const double bound = bounds.of(column(code, part, cells, scratch), of);
+  if (work_.exchange || std::isinf(bound)) return scan(code, part, info, cells, nullptr);
+  Split split;
+  split.feature = of.feature, split.column = of.column;
+  split.gain = split.compared = bound;
+  return split;
+}
+
 // The gain of a column without counts bounds the gain with counts, so columns are counted in the order of that bound
 // until the best one is found.
 template <class Cell>
@@ -365,30 +415,32 @@ Split NodeHistograms<Cell>::find_split_counted(const std::uint32_t* rows, const 
     std::size_t code = 0, part = 0;
     bool counted = false;
   };
-  const std::size_t at_once = work_.exchange ? kCountedAtOnce : 1;
   std::vector<Promise> promises(columns_.size());
+  const GainBounds bounds(info, settings_, work_.units);
   each_group(0, [&](std::size_t k) {
     each_column(groups_[k], [&](std::size_t code, std::size_t part, std::size_t j) {
-      promises[j] = {scan(code, part, info, histogram(node.slot), nullptr), code, part};
+      promises[j] = {promise(code, part, info, bounds, histogram(node.slot)), code, part};
     });
   });
+  const auto more = [](const Promise& a, const Promise& b) { return better(a.split, b.split); };
   for (;;) {
-    std::vector<Promise*> next;  // the best one, or with several workers the best few, for one exchange
-    for (Promise& promise : promises) {
-      if (!promise.counted && promise.split.found()) next.push_back(&promise);
-    }
-    const auto more = [](const Promise* a, const Promise* b) { return better(a->split, b->split); };
-    const std::size_t count = std::min(at_once, next.size());
-    std::partial_sort(next.begin(), next.begin() + static_cast<std::ptrdiff_t>(count), next.end(), more);
-    const Promise& best = *std::min_element(
-        promises.begin(), promises.end(), [](const Promise& a, const Promise& b) { return better(a.split, b.split); });
+    Promise& best = *std::ranges::min_element(promises, more);
     if (best.counted || !best.split.found()) return best.split;
+    std::vector<Promise*> next{&best};
+    if (work_.exchange) {  // the best few in one exchange
+      next.clear();
+      for (Promise& promise : promises) {
+        if (!promise.counted && promise.split.found()) next.push_back(&promise);
+      }
+      const std::size_t most = std::min(kCountedAtOnce, next.size());
+      std::ranges::partial_sort(next, next.begin() + static_cast<std::ptrdiff_t>(most),
+                                [&](const Promise* a, const Promise* b) { return more(*a, *b); });
+      next.resize(most);
+    }
+    const std::size_t count = next.size();
     std::vector<std::int64_t> counts(count * 256);
     for (std::size_t k = 0; k < count; ++k) {
-      const std::uint8_t* column = bins.column(next[k]->split.column);
-      for (std::size_t i = 0; i < node.count; ++i) {
-        ++counts[k * 256 + column[work_.document ? work_.document[rows[i]] : rows[i]]];
-      }
+      count_bins(rows, node.count, bins.column(next[k]->split.column), work_.document, counts.data() + k * 256);
     }
     sum_over_workers(work_.exchange, counts);
     for (std::size_t k = 0; k < count; ++k) {

@@ -101,6 +101,8 @@ class NodeHistograms {
   // Builds the histograms of nodes of a symmetric tree, and adds the value of every cut of every column in each of
   // them. Siblings follow one another, and every node has a slot of its own.
   void weigh(std::span<const LevelNode> level, CutWorth* worth);
+  // The same with rounded values.
+  void weigh(std::span<const LevelNode> level, const Rounding& rounding, RoundedWorth* worth);
   // The histogram of one column in a slot; `scratch`, of 256 cells, is used if the column shares its code.
   const Cell* column_of(std::size_t slot, std::size_t column, Cell* scratch) const;
   // The sum of the documents of a node that go left by this column.
@@ -128,10 +130,13 @@ class NodeHistograms {
   const Cell* column(std::size_t code, std::size_t part, const Cell* cells, Cell* scratch) const;
   Split scan(std::size_t code, std::size_t part, const NodeInfo& info, const Cell* cells, const std::int64_t* counts,
              double rival = 0) const;
+  Split promise(std::size_t code, std::size_t part, const NodeInfo& info, const GainBounds& bounds,
+                const Cell* cells) const;
   template <class Seen>
   void each_column(const Group& group, Seen&& seen) const;
   Split scan_group(const Group& group, const NodeInfo& info, const Cell* cells) const;
-  void weigh(const Group& group, const LevelNode& node, CutWorth* worth) const;
+  template <class Add>
+  void build_level(std::span<const LevelNode> level, Add&& add);
   template <class Body>
   void each_group(std::size_t rows, Body&& body);
 

@@ -23,6 +23,11 @@ struct Parted {
   std::uint8_t place = 0;  // the buffer of both halves
 };
 
+// Adds the numbers of rows by the bins of a column to `counts`, which has 256 of them. `document` is the row of `bins`
+// of each row; null: the same number.
+void count_bins(const std::uint32_t* rows, std::size_t count, const std::uint8_t* bins, const std::uint32_t* document,
+                std::int64_t* counts);
+
 // All rows in the order of the leaves. Kept from tree to tree for its memory.
 class RowOrder {
  public:

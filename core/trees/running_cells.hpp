@@ -21,6 +21,7 @@ struct Vector {
   using Words [[gnu::vector_size(kWidth * sizeof(std::int64_t))]] = std::uint64_t;
   using Ints [[gnu::vector_size(kWidth * sizeof(std::int32_t))]] = std::int32_t;
   using Doubles [[gnu::vector_size(kWidth * sizeof(double))]] = double;
+  using Floats [[gnu::vector_size(kWidth * sizeof(float))]] = float;
 };
 template <std::size_t kWidth>
 using Numbers = typename Vector<kWidth>::Numbers;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "random.hpp"
 
@@ -100,8 +101,16 @@ void sample_rows(std::span<const double> force, std::span<const double> curvatur
       for (std::size_t q = k * grain; q < std::min(queries, (k + 1) * grain); ++q) {
         if (settings.query_sampling < 1 && unit(splitmix64(query_keys[q] ^ query_draw)) >= settings.query_sampling)
           continue;
+        const auto first = static_cast<std::size_t>(query_offsets[q]);
         const auto last = static_cast<std::size_t>(query_offsets[q + 1]);
-        for (auto i = static_cast<std::size_t>(query_offsets[q]); i < last; ++i) {
+        if (settings.row_sampling >= 1) {  // whole queries: their documents need no draws
+          std::iota(out.rows.begin() + static_cast<std::ptrdiff_t>(at),
+                    out.rows.begin() + static_cast<std::ptrdiff_t>(at + last - first),
+                    static_cast<std::uint32_t>(first));
+          at += last - first;
+          continue;
+        }
+        for (std::size_t i = first; i < last; ++i) {
           const double p = chance(i);
           out.rows[at] = static_cast<std::uint32_t>(i);
           if (weighs) out.weight[at] = p;
@@ -125,16 +134,16 @@ void sample_rows(std::span<const double> force, std::span<const double> curvatur
 }
 
 std::vector<std::uint32_t> sample_columns(std::span<const std::uint32_t> features, double share, std::uint64_t draw) {
-  std::vector<std::uint32_t> order(features.size());
-  std::iota(order.begin(), order.end(), 0u);
-  const auto wanted = static_cast<std::size_t>(std::ceil(share * static_cast<double>(features.size())));
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const std::uint64_t x = splitmix64(draw ^ features[a]), y = splitmix64(draw ^ features[b]);
-    return x != y ? x < y : a < b;
-  });
-  order.resize(std::min(features.size(), std::max<std::size_t>(wanted, 1)));
-  std::sort(order.begin(), order.end());
-  return order;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> drawn;
+  drawn.reserve(features.size());
+  for (std::uint32_t j = 0; j < features.size(); ++j) drawn.emplace_back(splitmix64(draw ^ features[j]), j);
+  const auto share_of_all = static_cast<std::size_t>(std::ceil(share * static_cast<double>(features.size())));
+  const std::size_t wanted = std::min(features.size(), std::max<std::size_t>(share_of_all, 1));
+  std::nth_element(drawn.begin(), drawn.begin() + static_cast<std::ptrdiff_t>(wanted), drawn.end());
+  std::vector<std::uint32_t> kept;
+  for (std::size_t k = 0; k < wanted; ++k) kept.push_back(drawn[k].second);
+  std::sort(kept.begin(), kept.end());
+  return kept;
 }
 
 }  // namespace podium

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -9,6 +10,7 @@
 
 #include "random.hpp"
 #include "trees/cuts.hpp"
+#include "trees/running_cells.hpp"
 
 namespace podium {
 namespace {
@@ -19,6 +21,12 @@ constexpr double kForbidden = -std::numeric_limits<double>::infinity();
 
 double soft(double force, double l1) {
   return std::copysign(std::max(std::fabs(force) - l1, 0.0), force);
+}
+
+// The value of a node.
+double squared(const Sums& sums, const SplitSettings& settings) {
+  const double f = soft(sums.force, settings.l1);
+  return f * f / std::max(sums.curvature + settings.l2, kTiny);
 }
 
 // One column of one node, one cut after the other, with all rules checked.
@@ -32,7 +40,7 @@ class Scan {
   }
   const Sums& total() const { return total_; }
   // The value of the undivided node.
-  double whole() const { return node_.bounded ? worth(total_, held(total_)) : squared(total_); }
+  double whole() const { return node_.bounded ? worth(total_, held(total_)) : squared(total_, settings_); }
 
   // The value of both sides, or kForbidden if a rule is broken.
   double sides(const WideCell& left_cell, std::int64_t left_documents, bool counted) const {
@@ -52,10 +60,6 @@ class Scan {
   }
 
  private:
-  double squared(const Sums& s) const {
-    const double f = soft(s.force, settings_.l1);
-    return f * f / std::max(s.curvature + settings_.l2, kTiny);
-  }
   double held(const Sums& s) const {
     return std::clamp(leaf_value(s.force, s.curvature, settings_), node_.low, node_.high);
   }
@@ -73,6 +77,28 @@ class Scan {
 void keep(Split& best, double sides, std::size_t bin, bool missing_left, const WideCell& left) {
   if (!(sides > best.gain)) return;
   best.gain = sides, best.bin = static_cast<std::uint8_t>(bin), best.missing_left = missing_left, best.left = left;
+}
+
+// The first of the largest values. Several are compared at a time, because one after the other each would wait for the
+// one before.
+void keep_first_largest(Split& best, const double* values, std::size_t first, std::size_t last, bool missing_left) {
+  using Pair = Doubles<2>;
+  constexpr std::size_t kAtOnce = 4, kWidth = 2 * kAtOnce;
+  const Pair least = Pair{} + best.gain;
+  Pair largest[kAtOnce] = {least, least, least, least};
+  std::size_t b = first;
+  for (; b + kWidth <= last; b += kWidth) {
+    for (std::size_t k = 0; k < kAtOnce; ++k) {
+      Pair two;
+      std::memcpy(&two, values + b + 2 * k, sizeof two);
+      largest[k] = two > largest[k] ? two : largest[k];
+    }
+  }
+  double most = std::max({largest[0][0], largest[0][1], largest[1][0], largest[1][1], largest[2][0], largest[2][1],
+                          largest[3][0], largest[3][1]});
+  for (; b < last; ++b) most = values[b] > most ? values[b] : most;
+  if (!(most > best.gain)) return;
+  keep(best, most, static_cast<std::size_t>(std::find(values + first, values + last, most) - values), missing_left, {});
 }
 
 template <class Cell>
@@ -180,11 +206,38 @@ Split scan_column(const Cell* histogram, const std::int64_t* counts, const Colum
   } else if (counts || node.bounded || settings.random_thresholds) {
     scan_careful(histogram, counts, column, node, scan, settings, best);
   } else {
-    const double threshold = settings.random_strength > 0 ? floor : std::max(floor, whole + rival);
+    const double threshold = settings.random_strength > 0 || rival == 0 ? 0 : std::max(floor, whole + rival);
     scan_fast(histogram, column, node, scan, settings, units, threshold, best);
   }
   finish(best, floor, whole, node.draw, settings);
   return best;
+}
+
+Rounding::Rounding(const SplitSettings& settings, const Units& units)
+    : unit(units.force / units.curvature * units.force) {
+  // Within these, no product of rounded numbers overflows or loses bits that matter.
+  constexpr double kLargestL2 = 0x1p40, kLargestCurvature = 0x1p30, kLargestUnit = 0x1p500;
+  const double penalty = settings.l2 / units.curvature, least = std::ceil(settings.min_curvature / units.curvature);
+  known = settings.l1 == 0 && penalty <= kLargestL2 && least <= kLargestCurvature && unit < kLargestUnit &&
+          unit > 1 / kLargestUnit;
+  if (known) min_curvature = static_cast<std::int32_t>(least), l2 = static_cast<float>(penalty);
+}
+
+GainBounds::GainBounds(const NodeInfo& node, const SplitSettings& settings, const Units& units)
+    : rounding_(settings, units), whole_(squared(Scan::sums(node.total, units), settings)) {
+  floor_ = least_gain(whole_, settings);
+  if (node.bounded || settings.random_thresholds || settings.random_strength > 0) rounding_.known = false;
+  if (rounding_.known) rounded_ = rounding_.node(node.total);
+}
+
+double GainBounds::of(const NarrowCell* histogram, const ColumnInfo& column) const {
+  if (!rounding_.known || column.categorical) return std::numeric_limits<double>::infinity();
+  float best = rounded_best(histogram, column.bins, 0, rounded_);
+  if (column.missing && histogram[255] != 0) {
+    best = std::max(best, rounded_best(histogram, column.bins, histogram[255], rounded_));
+  }
+  const double sides = (1 + kRoundedError) * rounding_.unit * best;
+  return sides > floor_ ? sides - whole_ : 0;
 }
 
 double side_worth(const WideCell& total, std::size_t documents, const SplitSettings& settings, const Units& units) {
@@ -228,9 +281,37 @@ Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column
   if (settings.random_thresholds && last > 1) {  // one cut, drawn
     first = (splitmix64(draw ^ (column.feature * 2ull + 1)) >> 11) % (last - 1), last = first + 1;
   }
-  for (std::size_t b = first; b < last; ++b) keep(best, worth.right[b], b, false, {});
-  for (std::size_t b = first; worth.missing && b < last; ++b) keep(best, worth.left[b], b, true, {});
+  keep_first_largest(best, worth.right, first, last, false);
+  if (worth.missing) keep_first_largest(best, worth.left, first, last, true);
   finish(best, floor, whole, draw, settings);
+  return best;
+}
+
+void add_worth(const NarrowCell* histogram, const ColumnInfo& column, const RoundedNode& node, RoundedWorth& worth) {
+  const NarrowCell missing = column.missing ? histogram[255] : 0;
+  const std::size_t whole = (column.bins + 7u) / 8 * 8;
+  if (!worth.begun) {
+    std::fill_n(worth.right, whole, 0.0f);
+    worth.begun = true, worth.missing = false;
+  }
+  if (missing != 0 && !worth.missing) {
+    std::copy_n(worth.right, whole, worth.left);
+    worth.missing = true;
+  }
+  add_rounded(histogram, column.bins, 0, node, worth.right);
+  if (worth.missing) add_rounded(histogram, column.bins, missing, node, worth.left);
+}
+
+Split bound_of_cuts(const RoundedWorth& worth, std::size_t nodes, double whole, const ColumnInfo& column,
+                    std::uint64_t draw, const SplitSettings& settings, const Rounding& rounding) {
+  Split best;
+  best.feature = column.feature, best.column = column.column;
+  if (!worth.begun) return best;
+  float most = *std::max_element(worth.right, worth.right + column.bins);
+  if (worth.missing) most = std::max(most, *std::max_element(worth.left, worth.left + column.bins));
+  const double error = kRoundedError + 0x1p-24 * static_cast<double>(nodes);  // each node adds one more step
+  best.gain = (1 + 2 * error) * rounding.unit * most;
+  finish(best, least_gain(whole, settings), whole, draw, settings);
   return best;
 }
 

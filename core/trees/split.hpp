@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "trees/histogram.hpp"
+#include "trees/rounded.hpp"
 #include "trees/tree.hpp"
 
 namespace podium {
@@ -67,6 +68,35 @@ template <class Cell>
 Split scan_column(const Cell* histogram, const std::int64_t* counts, const ColumnInfo& column, const NodeInfo& node,
                   const SplitSettings& settings, const Units& units, double rival = 0);
 
+// How values are rounded; there is none for some settings.
+struct Rounding {
+  Rounding(const SplitSettings& settings, const Units& units);
+  RoundedNode node(const WideCell& total) const {
+    return {static_cast<std::int32_t>(total.force), static_cast<std::int32_t>(total.curvature), min_curvature, l2};
+  }
+
+  bool known;
+  double unit;  // of rounded values
+  std::int32_t min_curvature = 0;
+  float l2 = 0;
+};
+
+// Bounds of the gains of a node's columns, which take less time than their best splits. By how much they are too large
+// depends on the machine, so that they may only choose what is searched.
+class GainBounds {
+ public:
+  GainBounds(const NodeInfo& node, const SplitSettings& settings, const Units& units);
+
+  // A number that no split of the column gains more than; infinity if none is known.
+  double of(const NarrowCell* histogram, const ColumnInfo& column) const;
+  double of(const WideCell*, const ColumnInfo&) const { return std::numeric_limits<double>::infinity(); }
+
+ private:
+  Rounding rounding_;
+  double whole_, floor_;  // the value of the node, and the smallest one that counts
+  RoundedNode rounded_{};
+};
+
 // The value of each cut of a column over many nodes: both sides together, with missing values on the right and on the
 // left.
 struct CutWorth {
@@ -83,6 +113,16 @@ void add_worth(const Cell* histogram, const std::int64_t* counts, const ColumnIn
 // The best of the cuts, compared with the value of the undivided nodes.
 Split best_of_cuts(const CutWorth& worth, double whole, const ColumnInfo& column, std::uint64_t draw,
                    const SplitSettings& settings);
+
+// The same with rounded values, which bound the gain of a column in less time.
+struct RoundedWorth {
+  float right[256], left[256];
+  bool begun, missing;
+};
+void add_worth(const NarrowCell* histogram, const ColumnInfo& column, const RoundedNode& node, RoundedWorth& worth);
+// No split of the column gains more over this number of nodes.
+Split bound_of_cuts(const RoundedWorth& worth, std::size_t nodes, double whole, const ColumnInfo& column,
+                    std::uint64_t draw, const SplitSettings& settings, const Rounding& rounding);
 
 // Returns whether a is preferred to b.
 inline bool better(const Split& a, const Split& b) {

@@ -36,7 +36,8 @@ class Growing {
         columns_(columns_of(data, settings)),
         order_(workspace.order),
         cells_(workspace.histograms.cells.data()),
-        histograms_(rows, columns_, settings.split, settings.histogram_bytes, workspace.histograms, num_threads) {
+        histograms_(rows, columns_, settings.split, settings.histogram_bytes, workspace.histograms, num_threads),
+        rounding_(settings.split, rows.units) {
     order_.start(rows.rows);
   }
 
@@ -44,6 +45,8 @@ class Growing {
     level_ = {{{0, work_.rows}, work_.documents, work_.total}};
     const auto most = std::min<std::uint32_t>(settings_.max_depth, std::bit_width(settings_.num_leaves) - 1u);
     keeps_ = most > 0 && histograms_.most_slots() >> (most - 1) > 0;
+    // Bounds depend on the machine, and workers have to agree on what they exchange.
+    bounds_ = keeps_ && !kIsWide<Cell> && !work_.exchange && rounding_.known && !settings_.split.random_thresholds;
     if (most > 0) level_.front().slot = histograms_.take();
     if (work_.exchange) add_up_root(level_.front());
     for (std::uint32_t depth = 0; depth < most; ++depth) {
@@ -75,45 +78,67 @@ class Growing {
   }
 
   Split best_split(std::uint32_t depth) {
-    const std::unique_ptr<CutWorth[]> worth(new CutWorth[columns_.size()]);
-    for (std::size_t j = 0; j < columns_.size(); ++j) worth[j].begun = false;
     std::vector<LevelNode> level;
     double whole = 0;
     for (const Node& node : level_) {
       level.push_back({rows_of(node), node.total, node.derived, node.documents});
-      if (node.documents > 0) whole += this->worth(node);
+      if (node.documents > 0) whole += worth(node);
     }
+    counts_.assign(columns_.size(), {});
+    const std::uint64_t draw = splitmix64(draw_ + depth);
+    std::vector<Split> found = bounds_ ? bounds(level, whole, draw) : best_of_columns(level, whole, draw);
+    return best_counted(found, whole, draw);
+  }
+
+  std::vector<Split> best_of_columns(std::span<const LevelNode> level, double whole, std::uint64_t draw) {
+    const std::unique_ptr<CutWorth[]> worth(new CutWorth[columns_.size()]);
+    for (std::size_t j = 0; j < columns_.size(); ++j) worth[j].begun = false;
     if (keeps_) {
       histograms_.weigh(level, worth.get());
     } else {
       for (const LevelNode& node : level) histograms_.weigh({&node, 1}, worth.get());
     }
-    counts_.assign(columns_.size(), {});
     std::vector<Split> found;
-    const std::uint64_t draw = splitmix64(draw_ + depth);
     for (const ColumnInfo& column : columns_) {
       found.push_back(best_of_cuts(worth[column.column], whole, column, draw, settings_.split));
     }
-    return best_counted(found, whole, draw);
+    return found;
+  }
+
+  // Bounds of them, which take less time and choose the columns that are looked at.
+  std::vector<Split> bounds(std::span<const LevelNode> level, double whole, std::uint64_t draw) {
+    const std::unique_ptr<RoundedWorth[]> worth(new RoundedWorth[columns_.size()]);
+    for (std::size_t j = 0; j < columns_.size(); ++j) worth[j].begun = false;
+    histograms_.weigh(level, rounding_, worth.get());
+    std::vector<Split> found;
+    found.reserve(columns_.size());
+    for (const ColumnInfo& column : columns_) {
+      found.push_back(
+          bound_of_cuts(worth[column.column], level.size(), whole, column, draw, settings_.split, rounding_));
+    }
+    return found;
   }
 
   // Histograms hold no numbers of documents. The value of a column without counts bounds the value with counts, so
   // columns are counted in the order of that bound until the best one is found.
   Split best_counted(std::vector<Split>& found, double whole, std::uint64_t draw) {
-    std::vector<std::uint8_t> counted(found.size(), settings_.split.min_documents <= 1);
-    const std::size_t at_once = work_.exchange ? kCountedAtOnce : 1;
+    std::vector<std::uint8_t> counted(found.size(), !bounds_ && settings_.split.min_documents <= 1);
     for (;;) {
       const auto best = std::min_element(found.begin(), found.end(), better);
       if (best == found.end()) return {};
-      if (counted[static_cast<std::size_t>(best - found.begin())] || !best->found()) return *best;
-      std::vector<std::size_t> next;  // the best column, or with several workers the best few, for one exchange
-      for (std::size_t j = 0; j < found.size(); ++j) {
-        if (!counted[j] && found[j].found()) next.push_back(j);
+      const auto number = static_cast<std::size_t>(best - found.begin());
+      if (counted[number] || !best->found()) return *best;
+      std::vector<std::size_t> next{number};
+      if (work_.exchange) {  // the best few, for one exchange
+        next.clear();
+        for (std::size_t j = 0; j < found.size(); ++j) {
+          if (!counted[j] && found[j].found()) next.push_back(j);
+        }
+        const std::size_t count = std::min(kCountedAtOnce, next.size());
+        std::partial_sort(next.begin(), next.begin() + static_cast<std::ptrdiff_t>(count), next.end(),
+                          [&](std::size_t a, std::size_t b) { return better(found[a], found[b]); });
+        next.resize(count);
       }
-      const std::size_t count = std::min(at_once, next.size());
-      std::partial_sort(next.begin(), next.begin() + static_cast<std::ptrdiff_t>(count), next.end(),
-                        [&](std::size_t a, std::size_t b) { return better(found[a], found[b]); });
-      next.resize(count);
       count_columns(next, found, whole, draw);
       for (const std::size_t j : next) counted[j] = 1;
     }
@@ -122,10 +147,12 @@ class Growing {
   // Finds the best cuts of columns again, from histograms with numbers of documents, which are kept.
   void count_columns(const std::vector<std::size_t>& columns, std::vector<Split>& found, double whole,
                      std::uint64_t draw) {
-    const std::size_t width = counted_width();
+    const bool counts = settings_.split.min_documents > 1;
+    const std::size_t width = counts ? counted_width() : 0;
     std::vector<std::int64_t> sums(columns.size() * level_.size() * width);
     std::int64_t* next = sums.data();
     for (const std::size_t j : columns) {
+      if (!counts) break;
       for (const Node& node : level_) add_counted(node, columns_[j], std::exchange(next, next + width));
     }
     sum_over_workers(work_.exchange, sums);
@@ -144,7 +171,7 @@ class Growing {
         } else {
           std::memcpy(scratch, own + 256, sizeof scratch);
         }
-        add_worth(cells, own, columns_[j], node.total, settings_.split, work_.units, worth);
+        add_worth(cells, counts ? own : nullptr, columns_[j], node.total, settings_.split, work_.units, worth);
       }
       found[j] = best_of_cuts(worth, whole, columns_[j], draw, settings_.split);
     }
@@ -156,11 +183,12 @@ class Growing {
   void add_counted(const Node& node, const ColumnInfo& column, std::int64_t* sums) const {
     const std::uint8_t* bins = data_.columns.column(column.column);
     const std::uint32_t* rows = order_.rows(node.run);
-    const auto bin_of = [&](std::uint32_t row) { return bins[work_.document ? work_.document[row] : row]; };
-    for (std::size_t i = 0; i < node.run.rows(); ++i) ++sums[bin_of(rows[i])];
+    count_bins(rows, node.run.rows(), bins, work_.document, sums);
     if (keeps_) return;
     Cell cells[256] = {};
-    for (std::size_t i = 0; i < node.run.rows(); ++i) cells[bin_of(rows[i])] += cells_[rows[i]];
+    for (std::size_t i = 0; i < node.run.rows(); ++i) {
+      cells[bins[work_.document ? work_.document[rows[i]] : rows[i]]] += cells_[rows[i]];
+    }
     std::memcpy(sums + 256, cells, sizeof cells);
   }
 
@@ -254,6 +282,7 @@ class Growing {
         if (static_cast<std::size_t>(*child) >= nodes) *child = ~(*child - static_cast<std::int32_t>(nodes));
       }
     }
+    tree_.levels = static_cast<std::uint32_t>(std::bit_width(nodes));
     grown.tree = std::move(tree_);
     grown.gains = std::move(gains_);
     return grown;
@@ -270,7 +299,9 @@ class Growing {
   NodeHistograms<Cell> histograms_;
   std::vector<Node> level_;
   std::vector<std::vector<std::int64_t>> counts_;  // by column, of the nodes of the level; empty if not counted
-  bool keeps_ = false;                             // whether every node of a level has a slot of its own
+  const Rounding rounding_;
+  bool bounds_ = false;  // whether columns are chosen by bounds of their gains
+  bool keeps_ = false;   // whether every node of a level has a slot of its own
   Tree tree_;
   std::vector<double> gains_;
 };

@@ -33,6 +33,9 @@ struct TreeNode {
 struct Tree {
   std::vector<TreeNode> nodes;
   std::vector<BinSet> sets;
+  // Of a symmetric tree, if it is known to be one: level after level, the nodes of each with the same split, and leaves
+  // in their order.
+  std::uint32_t levels = 0;
 
   bool goes_left(const TreeNode& node, std::uint8_t bin) const {
     if (node.categorical()) return holds(sets[node.set], bin);
