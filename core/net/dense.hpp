@@ -12,6 +12,8 @@ enum class Activation { identity, tanh, sigmoid, relu };
 // Columns of a matrix that are processed at once; the last panel of a matrix can be narrower, by a multiple of 4. Wide
 // panels hold the weights of layers.
 inline constexpr std::size_t kPanel = 12, kWidePanel = 32;
+// Products of so few columns are fastest for 16 rows at a time.
+inline constexpr std::size_t kFewColumns = 12;
 
 inline constexpr std::size_t round_up(std::size_t n, std::size_t step) {
   return (n + step - 1) / step * step;
@@ -31,15 +33,26 @@ struct FeatureRows {
   std::ptrdiff_t next = 0;  // the distance to the rows that will be read after these
 };
 
+// c[r][j] = start[r][j] + Σ_t a(r, t) · b[t][j] for r < rows, t < depth, j < columns ≤ kWidePanel, where a(r, t) =
+// a[r·a_row + t·a_step]. Rows of b, c and start are padded to a multiple of 4 columns; what c then holds in the padding
+// is a product of the padding, or what it held before.
+struct Product {
+  std::size_t rows, columns, depth;
+  const double* a;
+  std::size_t a_row, a_step;
+  const double* b;
+  std::size_t b_row;
+  const double* start;  // c itself, a row for all (start_row = 0), or null for zeros
+  std::size_t start_row;
+  double* c;
+  std::size_t c_row;
+  // Where it is not null, memory is asked for all next[r + t·next_step].
+  const float* next = nullptr;
+  std::size_t next_step = 0;
+};
+
 struct DenseKernels {
-  // c[r][j] += Σ_t a(r, t) · b[t][j] for r < rows, j < columns ≤ kWidePanel (a multiple of 4); a(r, t) = a[r·a_row +
-  // t·a_step].
-  void (*multiply)(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_row,
-                   std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row);
-  // The same with a(r, t) = a[r + t·a_step], where memory is asked for all next[r + t·next_step].
-  void (*multiply_columns)(std::size_t rows, std::size_t columns, std::size_t depth, const double* a,
-                           std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row,
-                           const float* next, std::size_t next_step);
+  void (*multiply)(const Product& product);
   // y[i] = x_i · w + bias.
   void (*dots)(std::size_t rows, std::size_t columns, const double* x, std::size_t x_row, const double* w, double bias,
                double* y);

@@ -12,56 +12,62 @@ inline __mmask8 first_of(std::size_t count) {
   return static_cast<__mmask8>((1u << count) - 1);
 }
 
-// The memory that a product asks for in each step: none, or a number of the rows that will be read next.
+// The memory that a product asks for in each step: none, or a number of the rows that will be read next. It goes to the
+// second-level cache, because the first is full of what this product still reads.
 struct NothingNext {
   void ask(std::size_t) const {}
-  void skip(std::size_t) {}
 };
 struct NextRows {
   const float* x;
   std::size_t step;
-  void ask(std::size_t t) const { __builtin_prefetch(x + t * step); }
-  void skip(std::size_t rows) { x += rows; }
+  void ask(std::size_t t) const { __builtin_prefetch(x + t * step, 0, 2); }
 };
 
-// R rows of V vectors, the last of which holds the numbers in `last`.
+// R rows of V vectors from row r on, the last of which holds the numbers in `last`.
 template <int R, int V, class Next>
-inline void wide_tile(std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step, const double* b,
-                      std::size_t b_row, double* c, std::size_t c_row, __mmask8 last, const Next& next) {
+inline void wide_tile(const Product& p, std::size_t r, __mmask8 last, const Next& next) {
   const auto mask = [&](int v) { return v + 1 < V ? __mmask8{0xFF} : last; };
+  const std::size_t a_row = p.a_row, a_step = p.a_step;
+  const double* const a = p.a + r * a_row;
   __m512d sum[R][V];
 #pragma GCC unroll 12
-  for (int r = 0; r < R; ++r) {
+  for (int k = 0; k < R; ++k) {
 #pragma GCC unroll 12
-    for (int v = 0; v < V; ++v) sum[r][v] = _mm512_maskz_loadu_pd(mask(v), c + r * c_row + 8 * v);
+    for (int v = 0; v < V; ++v) {
+      sum[k][v] =
+          p.start ? _mm512_maskz_loadu_pd(mask(v), p.start + (r + k) * p.start_row + 8 * v) : _mm512_setzero_pd();
+    }
   }
-  for (std::size_t t = 0; t < depth; ++t) {
+  for (std::size_t t = 0; t < p.depth; ++t) {
     next.ask(t);
     __m512d row[V];
 #pragma GCC unroll 12
-    for (int v = 0; v < V; ++v) row[v] = _mm512_maskz_loadu_pd(mask(v), b + t * b_row + 8 * v);
+    for (int v = 0; v < V; ++v) row[v] = _mm512_maskz_loadu_pd(mask(v), p.b + t * p.b_row + 8 * v);
 #pragma GCC unroll 12
-    for (int r = 0; r < R; ++r) {
-      const __m512d x = _mm512_set1_pd(a[r * a_row + t * a_step]);
+    for (int k = 0; k < R; ++k) {
+      const __m512d x = _mm512_set1_pd(a[k * a_row + t * a_step]);
 #pragma GCC unroll 12
-      for (int v = 0; v < V; ++v) sum[r][v] = _mm512_fmadd_pd(x, row[v], sum[r][v]);
+      for (int v = 0; v < V; ++v) sum[k][v] = _mm512_fmadd_pd(x, row[v], sum[k][v]);
     }
   }
 #pragma GCC unroll 12
-  for (int r = 0; r < R; ++r) {
+  for (int k = 0; k < R; ++k) {
 #pragma GCC unroll 12
-    for (int v = 0; v < V; ++v) _mm512_mask_storeu_pd(c + r * c_row + 8 * v, mask(v), sum[r][v]);
+    for (int v = 0; v < V; ++v) _mm512_mask_storeu_pd(p.c + (r + k) * p.c_row + 8 * v, mask(v), sum[k][v]);
   }
 }
 
-// As many rows at a time as there are registers for.
-template <int R, int V, class Next>
-void multiply_wide_panel(std::size_t rows, std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step,
-                         const double* b, std::size_t b_row, double* c, std::size_t c_row, __mmask8 last, Next next) {
-  std::size_t r = 0;
+// As many rows at a time as there are registers for, from row r on.
+template <int R, int V>
+void multiply_wide_panel(const Product& p, std::size_t r = 0) {
+  const __mmask8 last = first_of((p.columns - 1) % 8 + 1);
   const auto take = [&]<int N>() {
-    for (; r + N <= rows; r += N, next.skip(N)) {
-      wide_tile<N, V>(depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row, c_row, last, next);
+    for (; r + N <= p.rows; r += N) {
+      if (p.next) {
+        wide_tile<N, V>(p, r, last, NextRows{p.next + r, p.next_step});
+      } else {
+        wide_tile<N, V>(p, r, last, NothingNext{});
+      }
     }
   };
   take.template operator()<R>();
@@ -69,71 +75,138 @@ void multiply_wide_panel(std::size_t rows, std::size_t depth, const double* a, s
   take.template operator()<1>();
 }
 
-// Rows of 12 numbers, two at a time: eight numbers of each fill a register, and the last four of both another one.
-template <int R, class Next>
-inline void tile_of_12(std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step, const double* b,
-                       std::size_t b_row, double* c, std::size_t c_row, const Next& next) {
-  const auto joined = [](__m256d low, __m256d high) {
-    return _mm512_insertf64x4(_mm512_castpd256_pd512(low), high, 1);
-  };
-  __m512d first[R], rest[R / 2];
+// Products of few columns hold rows in the lanes of registers, so that no lane is idle whatever the number of columns.
+constexpr std::size_t kLanes = 16, kSteps = 96;
+
+// sums[j][lane] += Σ_t a[t][lane] · b[t][j] for C columns and V vectors of lanes.
+template <int C, int V, class Next>
+inline void add_lanes(std::size_t steps, const double* a, std::size_t a_step, __mmask8 last, const double* b,
+                      std::size_t b_row, double (*sums)[kLanes], const Next& next) {
+  const auto mask = [&](int v) { return v + 1 < V ? __mmask8{0xFF} : last; };
+  __m512d sum[C][V];
 #pragma GCC unroll 12
-  for (int r = 0; r < R; ++r) first[r] = _mm512_loadu_pd(c + r * c_row);
+  for (int j = 0; j < C; ++j) {
 #pragma GCC unroll 12
-  for (int r = 0; r < R; r += 2) {
-    rest[r / 2] = joined(_mm256_loadu_pd(c + r * c_row + 8), _mm256_loadu_pd(c + (r + 1) * c_row + 8));
+    for (int v = 0; v < V; ++v) sum[j][v] = _mm512_load_pd(sums[j] + 8 * v);
   }
-  for (std::size_t t = 0; t < depth; ++t) {
+  for (std::size_t t = 0; t < steps; ++t) {
     next.ask(t);
-    const __m512d row = _mm512_loadu_pd(b + t * b_row);
-    const __m512d tail = _mm512_broadcast_f64x4(_mm256_loadu_pd(b + t * b_row + 8));
+    __m512d x[V];
 #pragma GCC unroll 12
-    for (int r = 0; r < R; r += 2) {
-      const __m512d even = _mm512_set1_pd(a[r * a_row + t * a_step]);
-      const __m512d odd = _mm512_set1_pd(a[(r + 1) * a_row + t * a_step]);
-      first[r] = _mm512_fmadd_pd(even, row, first[r]);
-      first[r + 1] = _mm512_fmadd_pd(odd, row, first[r + 1]);
-      rest[r / 2] = _mm512_fmadd_pd(_mm512_mask_mov_pd(even, 0xF0, odd), tail, rest[r / 2]);
+    for (int v = 0; v < V; ++v) x[v] = _mm512_maskz_loadu_pd(mask(v), a + t * a_step + 8 * v);
+#pragma GCC unroll 12
+    for (int j = 0; j < C; ++j) {
+      const __m512d factor = _mm512_set1_pd(b[t * b_row + j]);
+#pragma GCC unroll 12
+      for (int v = 0; v < V; ++v) sum[j][v] = _mm512_fmadd_pd(x[v], factor, sum[j][v]);
     }
   }
 #pragma GCC unroll 12
-  for (int r = 0; r < R; ++r) _mm512_storeu_pd(c + r * c_row, first[r]);
+  for (int j = 0; j < C; ++j) {
 #pragma GCC unroll 12
-  for (int r = 0; r < R; r += 2) {
-    _mm256_storeu_pd(c + r * c_row + 8, _mm512_castpd512_pd256(rest[r / 2]));
-    _mm256_storeu_pd(c + (r + 1) * c_row + 8, _mm512_extractf64x4_pd(rest[r / 2], 1));
+    for (int v = 0; v < V; ++v) _mm512_store_pd(sums[j] + 8 * v, sum[j][v]);
   }
 }
 
-template <class Next>
-void multiply_any(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_row,
-                  std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row, Next next) {
-  const __mmask8 last = first_of((columns - 1) % 8 + 1);
-  if (columns == 12) {
-    for (; rows >= 12; rows -= 12, a += 12 * a_row, c += 12 * c_row, next.skip(12)) {
-      tile_of_12<12>(depth, a, a_row, a_step, b, b_row, c, c_row, next);
+// The first `count` of eight columns of eight rows, as rows of kLanes.
+inline void transpose(const double* rows, std::size_t stride, std::size_t count, double* out) {
+  const __mmask8 held = first_of(count);
+  __m512d row[8], pair[8], four[8];
+#pragma GCC unroll 8
+  for (int r = 0; r < 8; ++r) row[r] = _mm512_maskz_loadu_pd(held, rows + r * stride);
+#pragma GCC unroll 8
+  for (int r = 0; r < 8; r += 2) {
+    pair[r] = _mm512_unpacklo_pd(row[r], row[r + 1]), pair[r + 1] = _mm512_unpackhi_pd(row[r], row[r + 1]);
+  }
+#pragma GCC unroll 8
+  for (int h = 0; h < 8; h += 4) {  // columns 0 and 4, 1 and 5, 2 and 6, 3 and 7 of four rows
+    four[h] = _mm512_shuffle_f64x2(pair[h], pair[h + 2], 0x88);
+    four[h + 1] = _mm512_shuffle_f64x2(pair[h + 1], pair[h + 3], 0x88);
+    four[h + 2] = _mm512_shuffle_f64x2(pair[h], pair[h + 2], 0xDD);
+    four[h + 3] = _mm512_shuffle_f64x2(pair[h + 1], pair[h + 3], 0xDD);
+  }
+#pragma GCC unroll 8
+  for (int c = 0; c < 4; ++c) {
+    _mm512_store_pd(out + c * kLanes, _mm512_shuffle_f64x2(four[c], four[c + 4], 0x88));
+    _mm512_store_pd(out + (c + 4) * kLanes, _mm512_shuffle_f64x2(four[c], four[c + 4], 0xDD));
+  }
+}
+
+// V vectors of rows from row r on, `count` of which exist.
+template <int C, int V>
+inline void multiply_lanes(const Product& p, std::size_t r, std::size_t count) {
+  alignas(64) double sums[C][kLanes];
+#pragma GCC unroll 12
+  for (int j = 0; j < C; ++j) {
+    if (!p.start || p.start_row == 0) {
+      const __m512d value = _mm512_set1_pd(p.start ? p.start[j] : 0.0);
+      for (int v = 0; v < V; ++v) _mm512_store_pd(sums[j] + 8 * v, value);
+    } else {
+      for (std::size_t k = 0; k < count; ++k) sums[j][k] = p.start[(r + k) * p.start_row + j];
     }
   }
-  if (columns > 24) {
-    multiply_wide_panel<6, 4>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last, next);
-  } else if (columns > 16) {
-    multiply_wide_panel<8, 3>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last, next);
-  } else if (columns > 8) {
-    multiply_wide_panel<12, 2>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last, next);
+  const __mmask8 last = first_of(count - 8 * (V - 1));
+  if (p.a_row != 1) {
+    alignas(64) double turned[kSteps][kLanes];
+    for (std::size_t t = 0; t < p.depth; t += kSteps) {
+      const std::size_t steps = p.depth - t < kSteps ? p.depth - t : kSteps;
+      for (std::size_t s = 0; s < steps; s += 8) {
+        for (int v = 0; v < V; ++v) {
+          transpose(p.a + (r + 8 * v) * p.a_row + t + s, p.a_row, steps - s < 8 ? steps - s : 8, turned[s] + 8 * v);
+        }
+      }
+      add_lanes<C, V>(steps, turned[0], kLanes, last, p.b + t * p.b_row, p.b_row, sums, NothingNext{});
+    }
+  } else if (p.next) {
+    add_lanes<C, V>(p.depth, p.a + r, p.a_step, last, p.b, p.b_row, sums, NextRows{p.next + r, p.next_step});
   } else {
-    multiply_wide_panel<12, 1>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, last, next);
+    add_lanes<C, V>(p.depth, p.a + r, p.a_step, last, p.b, p.b_row, sums, NothingNext{});
+  }
+  for (std::size_t k = 0; k < count; ++k) {
+#pragma GCC unroll 12
+    for (int j = 0; j < C; ++j) p.c[(r + k) * p.c_row + j] = sums[j][k];
   }
 }
 
-void multiply_wide(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_row,
-                   std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row) {
-  multiply_any(rows, columns, depth, a, a_row, a_step, b, b_row, c, c_row, NothingNext{});
+template <int C>
+void multiply_few(const Product& p) {
+  std::size_t r = 0;
+  for (; r + 16 <= p.rows; r += 16) multiply_lanes<C, 2>(p, r, 16);
+  if (p.a_row == 1) {
+    if (p.rows - r > 8) return multiply_lanes<C, 2>(p, r, p.rows - r);
+    if (r < p.rows) multiply_lanes<C, 1>(p, r, p.rows - r);
+    return;
+  }
+  if (r + 8 <= p.rows) multiply_lanes<C, 1>(p, r, 8), r += 8;
+  multiply_wide_panel<4, (C + 7) / 8>(p, r);
 }
 
-void multiply_wide_columns(std::size_t rows, std::size_t columns, std::size_t depth, const double* a,
-                           std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row,
-                           const float* next, std::size_t next_step) {
-  multiply_any(rows, columns, depth, a, 1, a_step, b, b_row, c, c_row, NextRows{next, next_step});
+void multiply_wide(const Product& p) {
+  if (p.columns <= kFewColumns && (p.a_row == 1 || p.a_step == 1)) {
+    switch ((p.columns + 1) / 2) {
+      case 1:
+        return multiply_few<2>(p);
+      case 2:
+        return multiply_few<4>(p);
+      case 3:
+        return multiply_few<6>(p);
+      case 4:
+        return multiply_few<8>(p);
+      case 5:
+        return multiply_few<10>(p);
+      case 6:
+        return multiply_few<12>(p);
+    }
+  }
+  if (p.columns > 24) {
+    multiply_wide_panel<6, 4>(p);
+  } else if (p.columns > 16) {
+    multiply_wide_panel<8, 3>(p);
+  } else if (p.columns > 8) {
+    multiply_wide_panel<12, 2>(p);
+  } else {
+    multiply_wide_panel<12, 1>(p);
+  }
 }
 
 inline double sum_of_lanes(__m512d lanes) {
@@ -208,9 +281,9 @@ struct WideMap {
         scale(_mm512_maskz_loadu_pd(held, f.scale + j)),
         filled(_mm512_maskz_loadu_pd(held, f.filled + j)) {}
   inline __m512d operator()(const float* x, __mmask8 held) const {
-    const __m512d value = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(held, x));
-    const __m512d moved = _mm512_mul_pd(_mm512_sub_pd(value, center), scale);
-    return _mm512_mask_mov_pd(moved, _mm512_cmp_pd_mask(value, value, _CMP_UNORD_Q), filled);
+    const __m256 value = _mm256_maskz_loadu_ps(held, x);
+    const __m512d moved = _mm512_mul_pd(_mm512_sub_pd(_mm512_cvtps_pd(value), center), scale);
+    return _mm512_mask_mov_pd(moved, _mm256_cmp_ps_mask(value, value, _CMP_UNORD_Q), filled);
   }
 };
 
@@ -327,7 +400,6 @@ void wide_standardize(std::size_t rows, std::size_t columns, const FeatureRows& 
 constexpr DenseKernels widened() {
   DenseKernels kernels = kKernels;
   kernels.multiply = multiply_wide, kernels.dots = wide_dots, kernels.add_rows = wide_add_rows;
-  kernels.multiply_columns = multiply_wide_columns;
   kernels.feature_dots = wide_feature_dots, kernels.add_feature_rows = wide_add_feature_rows;
   kernels.standardize = wide_standardize;
   return kernels;

@@ -63,57 +63,54 @@ inline Four standardized(const float* x, const double* center, const double* sca
 }
 #endif
 
+// R rows of V vectors, from row r and column j on.
 template <int R, int V>
-inline void tile(std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step, const double* b,
-                 std::size_t b_row, double* c, std::size_t c_row) {
+inline void tile(const Product& p, std::size_t r, std::size_t j) {
+  const std::size_t a_row = p.a_row, a_step = p.a_step;
+  const double* const a = p.a + r * a_row;
+  const double* const b = p.b + j;
+  double* const c = p.c + r * p.c_row + j;
   Four sum[R][V];
 #pragma GCC unroll 12
-  for (int r = 0; r < R; ++r) {
+  for (int k = 0; k < R; ++k) {
 #pragma GCC unroll 12
-    for (int v = 0; v < V; ++v) sum[r][v] = load(c + r * c_row + 4 * v);
+    for (int v = 0; v < V; ++v) sum[k][v] = p.start ? load(p.start + (r + k) * p.start_row + j + 4 * v) : all(0.0);
   }
-  for (std::size_t t = 0; t < depth; ++t) {
+  for (std::size_t t = 0; t < p.depth; ++t) {
     Four row[V];
 #pragma GCC unroll 12
-    for (int v = 0; v < V; ++v) row[v] = load(b + t * b_row + 4 * v);
+    for (int v = 0; v < V; ++v) row[v] = load(b + t * p.b_row + 4 * v);
 #pragma GCC unroll 12
-    for (int r = 0; r < R; ++r) {
-      const Four x = all(a[r * a_row + t * a_step]);
+    for (int k = 0; k < R; ++k) {
+      const Four x = all(a[k * a_row + t * a_step]);
 #pragma GCC unroll 12
-      for (int v = 0; v < V; ++v) sum[r][v] = mul_add(x, row[v], sum[r][v]);
+      for (int v = 0; v < V; ++v) sum[k][v] = mul_add(x, row[v], sum[k][v]);
     }
   }
 #pragma GCC unroll 12
-  for (int r = 0; r < R; ++r) {
+  for (int k = 0; k < R; ++k) {
 #pragma GCC unroll 12
-    for (int v = 0; v < V; ++v) store(c + r * c_row + 4 * v, sum[r][v]);
+    for (int v = 0; v < V; ++v) store(c + k * p.c_row + 4 * v, sum[k][v]);
   }
 }
 
 template <int V>
-void multiply_panel(std::size_t rows, std::size_t depth, const double* a, std::size_t a_row, std::size_t a_step,
-                    const double* b, std::size_t b_row, double* c, std::size_t c_row) {
+void multiply_panel(const Product& p, std::size_t j) {
   std::size_t r = 0;
-  for (; r + 4 <= rows; r += 4) tile<4, V>(depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row, c_row);
-  for (; r + 2 <= rows; r += 2) tile<2, V>(depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row, c_row);
-  for (; r < rows; ++r) tile<1, V>(depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row, c_row);
+  for (; r + 4 <= p.rows; r += 4) tile<4, V>(p, r, j);
+  for (; r + 2 <= p.rows; r += 2) tile<2, V>(p, r, j);
+  for (; r < p.rows; ++r) tile<1, V>(p, r, j);
 }
 
-void multiply(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_row,
-              std::size_t a_step, const double* b, std::size_t b_row, double* c, std::size_t c_row) {
-  for (; columns >= 12; columns -= 12, b += 12, c += 12) {
-    multiply_panel<3>(rows, depth, a, a_row, a_step, b, b_row, c, c_row);
+void multiply(const Product& p) {
+  const std::size_t columns = round_up(p.columns, 4);
+  std::size_t j = 0;
+  for (; j + 12 <= columns; j += 12) multiply_panel<3>(p, j);
+  if (columns - j == 8) {
+    multiply_panel<2>(p, j);
+  } else if (columns - j == 4) {
+    multiply_panel<1>(p, j);
   }
-  if (columns == 8) {
-    multiply_panel<2>(rows, depth, a, a_row, a_step, b, b_row, c, c_row);
-  } else if (columns == 4) {
-    multiply_panel<1>(rows, depth, a, a_row, a_step, b, b_row, c, c_row);
-  }
-}
-
-void multiply_columns(std::size_t rows, std::size_t columns, std::size_t depth, const double* a, std::size_t a_step,
-                      const double* b, std::size_t b_row, double* c, std::size_t c_row, const float*, std::size_t) {
-  multiply(rows, columns, depth, a, 1, a_step, b, b_row, c, c_row);
 }
 
 // Lane k of the running sums takes the columns k, k + 8, k + 16, …, the last few of which are still to be added; the
@@ -319,8 +316,9 @@ void adam(std::size_t n, double rate, double epsilon, const double* g, double* m
   }
 }
 
-constexpr DenseKernels kKernels{multiply,    multiply_columns, dots,     add_rows,    feature_dots, add_feature_rows,
-                                standardize, exponentials,     activate, times_slope, step,         adam};
+constexpr DenseKernels kKernels{multiply,         dots,        add_rows,     feature_dots,
+                                add_feature_rows, standardize, exponentials, activate,
+                                times_slope,      step,        adam};
 
 }  // namespace
 }  // namespace podium

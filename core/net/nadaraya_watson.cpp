@@ -80,15 +80,24 @@ void NadarayaWatsonKernel::vote(const double* inputs, std::size_t count, const d
     for (std::size_t f = 0; f < features_; ++f) {
       scaled[i * features_ + f] = squared_widths_[f] * inputs[i * features_ + f];
     }
-    std::copy_n(bias, columns_, kernel + i * columns_);
   }
   const std::size_t padded = round_up(references_, 4);
   InterruptPace pace;
   for (std::size_t first = 0; first < padded; first += kPanel) {
     const std::size_t width = std::min(kPanel, padded - first);
     pace.step(count * features_);
-    dense.multiply(count, width, features_, scaled, features_, 1, panels_.data() + first * features_, width,
-                   kernel + first, columns_);
+    dense.multiply({.rows = count,
+                    .columns = width,
+                    .depth = features_,
+                    .a = scaled,
+                    .a_row = features_,
+                    .a_step = 1,
+                    .b = panels_.data() + first * features_,
+                    .b_row = width,
+                    .start = bias + first,
+                    .start_row = 0,
+                    .c = kernel + first,
+                    .c_row = columns_});
   }
   for (std::size_t i = 0; i < count; ++i) {
     double* const row = kernel + i * columns_;
@@ -146,8 +155,19 @@ void NadarayaWatsonKernel::push(const double* inputs, std::size_t count, const V
     pace.step(count * features_ * (kDepth / kPanel));
     const std::size_t depth = std::min(kDepth, references_ - begin);
     for (std::size_t first = 0; first < padded; first += kPanel) {
-      dense.multiply(count, std::min(kPanel, padded - first), depth, kernel + begin, columns_, 1,
-                     rows_.data() + begin * stride_ + first, stride_, workspace.sums.data() + first, stride_);
+      double* const sums = workspace.sums.data() + first;
+      dense.multiply({.rows = count,
+                      .columns = std::min(kPanel, padded - first),
+                      .depth = depth,
+                      .a = kernel + begin,
+                      .a_row = columns_,
+                      .a_step = 1,
+                      .b = rows_.data() + begin * stride_ + first,
+                      .b_row = stride_,
+                      .start = sums,
+                      .start_row = stride_,
+                      .c = sums,
+                      .c_row = stride_});
     }
   }
   for (std::size_t f = 0; f < features_; ++f) {

@@ -94,11 +94,11 @@ void NetBatch::take_features(const float* features, const InputMap& map, const f
 
 void NetBatch::set_and_forward(const double* parameters, const float* features, const InputMap& map, std::size_t first,
                                std::size_t last) {
-  constexpr std::size_t kRows = 24;  // stay in the fastest cache
+  const std::size_t rows = net_.layers()[0].few() ? 16 : 24;  // stay in the fastest cache
   const std::size_t width = net_.shape().features();
   if (in_place_.x) return forward_rows(parameters, first, last);
-  for (std::size_t begin = first; begin < last; begin += kRows) {
-    const std::size_t end = std::min(last, begin + kRows);
+  for (std::size_t begin = first; begin < last; begin += rows) {
+    const std::size_t end = std::min(last, begin + rows);
     set_inputs(begin, end, features + (begin - first) * width, map);
     forward_rows(parameters, begin, end);
   }
@@ -123,20 +123,24 @@ void NetBatch::forward_rows(const double* parameters, std::size_t first, std::si
       break;
     }
     double* const y = outputs_[l].data() + first * layer.stride;
-    for (std::size_t i = 0; i < rows; ++i) {
-      // A hidden layer of one unit stores its weights as a row and is computed by dot products.
-      if (!layer.single()) std::copy_n(bias, layer.padded(), y + i * layer.stride);
-    }
-    if (layer.single()) {
+    if (layer.single()) {  // a hidden layer of one unit stores its weights as a row and is computed by dot products
       for (std::size_t i = 0; i < rows; ++i) {
         kernels.dots(1, layer.inputs, x + i * stride, stride, parameters + layer.weights, *bias, y + i * layer.stride);
       }
     } else {
       for (std::size_t p = 0; p < layer.panels(); ++p) {
-        const std::size_t columns = layer.panel_columns(p);
-        kernels.multiply(rows, columns, layer.inputs, x, stride, 1,
-                         parameters + layer.weights + p * kWidePanel * layer.inputs, columns, y + p * kWidePanel,
-                         layer.stride);
+        kernels.multiply({.rows = rows,
+                          .columns = layer.panel_outputs(p),
+                          .depth = layer.inputs,
+                          .a = x,
+                          .a_row = stride,
+                          .a_step = 1,
+                          .b = parameters + layer.weights + p * kWidePanel * layer.inputs,
+                          .b_row = layer.panel_columns(p),
+                          .start = bias + p * kWidePanel,
+                          .start_row = 0,
+                          .c = y + p * kWidePanel,
+                          .c_row = layer.stride});
       }
     }
     if (!final) {
@@ -215,12 +219,20 @@ void NetBatch::backward_rows(const double* parameters, std::size_t first, std::s
         for (std::size_t j = 0; j < padded; ++j) d[i * below.stride + j] = above[i * stride] * w[j];
       }
     } else {
-      for (std::size_t i = 0; i < rows; ++i) std::fill_n(d + i * below.stride, padded, 0.0);
       for (std::size_t p = 0; p * kWidePanel < padded; ++p) {
         const std::size_t columns = std::min(kWidePanel, padded - p * kWidePanel);
-        kernels.multiply(rows, columns, layer.outputs, above, stride, 1,
-                         transposed[l].data() + p * kWidePanel * layer.outputs, columns, d + p * kWidePanel,
-                         below.stride);
+        kernels.multiply({.rows = rows,
+                          .columns = columns,
+                          .depth = layer.outputs,
+                          .a = above,
+                          .a_row = stride,
+                          .a_step = 1,
+                          .b = transposed[l].data() + p * kWidePanel * layer.outputs,
+                          .b_row = columns,
+                          .start = nullptr,
+                          .start_row = 0,
+                          .c = d + p * kWidePanel,
+                          .c_row = below.stride});
       }
     }
     kernels.times_slope(net_.shape().activation, rows * below.stride, outputs_[l - 1].data() + first * below.stride, d);
@@ -238,11 +250,13 @@ FeatureRows NetBatch::features_from(std::size_t row, std::size_t column) const {
 // documents, so that no sum depends on the number of threads: blocks of inputs, of every panel of the outputs, and last
 // the bias.
 namespace {
-constexpr std::size_t kInputs = 24, kSingleInputs = 64;
+std::size_t inputs_of_part(const Layer& layer) {
+  return layer.single() ? 64 : layer.few() ? 48 : 24;
 }
+}  // namespace
 
 std::size_t NetBatch::gradient_parts(const Layer& layer) {
-  const std::size_t inputs = layer.single() ? kSingleInputs : kInputs;
+  const std::size_t inputs = inputs_of_part(layer);
   return (layer.inputs + inputs - 1) / inputs * (layer.single() ? 1 : layer.panels()) + 1;
 }
 
@@ -252,7 +266,7 @@ void NetBatch::add_gradient_part(std::size_t part, double* gradient, bool is_new
   for (; part >= gradient_parts(net_.layers()[l]); ++l) part -= gradient_parts(net_.layers()[l]);
   const Layer& layer = net_.layers()[l];
   if (part + 1 == gradient_parts(layer)) return add_bias_gradient(l, gradient, is_new);
-  const std::size_t panels = layer.single() ? 1 : layer.panels(), block = layer.single() ? kSingleInputs : kInputs;
+  const std::size_t panels = layer.single() ? 1 : layer.panels(), block = inputs_of_part(layer);
   const std::size_t begin = part / panels * block, count = std::min(block, layer.inputs - begin);
   const double* const x = inputs(l, 0) + begin;
   double* const sums = gradient + layer.weights;
@@ -267,13 +281,20 @@ void NetBatch::add_gradient_part(std::size_t part, double* gradient, bool is_new
   const std::size_t panel = part % panels, columns = layer.panel_columns(panel);
   const double* const d = forces_[l].data() + panel * kWidePanel;
   double* const block_sums = sums + panel * kWidePanel * layer.inputs + begin * columns;
-  if (is_new) std::fill_n(block_sums, count * columns, 0.0);
-  if (l == 0 && panel == 0 && next_) {
-    dense_kernels().multiply_columns(count, columns, rows_, x, input_stride(l), d, layer.stride, block_sums, columns,
-                                     next_ + begin, layer.inputs);
-  } else {
-    dense_kernels().multiply(count, columns, rows_, x, 1, input_stride(l), d, layer.stride, block_sums, columns);
-  }
+  Product product{.rows = count,
+                  .columns = layer.panel_outputs(panel),
+                  .depth = rows_,
+                  .a = x,
+                  .a_row = 1,
+                  .a_step = input_stride(l),
+                  .b = d,
+                  .b_row = layer.stride,
+                  .start = is_new ? nullptr : block_sums,
+                  .start_row = columns,
+                  .c = block_sums,
+                  .c_row = columns};
+  if (l == 0 && panel == 0 && next_) product.next = next_ + begin, product.next_step = layer.inputs;
+  dense_kernels().multiply(product);
 }
 
 void NetBatch::add_bias_gradient(std::size_t l, double* gradient, bool is_new) {
@@ -331,9 +352,18 @@ void product(std::size_t rows, std::size_t depth, std::size_t columns, const dou
     double sums[kRows * kWidePanel];
     for (std::size_t begin = 0; begin < columns; begin += kWidePanel) {
       const std::size_t width = std::min(kWidePanel, padded - begin), kept = std::min(width, columns - begin);
-      std::fill_n(sums, (last - first) * width, 0.0);
-      dense_kernels().multiply(last - first, width, depth, a + first * depth, depth, 1, panels.data() + begin * depth,
-                               width, sums, width);
+      dense_kernels().multiply({.rows = last - first,
+                                .columns = width,
+                                .depth = depth,
+                                .a = a + first * depth,
+                                .a_row = depth,
+                                .a_step = 1,
+                                .b = panels.data() + begin * depth,
+                                .b_row = width,
+                                .start = nullptr,
+                                .start_row = 0,
+                                .c = sums,
+                                .c_row = width});
       for (std::size_t i = first; i < last; ++i) {
         std::copy_n(sums + (i - first) * width, kept, out + i * columns + begin);
       }

@@ -37,9 +37,11 @@ struct Layer {
   std::size_t inputs, outputs, stride;  // stride: distance between rows of its outputs
   std::size_t weights, bias, end;
   bool single() const { return outputs == 1; }
+  bool few() const { return outputs > 1 && outputs <= kFewColumns; }
   std::size_t padded() const { return round_up(outputs, 4); }
   std::size_t panels() const { return (padded() + kWidePanel - 1) / kWidePanel; }
   std::size_t panel_columns(std::size_t p) const { return std::min(kWidePanel, padded() - p * kWidePanel); }
+  std::size_t panel_outputs(std::size_t p) const { return std::min(kWidePanel, outputs - p * kWidePanel); }
 };
 
 class DenseNet {

@@ -67,9 +67,19 @@ void Quadratic::scores(OnlineBlock& block, std::size_t rows, int num_threads, do
   parallel_for(panels(), rows * width_ * width_ > 100'000 ? num_threads : 1, 1,
                [&](std::size_t first, std::size_t last) {
                  for (std::size_t p = first; p < last; ++p) {
-                   double products[kOnlineBlock * kPanel] = {};
-                   kernels.multiply(rows, columns(p), width_, block.row(0), block.stride(), 1,
-                                    matrix_.data() + p * kPanel, stride(), products, kPanel);
+                   double products[kOnlineBlock * kPanel];
+                   kernels.multiply({.rows = rows,
+                                     .columns = columns(p),
+                                     .depth = width_,
+                                     .a = block.row(0),
+                                     .a_row = block.stride(),
+                                     .a_step = 1,
+                                     .b = matrix_.data() + p * kPanel,
+                                     .b_row = stride(),
+                                     .start = nullptr,
+                                     .start_row = 0,
+                                     .c = products,
+                                     .c_row = kPanel});
                    for (std::size_t i = 0; i < rows; ++i) {
                      const double* const x = block.row(i) + p * kPanel;
                      double sum = 0;
@@ -98,8 +108,19 @@ void Quadratic::add(OnlineBlock& block, std::span<const Change> changes, double 
   parallel_for(panels(), changes.size() * width_ * width_ > 100'000 ? num_threads : 1, 1,
                [&](std::size_t first, std::size_t last) {
                  for (std::size_t p = first; p < last; ++p) {
-                   kernels.multiply(width_, columns(p), changes.size(), raised_.data(), 1, stride(),
-                                    taken_.data() + p * kPanel, stride(), matrix_.data() + p * kPanel, stride());
+                   double* const sums = matrix_.data() + p * kPanel;
+                   kernels.multiply({.rows = width_,
+                                     .columns = columns(p),
+                                     .depth = changes.size(),
+                                     .a = raised_.data(),
+                                     .a_row = 1,
+                                     .a_step = stride(),
+                                     .b = taken_.data() + p * kPanel,
+                                     .b_row = stride(),
+                                     .start = sums,
+                                     .start_row = stride(),
+                                     .c = sums,
+                                     .c_row = stride()});
                  }
                });
 }
@@ -111,9 +132,19 @@ void Supports::scores(OnlineBlock& block, std::size_t rows, int num_threads, dou
   parallel_for(panels, rows * count() * width_ > 100'000 ? num_threads : 1, 4,
                [&](std::size_t first, std::size_t last) {
                  for (std::size_t p = first; p < last; ++p) {
-                   double products[kOnlineBlock * kPanel] = {};
-                   kernels.multiply(rows, kPanel, width_, block.row(0), block.stride(), 1,
-                                    inputs_.data() + p * width_ * kPanel, kPanel, products, kPanel);
+                   double products[kOnlineBlock * kPanel];
+                   kernels.multiply({.rows = rows,
+                                     .columns = kPanel,
+                                     .depth = width_,
+                                     .a = block.row(0),
+                                     .a_row = block.stride(),
+                                     .a_step = 1,
+                                     .b = inputs_.data() + p * width_ * kPanel,
+                                     .b_row = kPanel,
+                                     .start = nullptr,
+                                     .start_row = 0,
+                                     .c = products,
+                                     .c_row = kPanel});
                    const std::size_t held = std::min(kPanel, count() - p * kPanel);
                    for (std::size_t i = 0; i < rows; ++i) {
                      double sum = 0;
