@@ -268,9 +268,9 @@ void wide_add_rows(std::size_t rows, std::size_t columns, const double* d, const
                    double* g) {
   std::size_t j = 0;
   for (; j + 64 <= columns; j += 64) wide_add_tile<8>(rows, d, x + j, x_row, g + j, 0xFF);
-  for (; j < columns; j += 8) {
-    wide_add_tile<1>(rows, d, x + j, x_row, g + j, first_of(columns - j < 8 ? columns - j : 8));
-  }
+  for (; columns - j > 16; j += 16) wide_add_tile<2>(rows, d, x + j, x_row, g + j, 0xFF);
+  if (columns - j > 8) return wide_add_tile<2>(rows, d, x + j, x_row, g + j, first_of(columns - j - 8));
+  if (columns > j) wide_add_tile<1>(rows, d, x + j, x_row, g + j, first_of(columns - j));
 }
 
 // Eight columns of a net's inputs, from features.
@@ -369,8 +369,9 @@ void wide_add_feature_rows(std::size_t rows, std::size_t columns, const double* 
   }
 }
 
+// The map is a copy, because the compiler would read a shared one again after each vector that is stored.
 template <int R>
-inline void standardize_rows(std::size_t columns, const FeatureRows& f, std::size_t first, double* out,
+inline void standardize_rows(std::size_t columns, const FeatureRows f, std::size_t first, double* out,
                              std::size_t out_row) {
   const float* const x = f.x + first * f.x_row;
   std::size_t j = 0;

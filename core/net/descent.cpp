@@ -25,12 +25,12 @@ Descent::Descent(const DenseNet& net, const Force& force, const NetTask& task, i
   read_force_parameters();
 }
 
-void Descent::give(const std::vector<double>& held, double* given) const {
+void Descent::give(const LineVector<double>& held, double* given) const {
   net_.give(held, given);
   std::copy(held.begin() + static_cast<std::ptrdiff_t>(net_.held_size()), held.end(), given + net_.size());
 }
 
-void Descent::hold(std::span<const double> given, std::vector<double>& held) const {
+void Descent::hold(std::span<const double> given, LineVector<double>& held) const {
   net_.hold(given.first(net_.size()), held.data());
   std::copy(given.begin() + static_cast<std::ptrdiff_t>(net_.size()), given.end(),
             held.begin() + static_cast<std::ptrdiff_t>(net_.held_size()));

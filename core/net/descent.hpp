@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "cache_lines.hpp"
 #include "forces/force.hpp"
 #include "forces/loop.hpp"
 #include "net/net.hpp"
@@ -75,8 +76,8 @@ class Descent {
     std::optional<NetBatch> batch;
   };
 
-  void give(const std::vector<double>& held, double* given) const;
-  void hold(std::span<const double> given, std::vector<double>& held) const;
+  void give(const LineVector<double>& held, double* given) const;
+  void hold(std::span<const double> given, LineVector<double>& held) const;
   void read_force_parameters();
   double absorb(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
   void absorb_chunk(std::span<const std::int64_t> queries, const DescentOptions& options, double* seen);
@@ -107,9 +108,9 @@ class Descent {
   NetBatch batch_;
   ScratchPool<QueryScratch> scratches_;
   ForceScratch pair_scratch_;
-  std::vector<double> parameters_, gradient_, first_, second_;
+  LineVector<double> parameters_, gradient_, first_, second_;
   std::vector<double> force_values_, force_on_values_, cost_;
-  std::vector<double> query_gradients_;  // of all but large nets
+  LineVector<double> query_gradients_;  // of all but large nets
   std::vector<std::size_t> begin_;
   std::uint64_t updates_ = 0;
   const std::int64_t* end_ = nullptr;  // of the queries of the pass

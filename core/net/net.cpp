@@ -60,7 +60,7 @@ std::size_t NetBatch::row_bytes() const {
 void NetBatch::reserve(std::size_t rows) {
   rows_ = rows;
   in_place_ = {}, next_ = nullptr;
-  const auto grow = [](std::vector<double>& buffer, std::size_t size) {
+  const auto grow = [](auto& buffer, std::size_t size) {
     if (buffer.size() < size) buffer.resize(size);
   };
   grow(inputs_, rows * input_stride(0));

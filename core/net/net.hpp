@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "cache_lines.hpp"
 #include "net/dense.hpp"
 #include "parallel.hpp"
 
@@ -121,11 +122,12 @@ class NetBatch {
   bool transposed_known_ = false;
   const float* next_ = nullptr;
   FeatureRows in_place_{};  // the features of all rows if they are read in place, else null
-  std::vector<double> inputs_, scores_, ones_;
-  std::vector<double> transferred_;                    // a copy of the scores, if there is a transfer function
-  std::vector<std::vector<double>> outputs_, forces_;  // of hidden layers, and of a last layer with several outputs
-  std::vector<std::vector<double>> transposed_;        // weights of layers past the first, in panels of their inputs
-  const NetBatch* prepared_ = nullptr;                 // another batch whose transposed weights are used
+  LineVector<double> inputs_;
+  std::vector<double> scores_, ones_;
+  std::vector<double> transferred_;                   // a copy of the scores, if there is a transfer function
+  std::vector<LineVector<double>> outputs_, forces_;  // of hidden layers, and of a last layer with several outputs
+  std::vector<LineVector<double>> transposed_;        // weights of layers past the first, in panels of their inputs
+  const NetBatch* prepared_ = nullptr;                // another batch whose transposed weights are used
 };
 
 // Scores of every row of a matrix, [rows × outputs].
