@@ -12,15 +12,14 @@ inline __mmask8 first_of(std::size_t count) {
   return static_cast<__mmask8>((1u << count) - 1);
 }
 
-// The memory that a product asks for in each step: none, or a number of the rows that will be read next. It goes to the
-// second-level cache, because the first is full of what this product still reads.
+// The memory that a product asks for in each step: none, or a number of the rows that will be read next.
 struct NothingNext {
   void ask(std::size_t) const {}
 };
 struct NextRows {
   const float* x;
   std::size_t step;
-  void ask(std::size_t t) const { __builtin_prefetch(x + t * step, 0, 2); }
+  void ask(std::size_t t) const { __builtin_prefetch(x + t * step, 0, kNextCache); }
 };
 
 // R rows of V vectors from row r on, the last of which holds the numbers in `last`.
@@ -72,6 +71,7 @@ void multiply_wide_panel(const Product& p, std::size_t r = 0) {
   };
   take.template operator()<R>();
   take.template operator()<4>();
+  take.template operator()<2>();
   take.template operator()<1>();
 }
 
@@ -340,7 +340,7 @@ inline void wide_add_feature_tile(std::size_t rows, std::size_t j, const double*
 #pragma GCC unroll 12
     for (int v = 0; v < V; ++v) {
       const float* const x = f.x + i * f.x_row + j + 8 * v;
-      if (v % 2 == 0) __builtin_prefetch(x + f.next);
+      if (v % 2 == 0) __builtin_prefetch(x + f.next, 0, kNextCache);
       const __m512d value = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(mask(v), x));
       const __m512d moved = _mm512_mul_pd(_mm512_sub_pd(value, center[v]), scale[v]);
       const __m512d in = _mm512_mask_mov_pd(moved, _mm512_cmp_pd_mask(value, value, _CMP_UNORD_Q), filled[v]);

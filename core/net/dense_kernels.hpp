@@ -9,6 +9,8 @@
 namespace podium {
 namespace {
 
+// Where rows go that are read after these: to the second-level cache, for the first is full of what is still needed.
+constexpr int kNextCache = 2;
 constexpr std::size_t kPrefetch = 1024;  // how many features ahead memory is asked for: rows of a query are neighbors
 
 #if defined(__FMA__)
@@ -219,7 +221,7 @@ inline void add_feature_tile(std::size_t rows, std::size_t j, const double* d, c
   for (int v = 0; v < V; ++v) sum[v] = load(g + j + 4 * v);
   for (std::size_t i = 0; i < rows; ++i) {
     const Four di = all(d[i]);
-    __builtin_prefetch(f.x + i * f.x_row + j + f.next);
+    __builtin_prefetch(f.x + i * f.x_row + j + f.next, 0, kNextCache);
     for (int v = 0; v < V; ++v) {
       const std::size_t k = j + 4 * v;
       sum[v] = mul_add(di, standardized(f.x + i * f.x_row + k, f.center + k, f.scale + k, f.filled + k), sum[v]);
