@@ -169,6 +169,22 @@ def test_of_equal_cuts_the_first_is_taken(n, wide):
         _core.use_avx512(True)
 
 
+@pytest.mark.parametrize("avx2", [False, True])
+@pytest.mark.parametrize("spec", [{}, {"l2": 3.0}, {"min_documents": 25}, {"min_curvature": 5.0}, {"growth": "symmetric"}, {"growth": "symmetric", "min_documents": 25}], ids=str)  # fmt: skip
+def test_bounds_of_gains_do_not_change_a_tree(spec, avx2):
+    """With l1 every cut is compared exactly, without bounds in single precision; this l1 is too small to change a number."""
+    try:
+        _core.use_avx2(avx2)
+        for seed, scale in enumerate((1.0, 1e-30, 1e30)):
+            data, force, curvature = large(seed)
+            force, curvature = scale * force, curvature / scale
+            for same in (force, np.round(force / scale) * scale):  # the second with many equal gains
+                given = {"num_leaves": 64, **spec}
+                assert_identical(grow(data, same, curvature, **given), grow(data, same, curvature, **given, l1=1e-300))
+    finally:
+        _core.use_avx2(True)
+
+
 def test_of_leaves_that_gain_the_same_the_first_is_split():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32)
     data = podium.RankingData(X, np.zeros(4), np.zeros(4, int))
