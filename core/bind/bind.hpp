@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,13 @@ template <class T>
 using Matrix = nb::ndarray<const T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using MutableMatrix = nb::ndarray<T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Sizes are checked here too, where a wrong one would read or write past an array.
+inline void check_size(const char* what, std::size_t found, std::size_t needed) {
+  if (found == needed) return;
+  throw std::invalid_argument(std::string(what) + " has size " + std::to_string(found) + ", and " +
+                              std::to_string(needed) + " is needed");
+}
 
 // Asks Python whether a signal handler has raised an exception; null where this is not Python's main thread.
 Interruptible::Poll signal_poll();

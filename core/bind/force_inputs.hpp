@@ -51,7 +51,7 @@ class PreparedForce {
   PreparedForce(const ForceSpec& spec, const ForceInputs& data)
       : data_(data),
         force_(spec, data.table({}, {}, 0, 0).longest()),
-        described_(force_.describe(table({}, {}, 0, 0))) {}
+        described_(force_.describe(data.table({}, {}, 0, 0))) {}
 
   const Force& force() const { return force_; }
   const ForceInputs& data() const { return data_; }

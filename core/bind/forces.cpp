@@ -72,6 +72,10 @@ void apply(const PreparedForce& prepared, Vector<double> scores, Vector<double> 
            std::uint64_t round, int num_threads, MutableVector<double> force,
            std::optional<MutableVector<double>> curvature, std::optional<MutableVector<double>> cost,
            std::optional<MutableVector<double>> parameter_force) {
+  const std::size_t documents = prepared.data().labels.size(), size = documents * prepared.force().outputs();
+  check_size("scores", scores.size(), size);
+  check_size("force", force.size(), size);
+  if (curvature) check_size("curvature", curvature->size(), size);
   const ReleasedGil released;
   const ForceTable table = prepared.table(as_span(scores), as_span(parameters), seed, round);
   const ForceSums out{force.data(), curvature ? curvature->data() : nullptr, cost ? cost->data() : nullptr,

@@ -49,6 +49,7 @@ Problem to_problem(const Refusal& refusal) {
 auto metric_values(const std::vector<MetricSpec>& specs, Vector<double> scores, Vector<double> labels,
                    Vector<std::int64_t> query_offsets, const Flags& judged, const Flags& retrieved,
                    const TieOrder& tie_order, int num_threads) {
+  check_size("scores", scores.size(), labels.size());
   const QueryTable table{
       {scores.data(), scores.size()}, {labels.data(), labels.size()}, {query_offsets.data(), query_offsets.size()},
       data_or_null(judged),           data_or_null(retrieved),        data_or_null(tie_order)};

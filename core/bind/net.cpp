@@ -24,13 +24,6 @@ namespace {
 
 using Floats = Vector<double>;
 
-// Sizes are checked here too, where a wrong one would read or write past an array.
-void check_size(const char* what, std::size_t found, std::size_t needed) {
-  if (found == needed) return;
-  throw std::invalid_argument(std::string(what) + " has size " + std::to_string(found) + ", and " +
-                              std::to_string(needed) + " is needed");
-}
-
 InputMap as_map(const DenseNet& net, const Matrix<float>& features, const Floats& center, const Floats& scale,
                 const Floats& filled) {
   const std::size_t width = net.shape().features();

@@ -17,12 +17,6 @@ namespace {
 
 using Floats = Vector<double>;
 
-void check_size(const char* what, std::size_t found, std::size_t needed) {
-  if (found == needed) return;
-  throw std::invalid_argument(std::string(what) + " has size " + std::to_string(found) + ", and " +
-                              std::to_string(needed) + " is needed");
-}
-
 template <class T>
 std::span<const T> span_of(const Vector<T>& values) {
   return {values.data(), values.size()};

@@ -8,8 +8,7 @@
 namespace podium {
 namespace {
 
-constexpr std::size_t kMostDescribed = std::size_t{1}
-                                       << 20;  // documents of a table, which takes up to 20 bytes of each
+constexpr std::size_t kLargestTable = 32u << 20;  // bytes of the facts about all queries
 
 bool has_falling_gains(const Metric& metric, const LabelSummary& summary) {
   double highest = -std::numeric_limits<double>::infinity();
@@ -48,7 +47,8 @@ std::span<const double> describe_labels(const Metric& metric, std::span<const do
 
 LabelTable describe_labels(const ForceSpec& spec, const Metric& metric, const ForceTable& table) {
   LabelTable out;
-  if (!is_additive(spec.metric) || !table.pair_offsets.empty() || table.labels.size() > kMostDescribed) return out;
+  const std::size_t size = table.queries() * sizeof(LabelFacts) + table.labels.size() * sizeof(std::uint32_t);
+  if (!is_additive(spec.metric) || !table.pair_offsets.empty() || size > kLargestTable) return out;
   out.facts.resize(table.queries()), out.by_level.resize(table.labels.size());
   LabelScratch scratch;
   for (std::size_t q = 0; q < table.queries(); ++q) {

@@ -277,7 +277,7 @@ bool TopLambdas::prepare() {
   return true;
 }
 
-// What only the way of one draw at a time needs.
+// Prepares what is needed if the draws are not averaged but taken one at a time.
 void TopLambdas::prepare_positions(std::span<const double> weights) {
   TopScratch& s = scratch_;
   for (auto* part : {&s.gain, &s.ranked_exponential, &s.ranked_gain, &s.weight, &s.force, &s.curvature, &s.moved_force,

@@ -46,7 +46,7 @@ struct Product {
   std::size_t start_row;
   double* c;
   std::size_t c_row;
-  // Where it is not null, memory is asked for all next[r + t·next_step].
+  // Where it is not null, all next[r + t·next_step] are prefetched.
   const float* next = nullptr;
   std::size_t next_step = 0;
 };

@@ -45,7 +45,7 @@ bool measure(std::span<const double> force, std::span<const double> curvature, E
     f = f > negative ? f : negative;
     forces[at] = f > forces[at] ? f : forces[at], curvatures[at] = c > curvatures[at] ? c : curvatures[at];
     least[at] = c < least[at] ? c : least[at];
-    sums[at] += f + c;  // not a number if any of them is none, which comparisons do not tell
+    sums[at] += f + c;  // NaN if any of them is, which comparisons do not detect
   }
   double lowest = 0, sum = 0;
   for (std::size_t at = 0; at < kAtOnce; ++at) {
@@ -292,8 +292,8 @@ class Booster::Growing {
     std::mutex mutex;
     const std::size_t tiles = data_.columns.tiles();
     parallel_for(tiles, tiles > 4 * kTiles ? num_threads_ : 1, kTiles, [&](std::size_t begin, std::size_t end) {
-      std::vector<LeafSums> own(2 *
-                                leaves);  // of even and of odd rows: neighbors in one leaf do not wait for each other
+      // Of even and of odd rows, so that neighbors in one leaf do not wait for each other.
+      std::vector<LeafSums> own(2 * leaves);
       RouteScratch scratch;
       WideCell fixed[kTile];
       for (std::size_t tile = begin; tile < end; ++tile) {

@@ -210,16 +210,16 @@ Split NodeHistograms<Cell>::scan_group(const Group& group, const NodeInfo& info,
     columns.push_back({code, part, bounds.of(column(code, part, cells, scratch), columns_[j])});
   });
   Split best;
-  const auto look_at = [&](const Column& column) {
+  const auto search = [&](const Column& column) {
     if (column.bound == 0 || column.bound < best.gain) return;
     const Split found = scan(column.code, column.part, info, cells, nullptr, best.gain);
     if (better(found, best)) best = found;
   };
-  // The column that promises most is mostly the best one, and then hardly any other needs to be searched.
+  // The column with the largest bound is mostly the best one, and then hardly any other needs to be searched.
   const auto first = std::ranges::max_element(columns, {}, &Column::bound);
-  if (first != columns.end()) look_at(*first);
+  if (first != columns.end()) search(*first);
   for (auto column = columns.begin(); column != columns.end(); ++column) {
-    if (column != first) look_at(*column);
+    if (column != first) search(*column);
   }
   return best;
 }

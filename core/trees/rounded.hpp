@@ -1,4 +1,4 @@
-// Values of cuts in single precision: enough to tell which columns of a node are worth a closer look.
+// Values of cuts in single precision: enough to tell which columns of a node have to be searched exactly.
 #pragma once
 
 #include <cstddef>

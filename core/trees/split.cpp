@@ -217,7 +217,8 @@ Rounding::Rounding(const SplitSettings& settings, const Units& units)
     : unit(units.force / units.curvature * units.force) {
   // Within these, no product of rounded numbers overflows or loses bits that matter.
   constexpr double kLargestL2 = 0x1p40, kLargestCurvature = 0x1p30, kLargestUnit = 0x1p500;
-  const double penalty = settings.l2 / units.curvature, least = std::ceil(settings.min_curvature / units.curvature);
+  const double penalty = settings.l2 / units.curvature,
+               least = std::max(1.0, std::ceil(settings.min_curvature / units.curvature));
   known = settings.l1 == 0 && penalty <= kLargestL2 && least <= kLargestCurvature && unit < kLargestUnit &&
           unit > 1 / kLargestUnit;
   if (known) min_curvature = static_cast<std::int32_t>(least), l2 = static_cast<float>(penalty);
@@ -306,7 +307,7 @@ Split bound_of_cuts(const RoundedWorth& worth, std::size_t nodes, double whole, 
                     std::uint64_t draw, const SplitSettings& settings, const Rounding& rounding) {
   Split best;
   best.feature = column.feature, best.column = column.column;
-  if (!worth.begun) return best;
+  if (!worth.begun || column.bins == 0) return best;
   float most = *std::max_element(worth.right, worth.right + column.bins);
   if (worth.missing) most = std::max(most, *std::max_element(worth.left, worth.left + column.bins));
   const double error = kRoundedError + 0x1p-24 * static_cast<double>(nodes);  // each node adds one more step

@@ -141,11 +141,12 @@ def test_interrupted_and_resumed(kind, tmp_path):
     assert saved(again, tmp_path / "b") == first
 
 
+@pytest.mark.parametrize("method", ["grow_together", "grow"])
 @by_kind(["plain", "dart"])
-def test_an_interrupt_in_the_middle_of_a_round(kind, tmp_path, monkeypatch):
+def test_an_interrupt_in_the_middle_of_a_round(kind, method, tmp_path, monkeypatch):
     """The unfinished tree is lost, and the finished ones are kept."""
     first = saved(ranker(kind).fit(TRAIN, valid=VALID), tmp_path / "a")
-    grow, calls = podium.models.growing.TreeBooster.grow_together, []
+    grow, calls = getattr(podium.models.growing.TreeBooster, method), []
 
     def interrupted(self: Any, *given: Any) -> None:
         calls.append(1)
@@ -153,7 +154,9 @@ def test_an_interrupt_in_the_middle_of_a_round(kind, tmp_path, monkeypatch):
         if len(calls) == 11:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(podium.models.growing.TreeBooster, "grow_together", interrupted)
+    monkeypatch.setattr(podium.models.growing.TreeBooster, method, interrupted)
+    if method == "grow":  # as with large data
+        monkeypatch.setattr(podium.models.growing, "TOGETHER_DOCUMENTS", 0)
     checkpoint = podium.Checkpoint(tmp_path / "c", seconds=0.0)
     with pytest.warns(UserWarning, match="interrupted"):
         part = ranker(kind).fit(TRAIN, valid=VALID, checkpoint=checkpoint)

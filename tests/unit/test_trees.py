@@ -170,12 +170,12 @@ def test_of_equal_cuts_the_first_is_taken(n, wide):
 
 
 @pytest.mark.parametrize("avx2", [False, True])
-@pytest.mark.parametrize("spec", [{}, {"l2": 3.0}, {"min_documents": 25}, {"min_curvature": 5.0}, {"growth": "symmetric"}, {"growth": "symmetric", "min_documents": 25}], ids=str)  # fmt: skip
+@pytest.mark.parametrize("spec", [{}, {"l2": 3.0}, {"min_documents": 25}, {"min_curvature": 5.0}, {"growth": "symmetric"}, {"growth": "symmetric", "min_documents": 25}, {"growth": "symmetric", "l2": 0, "min_curvature": 1e-300}], ids=str)  # fmt: skip
 def test_bounds_of_gains_do_not_change_a_tree(spec, avx2):
     """With l1 every cut is compared exactly, without bounds in single precision; this l1 is too small to change a number."""
     try:
         _core.use_avx2(avx2)
-        for seed, scale in enumerate((1.0, 1e-30, 1e30)):
+        for seed, scale in enumerate((1.0, 1e-30, 1e30, 1e-45)):
             data, force, curvature = large(seed)
             force, curvature = scale * force, curvature / scale
             for same in (force, np.round(force / scale) * scale):  # the second with many equal gains
@@ -308,7 +308,7 @@ def assert_identical(one: dict, two: dict) -> None:
         assert one[name].tobytes() == two[name].tobytes(), name
 
 
-@pytest.mark.parametrize("spec", [{}, {"min_documents": 25}, {"monotone": {1: 1, 2: -1}}, {"categorical": (0,)}, {"random_strength": 1.0}, {"random_thresholds": True}, {"growth": "symmetric"}, {"growth": "symmetric", "min_documents": 25}], ids=str)  # fmt: skip
+@pytest.mark.parametrize("spec", [{}, {"min_documents": 25}, {"monotone": {1: 1, 2: -1}}, {"categorical": (0,)}, {"random_strength": 1.0}, {"random_thresholds": True}, {"growth": "symmetric"}, {"growth": "symmetric", "min_documents": 25}, {"growth": "symmetric", "l2": 0, "min_curvature": 1e-300}], ids=str)  # fmt: skip
 def test_histograms_thrown_away_and_built_again_change_nothing(spec, monkeypatch):
     data, force, curvature = large()
     spec = {"num_leaves": 60, **spec}

@@ -35,7 +35,7 @@ class ForceData:
         self.document_weights, self.pairs = data.document_weights, data.pairs
         self._data, self._keys = data, query_hashes(data.query_ids, 0) if query_keys is None else query_keys
         self._plain: _core.ForceInputs | None = None
-        self._prepared: dict[Force, _core.PreparedForce] = {}
+        self._prepared: dict[tuple[Force, int], _core.PreparedForce] = {}  # by force and number of levels
         self._special: dict[Force, _core.ForceInputs] = {}  # of forces that need more of the documents
         self._document_inputs: dict[Force, DocumentInputs] = {}
         self._part_of: tuple[ForceData, npt.NDArray[np.int64]] | None = None
@@ -62,11 +62,12 @@ class ForceData:
 
     def prepared(self, force: Force) -> _core.PreparedForce:
         """Return the force on these queries as the core takes it; it is kept, unless a function of the user's could change."""
-        if force in self._prepared:
-            return self._prepared[force]
-        made = _core.PreparedForce(force.core_spec(force.n_classes(self)), self.core_for(force))
+        key = force, force.n_classes(self)  # PyTorch's losses change the number of levels
+        if key in self._prepared:
+            return self._prepared[key]
+        made = _core.PreparedForce(force.core_spec(key[1]), self.core_for(force))
         if not force.acting.is_custom:
-            self._prepared[force] = made
+            self._prepared[key] = made
         return made
 
     def _inputs_for(self, force: Force, core: _core.ForceInputs | None = None) -> DocumentInputs:

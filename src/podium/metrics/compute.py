@@ -86,7 +86,11 @@ class CheckedQueries:
         )
 
     def values(self, scores: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Return (value, whether the query is empty), each [metrics × queries], for one score per document."""
+        """Return (value, whether the query is empty), each [metrics × queries], for one score per document.
+
+        Raises:
+            ValueError: There are not as many scores as documents.
+        """
         values, empty, problem = _core.metric_values(
             self.specs,
             scores,
