@@ -1,12 +1,19 @@
 // Working memory that tasks borrow one after the other, so that it is allocated once.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 namespace podium {
+
+// Makes room for so many numbers; memory that is kept from task to task never shrinks.
+template <class T>
+void reserve(std::vector<T>& numbers, std::size_t count) {
+  if (numbers.size() < count) numbers.resize(count);
+}
 
 // Each task on each thread borrows its own scratch memory. It belongs to this object and not to the threads, which
 // live as long as the process.

@@ -7,6 +7,7 @@
 
 #include "dispatch.hpp"
 #include "metrics/order.hpp"
+#include "scratch.hpp"
 
 namespace podium {
 namespace {
@@ -224,11 +225,6 @@ Kernels kernels() {
 }
 #endif
 #undef PODIUM_DRAWS
-
-template <class T>
-void reserve(std::vector<T>& numbers, std::size_t count) {
-  if (numbers.size() < count) numbers.resize(count);
-}
 
 // The average of one query.
 class Averaging {

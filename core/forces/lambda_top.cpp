@@ -12,6 +12,7 @@
 #include "exponentials.hpp"
 #include "forces/force.hpp"
 #include "random.hpp"
+#include "scratch.hpp"
 
 namespace podium {
 namespace {
@@ -60,13 +61,6 @@ PODIUM_AVX2 void noise_avx2(const double* scores, std::size_t n, double scale, s
 }
 PODIUM_AVX512 void noise_avx512(const double* scores, std::size_t n, double scale, std::uint64_t key, double* out) {
   noise_row(scores, n, scale, key, out);
-}
-
-void reserve(std::vector<double>& numbers, std::size_t count) {
-  if (numbers.size() < count) numbers.resize(count);
-}
-void reserve(std::vector<std::uint32_t>& numbers, std::size_t count) {
-  if (numbers.size() < count) numbers.resize(count);
 }
 
 // The query by position; the first `rows` documents pull and are pulled by all below them.
